@@ -64,6 +64,15 @@ class History(
         """Close the database's connections; closing again has no effect."""
         self._database.close()
 
+    def backup(self, target: Path) -> None:
+        """Copy the history to a new SQLite file, while it is in use.
+
+        Raises:
+            InputError: The history is not an SQLite file, or the target cannot be
+                written or exists.
+        """
+        self._database.backup(target)
+
     @property
     def is_local(self) -> bool:
         """Return whether the database is a file on this machine, not a server."""

@@ -19,6 +19,7 @@ from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.media import plain_name
+from mediakit.private_folders import make_private_folder
 from mediakit.sweep.parameter_grid import Source
 from mediakit.sweep.scoring import Output
 
@@ -71,14 +72,16 @@ class OutputFiles:
 
     async def _saved(self, job_id: str) -> Path:
         folder = self.folder / plain_name(job_id.replace("/", "_"))
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         job = await job_of(self._client, job_id)
         try:
-            return await job.download(folder)
+            path = await job.download(folder)
         except NameTakenError:
             # The folder holds nothing but this output: the file is damaged, or its
             # sidecar is missing.
-            return await job.download(folder, overwrite=True)
+            path = await job.download(folder, overwrite=True)
+        path.chmod(0o600)
+        return path
 
 
 async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:

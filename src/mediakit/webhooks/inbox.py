@@ -14,6 +14,7 @@ from typing import Any
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError
+from mediakit.private_folders import make_private_folder
 
 IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 30.0
@@ -214,7 +215,7 @@ class Inbox:
 
 def _make_private(file: Path) -> None:
     # It contains output URLs. SQLite gives its other files the same permissions.
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(file.parent)
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+
+import pytest
 
 from mediakit import Client
 from mediakit.client.transfers.preview_cache import PreviewCache
@@ -21,6 +24,18 @@ def test_what_is_kept_is_found_again_and_forgotten_when_dropped(tmp_path: Path) 
     assert preview_cache.read("media_1", ".mp4") is None
     assert preview_cache.read("media_1", ".json") is None
     assert preview_cache.read("media_2", ".mp4") == b"two"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no POSIX modes")
+def test_only_the_user_can_read_what_is_kept(tmp_path: Path) -> None:
+    umask = os.umask(0o022)
+    try:
+        PreviewCache(tmp_path / "home" / "looks").keep("media_1", ".mp4", b"one")
+    finally:
+        os.umask(umask)
+    kept = list((tmp_path / "home").rglob("*"))
+    assert len(kept) == 2
+    assert not any(path.stat().st_mode & 0o077 for path in [*kept, tmp_path / "home"])
 
 
 def test_an_id_from_outside_names_no_path(tmp_path: Path) -> None:

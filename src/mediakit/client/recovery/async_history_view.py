@@ -16,6 +16,7 @@ from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Reb
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.service import Service
 from mediakit.history import Entry, History, Order
+from mediakit.media import local_file
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,6 +225,27 @@ class AsyncHistoryView:
         """
         rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
         return await to_thread.run_sync(rebuilt_frame, rows)
+
+    async def backup(self, path: str | Path) -> Path:
+        """Copy the history to a new file, while it is in use.
+
+        A plain copy of the file is not enough: the newest entries are in the file
+        beside it that ends in `-wal`, and an old copy that is put back beside a newer
+        `-wal` is damaged by it.
+
+        Args:
+            path: The new file.
+
+        Returns:
+            Its path. `connect(history=...)` opens it.
+
+        Raises:
+            InputError: The history is a Postgres, or the file exists or cannot be
+                written.
+        """
+        target = local_file(path)
+        await to_thread.run_sync(self.store.backup, target)
+        return target
 
     def scope(self, *, everywhere: bool) -> str | None:
         """Return the service whose entries are included; None for all."""

@@ -125,3 +125,8 @@ class HistoryView:
         return self._io.call(
             self._core.rebuild, job_ids, folders, deliveries=deliveries
         )
+
+    @explained_by(AsyncHistoryView.backup)
+    def backup(self, path: str | Path) -> Path:
+        """Copy the history to a new file, while it is in use."""
+        return self._io.call(self._core.backup, path)

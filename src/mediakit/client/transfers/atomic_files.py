@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from uuid import uuid4
 
 from mediakit.client.http.http_client import BLOCK_BYTES
 from mediakit.client.transfers.checksum import Checksum
 from mediakit.client.transfers.resumable_downloads import Version
+
+# A running download writes more often than that.
+ABANDONED_S = 86_400.0
 
 
 class PartialFile:
@@ -28,6 +33,7 @@ class PartialFile:
         self._path = target.with_name(part_name(target.name))
         self._file = self._path.open("xb+", buffering=0)
         self._checksum = Checksum()
+        _remove_abandoned(target, self._path.stat().st_mtime)
 
     def start(self, version: Version) -> None:
         """Start over: the bytes of this version follow, from the first."""
@@ -93,9 +99,17 @@ def write_whole(target: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def part_name(name: str) -> str:
+def _remove_abandoned(target: Path, now_s: float) -> None:
+    """Remove the parts that killed processes left of a file."""
+    for part in target.parent.glob(part_name(escape(target.name), "*")):
+        with suppress(OSError):
+            if now_s - part.stat().st_mtime > ABANDONED_S:
+                part.unlink()
+
+
+def part_name(name: str, unique: str | None = None) -> str:
     """Return a unique temporary name for an incomplete file."""
-    return f".{name}.{uuid4().hex[:8]}.part"
+    return f".{name}.{unique or uuid4().hex[:8]}.part"
 
 
 def _rename_to_free_name(path: Path, target: Path) -> None:

@@ -6,7 +6,9 @@ import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from uuid import uuid4
+
+from mediakit.client.transfers.atomic_files import write_whole
+from mediakit.private_folders import make_private_folder
 
 MAX_BYTES = 256 * 1024 * 1024
 
@@ -43,15 +45,10 @@ class PreviewCache:
         if self._folder is None:
             return
         path = self._folder / _name(job_id, suffix)
-        part = self._folder / f"{path.name}.{uuid4().hex}.part"
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            part.write_bytes(content)
-            part.replace(path)
+        with suppress(OSError):
+            make_private_folder(self._folder)
+            write_whole(path, content)
             self._make_room()
-        except OSError:
-            with suppress(OSError):
-                part.unlink()
 
     def drop(self, job_id: str) -> None:
         """Remove all files of a job."""

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.service import Service
 from mediakit.history import Entry, Upload
+from mediakit.urls import shown_url
 
 VERSION = 1
 SUFFIX = ".json"
@@ -47,6 +48,9 @@ def sidecar_of(
         saved: The saved file.
         inputs: The uploads that the request names: if the history is lost, the same
             files would get other URLs, and so change the request.
+
+    URLs are written without passwords and signatures, because the file may be shared.
+    If that changes the body, `rebuild` treats the request as unknown.
     """
     output = state.record.output
     file = output.file if output else None
@@ -59,11 +63,11 @@ def sidecar_of(
         "kind": state.kind,
         "prompt": state.prompt,
         **_asked(entry),
-        "inputs": [asdict(upload) for upload in inputs],
+        "inputs": [asdict(sent) for sent in inputs if shown_url(sent.url) == sent.url],
         "charge_micro_usd": state.charge_micro_usd,
         "submitted_at": _text(state.submitted_at),
         "finished_at": _text(state.finished_at),
-        "output_url": file.url if file else None,
+        "output_url": shown_url(file.url) if file else None,
         "content_type": file.content_type if file else None,
         "media_type": state.media_type,
         "size_bytes": saved.size_bytes,
@@ -89,7 +93,20 @@ def _asked(entry: Entry | None) -> dict[str, Any]:
     body = json.loads(entry.body) if entry else None
     if isinstance(body, dict):
         body.pop("webhook_url", None)  # may hold a token, and the file may be shared
-    return {"body": body, **known}
+    return {"body": _with_shown_urls(body), **known}
+
+
+def _with_shown_urls(value: Any) -> Any:
+    """Remove passwords and signatures from the URLs in a body, at any depth."""
+    if isinstance(value, dict):
+        return {name: _with_shown_urls(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_with_shown_urls(each) for each in value]
+    return shown_url(value) if _is_url(value) else value
+
+
+def _is_url(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.startswith(("http://", "https://"))
 
 
 def urls_in(body: object) -> Iterator[str]:
@@ -99,7 +116,7 @@ def urls_in(body: object) -> Iterator[str]:
     if isinstance(body, list):
         for item in body:
             yield from urls_in(item)
-    elif isinstance(body, str) and body.startswith(("http://", "https://")):
+    elif _is_url(body):
         yield body
 
 

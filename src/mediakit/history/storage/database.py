@@ -1,10 +1,13 @@
 """An open database: transactions, and errors in sentences."""
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from errno import EEXIST
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, TypeVar
 from weakref import finalize
@@ -21,9 +24,11 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
 
-from mediakit.errors import MediakitError
+from mediakit.errors import InputError, MediakitError
 from mediakit.history.storage.database_url import (
+    DAMAGED,
     history_url,
+    is_damaged,
     is_in_memory,
     is_local,
     place_of,
@@ -176,6 +181,43 @@ class Database:
         rows = self.rows(query, values)
         return int(rows[0][0] or 0) if rows else 0
 
+    def backup(self, target: Path) -> None:
+        """Copy an SQLite database to a new file, which appears when it is complete.
+
+        Raises:
+            InputError: It is not an SQLite database, or the target cannot be written
+                or exists.
+            MediakitError: The database cannot be read.
+        """
+        if not self.is_local:
+            accepted = "an SQLite file; back up a Postgres with its own tools (pg_dump)"
+            raise InputError("history", got=self.name, accepted=accepted)
+        try:
+            with TemporaryDirectory(dir=target.parent, prefix=".history-") as folder:
+                copy = Path(folder, "copy")
+                self._copy_to(copy)
+                copy.chmod(0o600)
+                if target.exists():
+                    raise FileExistsError(EEXIST, os.strerror(EEXIST))
+                copy.replace(target)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(
+                "path",
+                got=f"{target} ({reason})",
+                accepted="a new file in a folder that can be written",
+            ) from None
+
+    def _copy_to(self, copy: Path) -> None:
+        with (
+            _ReadableErrors(self, "backed up"),
+            FORKS,
+            closing(self._engine.raw_connection()) as lent,
+            closing(sqlite3.connect(copy)) as target,
+        ):
+            driver: Any = lent.driver_connection
+            driver.backup(target)
+
     def raise_readable(self, error: BaseException | None, verb: str) -> None:
         """Raise a readable error in place of an error of a driver.
 
@@ -186,9 +228,10 @@ class Database:
         if not isinstance(error, DBAPIError | NoConnectionError | sqlite3.Error):
             return
         reason = error.orig if isinstance(error, DBAPIError) else error
+        advice = DAMAGED if is_damaged(reason) else self._advice
         raise MediakitError(
             f"The history {self.name} could not be {verb}: "
-            f"{without_secrets(reason, self._url)}. {self._advice}"
+            f"{without_secrets(reason, self._url)}. {advice}"
         ) from error
 
     @property

@@ -1,5 +1,6 @@
 """The URL of a history's database: parsed, and shown without secrets."""
 
+import sqlite3
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +11,12 @@ from mediakit.errors import InputError
 from mediakit.history.storage.tables import VERSION
 
 UNTOUCHED = "Nothing was changed."
+DAMAGED = (
+    "The file is damaged, or an older copy was put back beside the -wal file of a "
+    "newer one. Move it away together with the files beside it that end in -wal and "
+    "-shm, and start with a backup or a new file: client.history.rebuild(folders=...) "
+    "then recovers the jobs from the service and from saved results."
+)
 POSTGRES = "postgresql+psycopg"
 _DRIVERS = {
     "sqlite": "sqlite",
@@ -91,8 +98,17 @@ def unusable(url: URL, reason: object) -> InputError:
         got=shown_place(url),
         accepted=f"a {kind} that can be opened and written as a history "
         f"({without_secrets(reason, url)})",
-        sent=f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
+        sent=DAMAGED
+        if is_damaged(reason)
+        else f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
     )
+
+
+def is_damaged(reason: object) -> bool:
+    """Return whether a driver's error says that an SQLite file is damaged."""
+    # An extended code has the primary one in its lowest byte.
+    code: int = getattr(reason, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
 def of_another_version(url: URL, version: int) -> InputError:

@@ -32,6 +32,7 @@ from mediakit.history.storage.database_url import (
     unusable,
 )
 from mediakit.history.storage.tables import VERSION, metadata, schema_version
+from mediakit.private_folders import make_private_folder
 
 BUSY_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 10
@@ -120,9 +121,7 @@ def _make_private(url: URL, file: Path) -> None:
     files and folders keep theirs, because somebody chose them.
     """
     try:
-        missing = [folder for folder in file.parents if not folder.exists()]
-        for folder in reversed(missing):
-            folder.mkdir(mode=0o700, exist_ok=True)
+        make_private_folder(file.parent)
     except OSError as error:
         raise unusable(url, error) from error
     with suppress(OSError):  # SQLite gives a better error

@@ -1,0 +1,146 @@
+"""Saved results: their names, who can read them, and what lies beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Client
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.support.samples.media_samples import make_png
+from tests.support.servers.file_server import FileServer
+from tests.support.servers.job_server import SETTLED, JobServer, Said
+
+PATIENCE_S = 60.0
+CLIP = b"<script>alert(1)</script>"
+SIGNATURE = "c2lnbmF0dXJl"
+
+needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX modes")
+
+
+def made(job_id: str, url: str, content_type: str | None) -> Said:
+    """Return the answer about a completed clip at a URL."""
+    output = {"media_type": "video", "video": {"url": url}}
+    if content_type is not None:
+        output["video"]["content_type"] = content_type  # type: ignore[index]
+    record = {"id": job_id, "status": "completed", "output": output}
+    return Said({**record, "billing": SETTLED})
+
+
+def name_of_download(
+    folder: Path, name: str, content_type: str | None, job_id: str = "media_12345678"
+) -> str:
+    headers = {"Content-Type": content_type or "application/octet-stream"}
+    with (
+        FileServer({name: CLIP}, headers=headers) as files,
+        JobServer(lambda *_: made(job_id, files.url(name), content_type)) as server,
+        Client(server.base_url, "key-1234567890", home=folder / "home") as client,
+    ):
+        place = client.job(job_id).download(folder)
+        assert Path(place).parent == folder
+        return Path(place).name
+
+
+@pytest.mark.parametrize(
+    ("name", "content_type", "suffix"),
+    [
+        ("a.html", "video/mp4", ".mp4"),
+        ("a.html", None, ".mp4"),
+        ("a.svg", "image/svg+xml", ".mp4"),
+        ("a.mp4", "video/quicktime", ".mov"),
+        ("a.webm", "application/octet-stream", ".webm"),
+        ("a", "video/mp4; codecs=avc1", ".mp4"),
+    ],
+)
+def test_a_result_has_the_suffix_of_its_medium_whatever_its_url_ends_in(
+    tmp_path: Path, name: str, content_type: str | None, suffix: str
+) -> None:
+    assert Path(name_of_download(tmp_path, name, content_type)).suffix == suffix
+
+
+def test_an_id_is_plain_in_the_name_of_a_file(tmp_path: Path) -> None:
+    name = name_of_download(tmp_path, "a.mp4", "video/mp4", 'media_"<b>|:*?')
+
+    assert not set(name) & set('"<>|:*?/\\')
+
+
+def beside(folder: Path) -> tuple[str, dict[str, Any]]:
+    [sidecar] = folder.glob("*.json")
+    text = sidecar.read_text("utf-8")
+    return text, json.loads(text)
+
+
+def test_a_sidecar_holds_no_password_and_no_signature(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    png = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
+    with (
+        FileServer({"cat.png": png, f"cat.png?X-Sig={SIGNATURE}": png}) as files,
+        Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "first") as client,
+    ):
+        signed = f"{files.url('cat.png')}?X-Sig={SIGNATURE}"
+        job = client.submit("image-upscale", image_url=signed, upscale_factor="x2")
+        job.wait(PATIENCE_S).settle(PATIENCE_S).download(results)
+
+        text, said = beside(results)
+        assert SIGNATURE not in text
+        assert said["body"]["image_url"] == f"{files.url('cat.png')}?…"
+        with Client(
+            sandbox.base_url, sandbox.api_key, home=tmp_path / "second"
+        ) as other:
+            rebuilt = other.history.rebuild(folders=results, deliveries=False)
+            assert rebuilt["outcome"].tolist() == ["added"]
+            assert other.history.settled_total_micro_usd() == job.charge_micro_usd
+            # The body is not known, but the key of the same call is: the service
+            # returns the same job.
+            again = other.submit("image-upscale", image_url=signed, upscale_factor="x2")
+            assert again.id == job.id
+
+
+@needs_modes
+def test_what_mediakit_keeps_in_its_home_can_only_be_read_by_the_user(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    # A home that exists keeps its permissions: what is in it must be private by itself.
+    home.mkdir()
+    home.chmod(0o755)
+    umask = os.umask(0o022)
+    try:
+        with Client(sandbox.base_url, sandbox.api_key, home=home) as client:
+            plan = client.sweep("text-to-video", prompt=["a kite"], duration=3)
+            results = plan.run(budget="$1").wait(PATIENCE_S)
+            results.score(lambda path: {"bytes": float(path.stat().st_size)})
+    finally:
+        os.umask(umask)
+
+    kept = sorted(home.rglob("*"))
+    assert {"outputs", "history.sqlite3"} <= {path.name for path in kept}
+    open_to_others = [
+        path for path in kept if stat.S_IMODE(path.stat().st_mode) & 0o077
+    ]
+    assert open_to_others == []
+
+
+def test_the_part_that_a_killed_download_left_is_removed_by_a_later_one(
+    client: Client, tmp_path: Path
+) -> None:
+    png = make_png(tmp_path / "cat.png", (64, 48))
+    job = client.submit("image-upscale", image_url=png, upscale_factor="x2")
+    job.wait(PATIENCE_S)
+    old, running = (tmp_path / f".big[1].png.{name}.part" for name in ("old", "new"))
+    for part in (old, running):
+        part.write_bytes(b"half")
+    os.utime(old, (0, 0))
+
+    job.download(tmp_path / "big[1].png")
+    assert not old.exists()
+    assert running.exists()
