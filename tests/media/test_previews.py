@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from pathlib import Path
 
@@ -70,6 +71,14 @@ def test_what_is_no_clip_is_an_error_with_a_reason(
     (tmp_path / "a.mp4").write_bytes(content)
     with pytest.raises(OSError, match="Invalid"):
         make_preview(tmp_path / "a.mp4", tmp_path / "copy.mp4")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk here")
+def test_a_full_disk_is_told_from_a_broken_clip(tmp_path: Path) -> None:
+    source = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
+    with pytest.raises(OSError, match="No space left") as caught:
+        make_preview(source, Path("/dev/full"))
+    assert caught.value.errno == errno.ENOSPC
 
 
 def test_a_clip_that_takes_too_long_is_abandoned(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from errno import ENOSPC
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,6 +70,8 @@ def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) ->
         )
     except subprocess.TimeoutExpired:
         raise OSError(f"it takes longer than {timeout_s:g} s") from None
+    if done.returncode == ENOSPC:
+        raise OSError(ENOSPC, os.strerror(ENOSPC))
     if done.returncode != 0:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         raise OSError(words[-1][:200] if words else "it cannot be decoded here")
@@ -80,12 +83,17 @@ def _without_settings() -> dict[str, str]:
 
 
 def main() -> None:
-    """Make the preview in this process; on exit status 1, stderr has the reason."""
+    """Make the preview in this process.
+
+    On exit status 1, stderr has the reason; `ENOSPC` means that the disk is full.
+    """
     source, target = map(Path, sys.argv[1:3])
     _stay_small()
     try:
         write_preview(source, target)
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            raise SystemExit(ENOSPC) from None
         cause = error.__cause__ or error
         reason = getattr(cause, "strerror", None) or cause
         raise SystemExit(f"{type(cause).__name__}: {reason}") from None

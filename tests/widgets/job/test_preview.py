@@ -1,3 +1,4 @@
+import errno
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -215,6 +216,17 @@ def test_a_copy_that_cannot_be_made_is_said_and_tried_again_another_time(
     )
     assert job.seen()[-1].clip is None
     assert job.fetched == 2
+
+
+def test_a_full_disk_is_said_in_place_of_a_copy(
+    hevc: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    note = Output(hevc, None).seen()[-1].clip_note
+    assert note.startswith("No copy that plays here could be made: the disk is full. ")
 
 
 def test_a_copy_that_is_too_large_is_not_sent_to_the_page(

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
+from mediakit.client.transfers.destinations import NO_ROOM
 from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.errors import MediakitError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
@@ -34,6 +35,7 @@ LOOK, CLIP = ".json", ".mp4"
 
 NOT_FETCHED = "There is no poster of the result: it could not be fetched."
 MAKING = "Making a small copy that plays here…"
+DISK_FULL = "the disk is full. Free some space, then show the job again."
 CLIP_NOTE = (
     f"Shown is a small H.264 copy made on this machine: at most {CLIP_MAX_PX} pixels "
     f"and {CLIP_MAX_S:.0f} s."
@@ -81,14 +83,11 @@ async def look_at(job: AsyncJob, show: Callable[[Preview], object]) -> None:
     if kept is not None:
         show(kept)
         return
-    # On the disk, so that results that wait for their turn take no memory.
-    with TemporaryDirectory(prefix="mediakit-", ignore_cleanup_errors=True) as folder:
-        source = Path(folder, "source")
-        preview = await _looked_at(job)
+    preview = await _looked_at(job)
+    show(preview)
+    if preview.needs_clip:
+        preview = await _with_clip(job, preview)
         show(preview)
-        if preview.needs_clip:
-            preview = await _with_clip(job, preview, source)
-            show(preview)
     # A copy that could not be made is tried again another day.
     if preview.trouble is None and preview.needs_clip == bool(preview.clip):
         await to_thread.run_sync(_keep, job, preview)
@@ -138,28 +137,35 @@ async def _looked_at(job: AsyncJob) -> Preview:
     return replace(preview, clip_note=MAKING) if preview.needs_clip else preview
 
 
-async def _with_clip(job: AsyncJob, preview: Preview, source: Path) -> Preview:
+async def _with_clip(job: AsyncJob, preview: Preview) -> Preview:
     try:
         data = await job.fetch_output(FETCH_MAX_BYTES)
     except MediakitError as error:
         return replace(preview, clip_note=f"There is no copy that plays here: {error}")
-    await to_thread.run_sync(source.write_bytes, data)
-    del data  # on the disk it waits for its turn
-    async with _making:
-        make = partial(_clip, preview, source, source.with_name("copy.mp4"))
-        return await to_thread.run_sync(make, abandon_on_cancel=True)
-
-
-def _clip(preview: Preview, source: Path, target: Path) -> Preview:
     try:
-        make_preview(source, target)
-        size_bytes = target.stat().st_size
-        if size_bytes > CLIP_MAX_BYTES:
-            raise OSError(f"the copy has {size_bytes:,} bytes")
-        return replace(preview, clip=target.read_bytes(), clip_note=CLIP_NOTE)
+        with TemporaryDirectory(
+            prefix="mediakit-", ignore_cleanup_errors=True
+        ) as folder:
+            source = Path(folder, "source")
+            await to_thread.run_sync(source.write_bytes, data)
+            del data  # on the disk it waits for its turn without taking memory
+            async with _making:
+                make = partial(_clip, source, source.with_name("copy.mp4"))
+                clip = await to_thread.run_sync(make, abandon_on_cancel=True)
     except OSError as error:
-        said = f"No copy that plays here could be made: {error}."
-        return replace(preview, clip_note=said)
+        is_full = error.errno in NO_ROOM
+        reason = DISK_FULL if is_full else f"{error.strerror or error}."
+        note = f"No copy that plays here could be made: {reason}"
+        return replace(preview, clip_note=note)
+    return replace(preview, clip=clip, clip_note=CLIP_NOTE)
+
+
+def _clip(source: Path, target: Path) -> bytes:
+    make_preview(source, target)
+    size_bytes = target.stat().st_size
+    if size_bytes > CLIP_MAX_BYTES:
+        raise OSError(f"the copy has {size_bytes:,} bytes")
+    return target.read_bytes()
 
 
 def _kept(job: AsyncJob) -> Preview | None:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import anyio
-
 from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
@@ -224,10 +222,8 @@ class JobView:
     async def _bring_result(self) -> None:
         """Look at the result before showing it, for no longer than is patient."""
         try:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._show_anyway)
-                await look_at(self._job, self._see)
-                group.cancel_scope.cancel()
+            self._tasks.start("show", self._show_anyway)
+            await look_at(self._job, self._see)
             if self._embed:
                 await self._bring_embedded()
         finally:
