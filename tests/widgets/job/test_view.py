@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +32,7 @@ from tests.support.job_states import (
     state_of,
 )
 from tests.support.kernels import run_cells
-from tests.support.samples.media_samples import make_png
+from tests.support.samples.media_samples import make_mp4, make_png
 
 PATIENCE_S = 60.0
 LARGE_BYTES = 10_000_000
@@ -320,6 +321,25 @@ def test_a_slow_look_at_the_result_does_not_keep_the_player_away(
     client.io.call(set_event, go_on)
     eventually(lambda: "data:image/jpeg" in view.card_html)
     assert part(view, "stage") == early
+
+
+def test_a_full_disk_is_a_sentence_in_place_of_a_copy_that_plays(
+    client: Client, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.0)
+    job = client.run("video-upscale", video_url=clip)
+    write = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if path.is_relative_to(tmp_path):
+            return write(path, content)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    view = show(job.core)
+    eventually(lambda: "the disk is full" in words(view))
+    assert "defect" not in words(view)
+    assert "Making a small copy" not in words(view)
 
 
 def test_behind_a_hub_the_result_comes_through_its_proxy(
