@@ -74,7 +74,7 @@ def test_what_is_no_clip_is_an_error_with_a_reason(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk here")
-def test_a_full_disk_is_told_from_a_broken_clip(tmp_path: Path) -> None:
+def test_a_full_disk_is_not_reported_as_a_broken_clip(tmp_path: Path) -> None:
     source = make_mp4(tmp_path / "a.mp4", (320, 180), 0.5)
     with pytest.raises(OSError, match="No space left") as caught:
         make_preview(source, Path("/dev/full"))

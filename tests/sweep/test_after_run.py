@@ -128,7 +128,7 @@ def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
     assert namespace["plan"].estimate().high == 0
 
 
-def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_anew(
+def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_again(
     results: Any, client: Client, tmp_path: Path
 ) -> None:
     results.export(tmp_path / "before")

@@ -204,7 +204,8 @@ class AsyncHistoryView:
         """Recover jobs that the history lost, as far as the service knows them.
 
         Each job is read from the service, with its outcome and its charge. The sidecar
-        of a result also has the request: the same call then finds its job again and
+        of a result also has the request, unless that has a `webhook_url` or a URL with
+        a password, a query or a fragment: the same call then finds its job again and
         pays nothing.
 
         Args:
