@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 from tests.browser.harness.lab import THEMES
+from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
@@ -187,3 +188,49 @@ def test_a_finger_paints_too_and_a_painted_mask_is_there_after_a_restart(
     open_canvas(lab)
     status = lab.cell(2).locator(".mk-mask-says[role=status]")
     expect(status).to_contain_text("% of the frame is painted.")
+
+
+def test_the_mask_of_a_portrait_phone_clip_is_painted_upright_and_replaced_there(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    # Stored as 854 x 480, with the rotation of a phone that was held upright.
+    clip = make_mp4(tmp_path / "phone.mp4", duration_s=1, rotation_degrees=-90)
+    form_of_clip = (
+        f"form = client.form('region-replace', video={str(clip)!r}, "
+        "resolution='720p')\nform"
+    )
+    url = "print('urls', form.jobs[0].state.record.output.file.url)"
+    cells = [connected(sandbox), "", form_of_clip, MASK, url]
+    lab.open(lab_server.add_notebook("portrait.ipynb", cells))
+    lab.resize(1280, 1500)
+    lab.hide_sidebar()
+    for index in (0, 2):
+        lab.run_cell(index, timeout_s=JOB_S)
+    form = lab.cell(2)
+    form.locator("textarea").first.fill("a red tent")
+    canvas = open_canvas(lab)
+    box = canvas.bounding_box()
+    assert box is not None
+    assert box["height"] > 1.5 * box["width"]
+
+    drag(lab, canvas, (0.05, 0.05), (0.5, 0.5))
+    lab.screenshot("mask-portrait", form)
+    press(form, "Use this mask")
+    expect(canvas).to_have_count(0)
+    with Image.open(Path(printed(lab, 3, "mask at"))) as image:
+        assert image.size == (480, 854)
+        mask = np.asarray(image.convert("L"))
+    assert mask[200, 100] == 255
+    assert mask[700, 400] == 0
+
+    form.get_by_role("button", name=re.compile("^Generate")).click()
+    form.locator(".mk-job video:visible").first.wait_for(timeout=JOB_S * 1000)
+    after = frame_of(printed(lab, 4, "urls"), tmp_path)
+    with av.open(clip) as stored:
+        first = next(stored.decode(video=0)).to_ndarray(format="rgb24")
+    size = after.shape[1], after.shape[0]
+    before = Image.fromarray(np.ascontiguousarray(np.rot90(first, -1))).resize(size)
+    is_painted = np.asarray(Image.fromarray(mask).resize(size)) > 127
+    changed = np.abs(after - np.asarray(before).astype(np.int16)).max(axis=2)
+    assert changed[is_painted].mean() > 30
+    assert changed[~is_painted].mean() < 10

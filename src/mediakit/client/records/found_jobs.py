@@ -66,8 +66,8 @@ class Sidecar(Record):
         """Return the bytes that were sent; None if unknown.
 
         Those of a request with a `webhook_url`, or with URLs that were written without
-        their secrets, are unknown. The key is derived from the bytes, so a file that was edited by hand is recognised and not mistaken for a
-        request that was sent.
+        their secrets, are unknown. The key is derived from the bytes, so a file that
+        was edited by hand is recognised and not mistaken for a request that was sent.
         """
         if None in (self.body, self.function, self.take, self.attempt, self.key):
             return None
