@@ -14,6 +14,7 @@ from PIL import Image
 from mediakit import Client
 from mediakit.media import poster_jpeg, probe
 from mediakit.media.previews import make_preview
+from mediakit.schema import MediaName
 from mediakit.sweep import scorers
 from tests.support.samples.media_samples import make_jpeg, make_mp4
 from tests.support.servers.file_server import FileServer
@@ -100,10 +101,12 @@ def test_a_turned_clip_at_a_url_is_checked_at_the_size_that_is_shown(
 ) -> None:
     clip = stored_sideways(tmp_path / "a.mp4")
     with FileServer({"a.mp4": clip.read_bytes()}) as server:
-        key = ("video", server.url("a.mp4"))
+        key: tuple[MediaName, str] = ("video", server.url("a.mp4"))
         remote = client.core.remote_media
         info = client.io.call(remote.probe, [key])[key]
         jpeg = client.io.call(remote.poster, key[1], 320)
 
+    assert info is not None
+    assert jpeg is not None
     assert (info.width, info.height) == SHOWN
     assert pixels(jpeg).shape == SHOWN[::-1]

@@ -194,7 +194,8 @@ def _upright(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
 
     stored = (height, width) if turns % 2 else (width, height)
     pixels = np.rot90(frame.reformat(*stored, "rgb24").to_ndarray(), turns)
-    upright = av.VideoFrame.from_ndarray(np.ascontiguousarray(pixels), "rgb24")
+    turned = np.ascontiguousarray(pixels, dtype=np.uint8)
+    upright = av.VideoFrame.from_ndarray(turned, "rgb24")
     return upright.reformat(format="yuv420p")
 
 
