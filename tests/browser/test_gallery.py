@@ -60,7 +60,7 @@ def prefer(winner, loser, *, tie):
 def rank(preferences):
     won = [each.winner for each in preferences if not each.tie]
     jobs = sorted({{job for each in preferences for job in each[:2]}})
-    return [(job, won.count(job), won.count(job) - 0.5, won.count(job) + 0.5)
+    return [(job, won.count(job), won.count(job) - 0.5, won.count(job) + 0.5, 0)
             for job in jobs]
 """
 WALL = """
@@ -355,7 +355,7 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(
         )
         expect(dialog).to_contain_text(f"Pair {len(answered) + 1} of 15")
     lab.page.keyboard.press("Escape")
-    expect(dialog).to_contain_text("Ranking after 3 answers")
+    expect(dialog).to_contain_text("3 preferences saved.")
     rows = dialog.get_by_role("listitem")
     expect(rows).to_have_count(6)
     expect(rows.first).to_contain_text("1.00 (0.50 to 1.50)")

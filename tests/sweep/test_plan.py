@@ -195,6 +195,32 @@ def test_a_take_with_a_seed_is_owned_once_that_seed_was_submitted(
     assert plan.owned.tolist() == [False, False, False, True, False, False]
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"light": ["dusk", None]},
+        {"light": ["dusk", float("nan")]},
+        {"light": None},
+        {"rows": pd.DataFrame({"light": ["dusk", None]})},
+        {"light": pd.Series(["dusk", pd.NA])},
+    ],
+)
+def test_a_slot_without_a_value_is_refused_before_it_becomes_a_word(
+    client: Client, given: dict[str, Any]
+) -> None:
+    with pytest.raises(InputError, match=r"light must be a value in each row.*\{light"):
+        client.sweep("text-to-video", prompt="a kite at {light}", **given)
+
+
+def test_a_missing_value_is_no_trouble_where_no_template_needs_it(
+    client: Client,
+) -> None:
+    rows = pd.DataFrame({"prompt": ["a kite", "a gull"], "resolution": ["720p", None]})
+    plan = client.sweep("text-to-video", rows=rows, duration=3)
+
+    assert len(plan) == 2
+
+
 def test_an_empty_text_is_a_value_like_any_other(client: Client) -> None:
     client.submit("text-to-image", prompt="")
     plan = client.sweep("text-to-image", prompt=["", PROMPTS[0]])

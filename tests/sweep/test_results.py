@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -516,6 +517,69 @@ def test_a_sweep_in_the_sandbox_costs_what_its_plan_says(own_client: Client) -> 
     assert results.frame()["charge_micro_usd"].sum() == spent
 
 
+class Judge:
+    """A scorer with a setting."""
+
+    def __init__(self, mark: float) -> None:
+        self.mark = mark
+        self.calls = 0
+
+    def __call__(self, path: Path) -> float:
+        self.calls += 1
+        return self.mark
+
+
+def closure_of(mark: float) -> Any:
+    """Return a function that uses a value of the function around it."""
+    marks = [mark]
+    return lambda path: marks[0]
+
+
+def bound(path: Path, mark: float) -> float:
+    """Return a bound argument."""
+    return mark
+
+
+@pytest.mark.parametrize("judge", [Judge, closure_of, lambda m: partial(bound, mark=m)])
+def test_two_judges_of_one_source_do_not_share_their_scores(
+    own_client: Client, judge: Any
+) -> None:
+    results = run(own_client, plan_of(own_client, 1))
+
+    assert results.score(judge(1.0)).iloc[0, 1] == 1.0
+    assert results.score(judge(2.0)).iloc[0, 1] == 2.0
+
+
+def test_a_judge_with_a_version_is_asked_once(own_client: Client) -> None:
+    results = run(own_client, plan_of(own_client, 1))
+    judges = [Judge(1.0), Judge(2.0)]
+    for judge in judges:
+        judge.version = "1"  # type: ignore[attr-defined]
+        assert results.score(judge).iloc[0, 1] == 1.0
+
+    assert [judge.calls for judge in judges] == [1, 0]
+
+
+def test_scores_of_another_judge_replace_those_of_the_same_column(
+    own_client: Client,
+) -> None:
+    results = run(own_client, plan_of(own_client, 2))
+    results.score(lambda path: 1.0)
+    first = results.frame()["job_id"].iloc[0]
+
+    def some(path: Path) -> float:
+        if first in str(path) or path.stat().st_size < 0:
+            raise ValueError("cannot tell")
+        return 2.0
+
+    some.__name__ = "<lambda>"
+    scored = results.score(some)
+
+    column = results.frame()["score"]
+    assert column.isna().tolist() == scored["score"].isna().tolist()
+    assert 1.0 not in column.tolist()
+
+
 def test_what_was_scored_is_not_scored_or_fetched_again(own_client: Client) -> None:
     plan = own_client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
     scored: list[Path] = []
@@ -524,6 +588,7 @@ def test_what_was_scored_is_not_scored_or_fetched_again(own_client: Client) -> N
         scored.append(path)
         return path.stat().st_size
 
+    size_bytes.version = "1"  # type: ignore[attr-defined]
     results = plan.run().wait(PATIENCE_S)
     first = results.score(size_bytes)
     assert len(scored) == 2

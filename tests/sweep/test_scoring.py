@@ -244,6 +244,7 @@ def test_what_raised_is_tried_again_in_the_next_call(tmp_path: Path) -> None:
             raise OSError("for once")
         return 1
 
+    scorer.version = "1"  # type: ignore[attr-defined]
     for _ in range(3):
         frame = score_outputs(outputs, scorer, fetch=fetch, store=kept)
 
@@ -329,6 +330,8 @@ def test_an_interrupt_keeps_what_ended_on_workers_and_starts_no_more(
         if path.name not in ("job0", "job1"):
             may_end.wait(30)
         return 1
+
+    scorer.version = "1"  # type: ignore[attr-defined]
 
     def interrupted(done: int, of: int) -> None:
         if done >= 2:

@@ -531,9 +531,10 @@ def test_a_difference_within_the_spread_of_the_takes_is_called_so() -> None:
     assert row["spread"] == pytest.approx(np.sqrt(np.mean(within)))
     assert row["verdict"] == "within"
     assert found.text.startswith(
-        "The difference between 720p and 1080p (0.17 stars) is within what the spread "
-        "of the takes (0.91 stars) explains over 6 pairs of the same take ("
+        "The difference between 720p and 1080p is 0.17 stars. With 6 pairs of the same "
+        "take, whose takes differ by 0.91 stars, chance alone explains up to "
     )
+    assert found.text.endswith(" stars, so this is no evidence.")
     assert str(found).split() == found.text.split()
     assert max(map(len, str(found).splitlines())) <= 88
 
@@ -542,8 +543,7 @@ def test_a_difference_beyond_chance_names_the_higher_value_and_the_counts() -> N
     found: Any = compare(rated(1, better=2.0, prompts=8), "resolution")
 
     assert found.frame["verdict"].tolist() == ["exceeds"]
-    assert "r1 is higher) exceeds what the spread of the takes" in found.text
-    assert "over 24 pairs of the same take" in found.text
+    assert " stars: r1 is higher. With 24 pairs of the same take" in found.text
 
 
 @pytest.mark.parametrize("shared_seeds", [True, False])
@@ -569,6 +569,43 @@ def test_values_that_share_no_other_settings_are_not_compared() -> None:
     assert found.frame["verdict"].tolist() == ["unknown"]
     assert found.frame["pairs"].tolist() == [0]
     assert "720p and 1080p cannot be compared" in found.text
+
+
+def test_a_single_pair_that_proves_nothing_is_said_once_and_in_the_singular() -> None:
+    rows = [
+        cell(1, style=style, prompt="a kite", take=take, rating=stars)
+        for style, takes in (("ink", (2, 5)), ("oil", (5,)))
+        for take, stars in enumerate(takes, 1)
+    ]
+    frame = results(rows, "style", "prompt")
+    found: Any = compare(frame, "style", shared_seeds=False)
+
+    assert "With 1 pair of cells" in found.text
+    assert found.text.endswith("so this is no evidence.")
+    assert "within" not in found.text
+
+
+def test_values_that_vary_with_another_axis_are_not_called_equal() -> None:
+    rows = [
+        cell(1, style=style, prompt=f"a kite in {style}", take=take, rating=stars)
+        for style, stars in (("ink", 5), ("oil", 1), ("chalk", 3))
+        for take in (1, 2)
+    ]
+    found: Any = compare(results(rows, "style", "prompt"), "style")
+
+    assert set(found.frame["verdict"]) == {"unknown"}
+    assert found.text == (
+        "The values of style cannot be compared: no cells with a rating share all "
+        "other settings."
+    )
+
+
+def test_a_ranking_lists_a_group_before_the_next_one() -> None:
+    far_apart = [Choice("b", "a"), *[Choice("x", "y")] * 9]
+    found = bradley_terry(far_apart)
+
+    assert found["group"].tolist() == [0, 0, 1, 1]
+    assert found["item"].tolist() == ["b", "a", "x", "y"]
 
 
 def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
@@ -598,7 +635,7 @@ def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:
 
 @pytest.mark.parametrize(
     ("value", "size"),
-    [("charge_micro_usd", "($0.15, b is higher)"), ("runtime_s", "(30.0 s, b is")],
+    [("charge_micro_usd", "is $0.15: b is higher"), ("runtime_s", "is 30.0 s: b is")],
 )
 def test_other_columns_are_compared_in_their_own_units(value: str, size: str) -> None:
     rows = [

@@ -392,6 +392,7 @@ def _sources(
         slots = slots_in(list(values)) if _is_text(spec, function) else set()
         if slots:
             _refuse_missing(name, slots, names)
+            _refuse_empty(name, slots, names)
         used |= slots
         sources[field] = _source(name, slots, grid, names)
     slots_only = used - set(specs)
@@ -412,6 +413,19 @@ def _refuse_missing(name: str, slots: set[str], names: Mapping[str, object]) -> 
             accepted=f"a value for each slot, such as {slot}=[...]; double braces, "
             f"{{{{{slot}}}}}, are literal braces in the text",
         )
+
+
+def _refuse_empty(
+    name: str, slots: set[str], names: Mapping[str, tuple[object, ...]]
+) -> None:
+    """Refuse a missing value: the template would be sent with the word "None"."""
+    for slot in sorted(slots):
+        if any(_present(value) is None for value in names[slot]):
+            raise InputError(
+                slot,
+                got=None,
+                accepted=f"a value in each row, because {name} has the slot {{{slot}}}",
+            )
 
 
 def _source(

@@ -473,7 +473,9 @@ class AsyncResults(ProcessBound):
         """Score all outputs with a function; `frame()` includes the scores.
 
         Scores are stored by output and scorer version: calling it again scores only
-        new outputs. See `mediakit.sweep.scorers` for ready-made scorers.
+        new outputs. A closure or an object with attributes needs a `version` for that;
+        without one its scores are not stored. See `mediakit.sweep.scorers` for
+        ready-made scorers.
 
         Args:
             fn: Takes the path of a file and returns a number, or numbers by name.
@@ -505,7 +507,7 @@ class AsyncResults(ProcessBound):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
             taken = name in RESERVED or name in self.plan.axes
             column = f"score_{name}" if taken else str(name)
-            self._scores.setdefault(column, {}).update(values)
+            self._scores[column] = values
         return scored
 
     def _outputs(self) -> list[Output]:

@@ -311,7 +311,7 @@ def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None
 
     def rank(preferences: Sequence[Preference]) -> list[Ranked]:
         ranked.append(tuple(preferences))
-        return [("media_1", 1.5, 0.5, 2.5), ("media_0", -1.5, -2.5, -0.5)]
+        return [("media_1", 1.5, 0.5, 2.5, 0), ("media_0", -1.5, -2.5, -0.5, 0)]
 
     before = Preference("media_2", "media_3")
     wall = make(prefer=store.prefer, rank=rank, preferences=[before])
@@ -325,7 +325,7 @@ def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None
     ]
     assert ranked[-1] == wall.preferences
     assert wall.preferences[0] == before
-    first = {"job": "media_1", "strength": 1.5, "low": 0.5, "high": 2.5}
+    first = {"job": "media_1", "strength": 1.5, "low": 0.5, "high": 2.5, "group": 0}
     assert page.updates("ranking")[-1][0] == first
 
 
@@ -362,6 +362,7 @@ def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> 
         "retry": True,
         "export": True,
         "next": True,
+        "copy": False,
     }
 
 

@@ -72,8 +72,10 @@ def score_outputs(
         fn: Takes the path of a file and returns a number, or a dict of numbers by
             name; None is unknown. A process pool must be able to import it: use a
             function at the top level of a module. Scores are stored under its name and
-            version: `fn.version`, or else a hash of its own source, which does not
-            change with the functions that it calls.
+            version: `fn.version`, or else a hash of its own source and of the numbers
+            and texts that it uses, which does not change with the functions that it
+            calls. A closure over other objects, or an object with attributes, is
+            scored anew by each call unless it has a `version`.
         fetch: Returns an output as a local file; called on several threads. Workers
             must be able to read it: an executor on other machines needs a shared
             folder.
@@ -130,7 +132,8 @@ class _Scoring:
     ) -> None:
         self._outputs = list(outputs)
         self._name, self._version = identity_of(fn)
-        self._store, self._on_progress = store, on_progress
+        self._hashes, self._on_progress = store, on_progress
+        self._store = store if self._version is not None else NoScoreStore()
         self._answers: dict[str, Answer] = {}  # by hash
         self._sha256s: dict[str, str] = {}  # by job, if it was not known before
         self._unfetched: dict[str, str] = {}  # the reason, by hash or by job
@@ -139,7 +142,7 @@ class _Scoring:
 
     def _look_up(self, sha256s: Sequence[str]) -> None:
         if sha256s:
-            found = self._store.known(sha256s, self._name, self._version)
+            found = self._store.known(sha256s, self._name, self._version or "")
             self._answers |= {
                 key: Answer(dict(values)) for key, values in found.items()
             }
@@ -178,7 +181,7 @@ class _Scoring:
             items.append(item)
             if output.sha256 is None:
                 self._sha256s[output.job_id] = item.sha256
-                self._store.hashed(output.job_id, item.sha256)
+                self._hashes.hashed(output.job_id, item.sha256)
         self._look_up([i.sha256 for i in items if i.sha256 not in self._sent])
         return items
 
@@ -188,7 +191,7 @@ class _Scoring:
             return
         pairs = [(i.sha256, a) for i, a in zip(batch, answers, strict=True)]
         self._answers.update(pairs)
-        named = (self._name, self._version)
+        named = (self._name, self._version or "")
         self._store.save([Score(sha, *named, a.values, a.problem) for sha, a in pairs])
         self._report()
 

@@ -112,28 +112,55 @@ class HistoryScores:
 Fetch = Callable[[Output], Path]
 
 
-def identity_of(fn: Any) -> tuple[str, str]:
+def identity_of(fn: Any) -> tuple[str, str | None]:
     """Return the name and the version under which a scorer's numbers are stored.
+
+    The version is None for a scorer whose source does not tell two configurations
+    apart: a closure, or an object with attributes, without a `version`. Its numbers are
+    not stored.
 
     Raises:
         InputError: It has no `version`, and no source to hash instead.
     """
     if isinstance(fn, partial):
         name, version = identity_of(fn.func)
-        bound = repr((fn.args, sorted(fn.keywords.items())))
-        return name, f"{version}-{_short_hash(bound)}"
+        bound = (*fn.args, *(part for item in fn.keywords.items() for part in item))
+        if version is None or not all(map(_is_plain, bound)):
+            return name, None
+        return name, f"{version}-{_short_hash(repr(bound))}"
     named: Any = fn if hasattr(fn, "__qualname__") else type(fn)
     name = f"{named.__module__}.{named.__qualname__}"
-    has_version = getattr(fn, "version", None) is not None
-    return name, str(fn.version) if has_version else _source_hash(named)
+    if getattr(fn, "version", None) is not None:
+        return name, str(fn.version)
+    source = _source(named)
+    settings = _settings_of(fn)
+    if not all(map(_is_plain, settings)):
+        return name, None
+    return name, _short_hash(f"{source}{settings or ''}")
 
 
-def _source_hash(fn: Any) -> str:
+def _source(fn: Any) -> str:
     try:
-        return _short_hash(inspect.getsource(fn))
+        return inspect.getsource(fn)
     except (OSError, TypeError):
         accepted = "a function with a version, such as fn.version = '1'"
         raise InputError("fn", got=fn, accepted=accepted) from None
+
+
+def _settings_of(fn: Any) -> list[object]:
+    """Return the values that a scorer uses and its source does not show."""
+    if not inspect.isfunction(fn):
+        state = getattr(fn, "__self__", fn)
+        has_state = getattr(state, "__dict__", None) or hasattr(state, "__slots__")
+        return [state] if has_state else []
+    used = inspect.getclosurevars(fn)
+    constants = [item for item in sorted(used.globals.items()) if _is_plain(item[1])]
+    defaults = [*(fn.__defaults__ or ()), *(fn.__kwdefaults__ or {}).items()]
+    return [*used.nonlocals.values(), *defaults, *(x for c in constants for x in c)]
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, str | bytes | int | float)
 
 
 def _short_hash(text: str) -> str:

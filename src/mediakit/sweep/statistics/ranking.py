@@ -44,9 +44,10 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
             frame with these columns; the column `tie` (boolean) is optional.
 
     Returns:
-        One row per item, the strongest first: item (str), strength, low and high
-        (float64, log-odds around 0; the 90 % interval), wins, losses and ties (int64),
-        group (int64, from 0). Without comparisons, no rows but the same dtypes.
+        One row per item, group by group, the strongest of each first: item (str),
+        strength, low and high (float64, log-odds around 0; the 90 % interval), wins,
+        losses and ties (int64), group (int64, from 0). Without comparisons, no rows but
+        the same dtypes.
 
     Raises:
         InputError: An item was compared with itself.
@@ -77,9 +78,8 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
             "group": group,
         }
     )
-    return frame.sort_values("strength", ascending=False, kind="stable").reset_index(
-        drop=True
-    )
+    order = {"by": ["group", "strength"], "ascending": [True, False]}
+    return frame.sort_values(**order, kind="stable", ignore_index=True)
 
 
 def _comparisons(

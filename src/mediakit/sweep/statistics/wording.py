@@ -28,10 +28,12 @@ def comparison_text(
             f"There is nothing to compare: fewer than two values of {axis} have a "
             f"{value}."
         ]
+    elif not found["pairs"].any():
+        parts = [_nothing_shared(found, axis, value)]
     elif found["spread"].isna().all():
         parts = [_drawn_once(found, axis, value)]
     else:
-        pairs = "pairs of the same take" if shared_seeds else "pairs of cells"
+        pairs = "of the same take" if shared_seeds else "of cells"
         parts = _verdicts(found, axis, value, pairs)
     if left_out:
         parts.append(
@@ -39,6 +41,15 @@ def comparison_text(
             f"{'is' if left_out == 1 else 'are'} left out."
         )
     return " ".join(parts)
+
+
+def _nothing_shared(found: pd.DataFrame, axis: str, value: str) -> str:
+    values = (
+        f"{_name(found['first'][0])} and {_name(found['second'][0])}"
+        if len(found) == 1
+        else f"The values of {axis}"
+    )
+    return f"{values} cannot be compared: no cells with a {value} share all other settings."
 
 
 def _drawn_once(found: pd.DataFrame, axis: str, value: str) -> str:
@@ -58,14 +69,16 @@ def _drawn_once(found: pd.DataFrame, axis: str, value: str) -> str:
 def _verdicts(found: pd.DataFrame, axis: str, value: str, pairs: str) -> list[str]:
     if len(found) == 1:
         return [_sentence(found.iloc[0], value, pairs)]
+    compared = found[found["verdict"] != "unknown"]
+    unknown = len(found) - len(compared)
+    if not len(compared):
+        return [_not_compared(unknown, axis)]
     exceed = found[found["verdict"] == "exceeds"]
-    spread = amount_text(found["spread"][0], value)
     summary = (
-        f"{len(exceed) or 'None'} of the {len(found)} differences between the values "
-        f"of {axis} {'exceed' if len(exceed) > 1 else 'exceeds'} what the spread of "
-        f"the takes ({spread}) explains."
+        f"{len(exceed) or 'None'} of the {len(compared)} differences between the values "
+        f"of {axis} {'exceed' if len(exceed) > 1 else 'exceeds'} what chance explains."
     )
-    shown = exceed if len(exceed) else found[found["verdict"] == "within"]
+    shown = exceed if len(exceed) else compared
     largest = shown["difference"].abs().sort_values(ascending=False).index
     listed = found.loc[largest[: SENTENCES if len(exceed) else 1]]
     more = len(exceed) - len(listed)
@@ -73,33 +86,33 @@ def _verdicts(found: pd.DataFrame, axis: str, value: str, pairs: str) -> list[st
         summary,
         *(_sentence(row, value, pairs) for _, row in listed.iterrows()),
         *([f"{more} more are in the frame."] if more > 0 else []),
+        *([_not_compared(unknown, axis)] if unknown else []),
     ]
+
+
+def _not_compared(count: int, axis: str) -> str:
+    if count == 1:
+        return f"One pair of values of {axis} could not be compared."
+    return f"{count} pairs of values of {axis} could not be compared."
 
 
 def _sentence(row: "pd.Series[Any]", value: str, pairs: str) -> str:
     first, second = _name(row["first"]), _name(row["second"])
-    if not row["pairs"]:
-        return (
-            f"{first} and {second} cannot be compared: no cells with a {value} share "
-            "all other settings."
-        )
-    between = f"The difference between {first} and {second}"
     if row["verdict"] == "unknown":
         return (
-            f"{between} ({_difference(row, value)}) is based on one take per cell, so "
-            "nothing can be said about it."
+            f"The difference between {first} and {second} ({_difference(row, value)}) "
+            "is based on one take per cell, so nothing can be said about it."
         )
-    margin = (row["high"] - row["low"]) / 2
-    explained = (
-        f"what the spread of the takes ({amount_text(row['spread'], value)}) explains "
-        f"over {row['pairs']:,} {pairs} ({amount_text(margin, value)})."
+    chance = (
+        f"With {row['pairs']:,} {_plural('pair', row['pairs'])} {pairs}, whose takes "
+        f"differ by {amount_text(row['spread'], value)}, chance alone explains up to "
+        f"{amount_text((row['high'] - row['low']) / 2, value)}"
     )
+    between = f"The difference between {first} and {second} is"
     if row["verdict"] == "within":
-        return f"{between} ({_difference(row, value)}) is within {explained}"
+        return f"{between} {_difference(row, value)}. {chance}, so this is no evidence."
     higher = second if row["difference"] > 0 else first
-    return (
-        f"{between} ({_difference(row, value)}, {higher} is higher) exceeds {explained}"
-    )
+    return f"{between} {_difference(row, value)}: {higher} is higher. {chance}."
 
 
 def _difference(row: "pd.Series[Any]", value: str) -> str:

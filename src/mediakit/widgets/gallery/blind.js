@@ -42,6 +42,8 @@ class Blind extends Sheet {
     this.pairs = new Pairs(cells.map((cell) => cell.job));
     this.byJob = new Map(cells.map((cell) => [cell.job, cell]));
     this.count = 0;
+    this.unsaved = new Set(); // the numbers of requests without an answer
+    this.problem = "";
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = 2;
     this.said = make("p", "mk-wall-soft");
@@ -90,6 +92,7 @@ class Blind extends Sheet {
       const cell = this.byJob.get(job);
       const medium = makeMedium(cell, "", { preload: "auto", label: words });
       if (medium.tagName === "VIDEO") players.push(medium);
+      playCopy(this.wall, cell, medium, { fails: (problem) => write(this.said, problem) });
       const box = make("div", "mk-wall-stage");
       box.append(medium);
       figure.append(box, make("figcaption", "mk-wall-soft", words));
@@ -119,8 +122,19 @@ class Blind extends Sheet {
       write(this.said, GONE);
       return;
     }
+    this.unsaved.add(this.wall.lastSent);
     this.count += 1;
     this.ask();
+  }
+
+  answered(number, error) {
+    if (!this.unsaved.delete(number)) return;
+    if (error) {
+      this.count -= 1;
+      this.problem = error;
+    }
+    if (this.isOver) this.drawRanking();
+    else if (error) write(this.said, error);
   }
 
   key(event) {
@@ -137,7 +151,7 @@ class Blind extends Sheet {
       return;
     }
     this.isOver = true;
-    write(this.title, `Ranking after ${many(this.count, "answer")}`);
+    write(this.title, "Ranking");
     this.dialog.setAttribute("aria-label", this.title.textContent);
     this.list = make("ol", "mk-wall-ranking");
     this.body.replaceChildren(this.list, this.said);
@@ -152,15 +166,30 @@ class Blind extends Sheet {
 
   drawRanking() {
     const ranking = this.wall.ranking.filter(({ job }) => this.byJob.has(job));
-    const sorted = [...ranking].sort((one, other) => other.strength - one.strength);
+    const order = (one, other) => one.group - other.group || other.strength - one.strength;
+    const sorted = [...ranking].sort(order);
+    const groups = new Set(sorted.map((each) => each.group)).size;
     const low = Math.min(...sorted.map((each) => each.low));
     const high = Math.max(...sorted.map((each) => each.high));
     const part = (value) => (high > low ? (100 * (value - low)) / (high - low) : 50);
-    this.list.replaceChildren(...sorted.map((each) => this.makeRank(each, part)));
-    const saved = `${many(this.count, "preference")} saved.`;
+    const rows = sorted.map((each) => this.makeRank(each, part));
+    sorted.forEach(({ group }, at) => {
+      if (at && group !== sorted[at - 1].group) rows[at].classList.add("mk-wall-rank-apart");
+    });
+    this.list.replaceChildren(...rows);
+    const saved = this.count - this.unsaved.size;
     write(
       this.said,
-      sorted.length ? `${saved} The bars show how uncertain each strength is; bars that overlap may change places.` : saved,
+      [
+        `${many(saved, "preference")} saved.`,
+        this.problem && `Not all are saved: ${this.problem}`,
+        sorted.length &&
+          "The bars show how uncertain each strength is; bars that overlap may change places.",
+        groups > 1 &&
+          "A line separates results that no comparison connects: they have no common ranking.",
+      ]
+        .filter(Boolean)
+        .join(" "),
     );
   }
 

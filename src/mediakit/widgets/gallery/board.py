@@ -76,6 +76,12 @@ class Board:
         if updates and self.widget is not None:
             self.widget.send({"updates": updates})
 
+    def send_copy(self, message: Mapping[str, Any], mp4: bytes) -> None:
+        """Send what a view plays in place of a result that it cannot play."""
+        if self.widget is not None:
+            its = {"view": message.get("view"), "number": message.get("number")}
+            self.widget.send({"copy": its}, buffers=[mp4])
+
     def find(self, index: object) -> WallCell | None:
         """Return the cell of an index; None where there is none."""
         position = self._positions.get(index) if isinstance(index, int) else None
@@ -170,8 +176,9 @@ def ranking_payload(ranked: Sequence[Ranked]) -> list[Payload]:
             "strength": float(strength),
             "low": float(low),
             "high": float(high),
+            "group": int(group),
         }
-        for job, strength, low, high in ranked
+        for job, strength, low, high, group in ranked
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -113,11 +113,14 @@ class WallActions:
         retry: Sends a failed or unsent cell again; takes its index.
         export: Saves what there is. A text that it returns is shown.
         next: Takes the kept cells to the next step. A text that it returns is shown.
+        copy: Returns an mp4 that a browser plays in place of a job's result; takes its
+            id. It has no button.
     """
 
     retry: Callable[[int], object] | None = None
     export: Callable[[], object] | None = None
     next: Callable[[], object] | None = None
+    copy: Callable[[str], Awaitable[bytes]] | None = None
 
 
 class Preference(NamedTuple):
@@ -134,8 +137,9 @@ class Preference(NamedTuple):
     tie: bool = False
 
 
-Ranked = tuple[str, float, float, float]
-"""A job's id, its strength, and the low and high end of the strength's interval."""
+Ranked = tuple[str, float, float, float, int]
+"""A job's id, its strength, the low and high end of the strength's interval, and its
+group: strengths of different groups cannot be compared."""
 
 Rank = Callable[[Sequence[Preference]], Sequence[Ranked]]
 

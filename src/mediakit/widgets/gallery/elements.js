@@ -5,6 +5,8 @@
 
 const GONE = "The kernel is gone: this is what the wall showed last, and nothing changes it.";
 const SLOW = "Waiting for the kernel …";
+const UNPLAYABLE = "Your browser cannot show this file, or it has been deleted.";
+const COPYING = "Your browser cannot play this file. Making a copy that it can play…";
 const ANSWER_MS = 4000;
 const BEST = 5;
 const NOT_RUNNING = {
@@ -95,6 +97,35 @@ const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
   }
   player.src = cell.url;
   return player;
+};
+// A player whose file the browser cannot play plays the copy that the kernel makes of it.
+// A video without a picture is not an error for a browser (H.265 with sound).
+const playCopy = (wall, cell, medium, { waits = () => {}, plays = () => {}, fails }) => {
+  const fail = async () => {
+    if (medium.getAttribute("src") !== cell.url) {
+      if (medium.getAttribute("src")) fails(UNPLAYABLE);
+      return;
+    }
+    if (medium.tagName === "IMG") {
+      fails(UNPLAYABLE);
+      return;
+    }
+    waits();
+    const { url, problem } = await wall.copyOf(cell);
+    if (medium.getAttribute("src") !== cell.url) return;
+    if (!url) {
+      fails(problem);
+      return;
+    }
+    const resumes = !medium.paused;
+    medium.src = url;
+    plays();
+    if (resumes) medium.play().catch(() => {});
+  };
+  medium.addEventListener("error", fail);
+  medium.addEventListener("loadedmetadata", () => {
+    if (medium.tagName === "VIDEO" && !medium.videoWidth) fail();
+  });
 };
 // Gives back the connection and the memory of a player that is not needed any more.
 const letGo = (player) => {

@@ -73,7 +73,7 @@ class Gallery:
         prefer: Stores a blind preference: `prefer(winner, loser, tie=False)`. Without
             it there is no blind comparison.
         rank: Ranks jobs by all preferences, those given first included: returns
-            `(job_id, strength, low, high)` for each.
+            `(job_id, strength, low, high, group)` for each.
         preferences: The preferences that were stored before.
         actions: What the buttons do.
         environment: See `player.browser_url`; this process's own when omitted.
@@ -132,6 +132,9 @@ class Gallery:
             "next": lambda _: self._actions.next,
         }
         self._requests = Requests(io, acts, self._answer, self._complain)
+        # A copy takes seconds: ratings must not wait for it.
+        copies = {"copy": self._copying}
+        self._copies = Requests(io, copies, self._answer, self._complain)
         self._open()
 
     # -- for those who keep it ----------------------------------------------------
@@ -150,6 +153,11 @@ class Gallery:
     def widget(self) -> Any:
         """Return the widget that carries the wall; None without anywidget."""
         return self._board.widget
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the wall was taken down."""
+        return self._closed
 
     @property
     def html(self) -> str:
@@ -284,6 +292,8 @@ class Gallery:
             return
         if message.get("do") == "posters":
             self._board.show_posters(message.get("of") or ())
+        elif message.get("do") == "copy":
+            self._copies.take(message)
         else:
             self._requests.take(message)
 
@@ -328,6 +338,16 @@ class Gallery:
 
     def _ranked(self) -> Sequence[Ranked]:
         return self._rank(self._preferences) if self._rank is not None else ()
+
+    def _copying(self, message: Message) -> Act | None:
+        make, job_id = self._actions.copy, str(message.get("job"))
+        if make is None or all(cell.job_id != job_id for cell in self.cells):
+            return None
+
+        async def copy() -> None:
+            self._board.send_copy(message, await make(job_id))
+
+        return copy
 
     def _retrying(self, message: Message) -> Act | None:
         cell, retry = self._board.find(message.get("cell")), self._actions.retry

@@ -41,6 +41,7 @@ class Sheet {
 
   key() {}
   updates() {}
+  answered() {}
 }
 
 // One to nine results: side by side, or two of them on each other behind a slider.
@@ -84,9 +85,11 @@ class Compare extends Sheet {
     const box = make("div", "mk-wall-stage");
     const caption = make("figcaption");
     const trouble = make("div", "mk-wall-problem");
-    medium.addEventListener("error", () =>
-      write(trouble, "The result cannot be played here, or is gone."),
-    );
+    playCopy(this.wall, cell, medium, {
+      waits: () => write(trouble, COPYING),
+      plays: () => write(trouble, ""),
+      fails: (problem) => write(trouble, problem),
+    });
     box.append(medium);
     figure.append(box, caption, trouble);
     const view = { figure, medium, caption };

@@ -74,7 +74,11 @@ class Tile {
       this.medium = makeMedium(cell, this.wall.posterOf(cell), { label: "" });
       this.medium.tabIndex = -1;
       if (cell.medium !== "audio") this.medium.setAttribute("aria-hidden", "true");
-      this.medium.addEventListener("error", () => this.fail());
+      playCopy(this.wall, cell, this.medium, {
+        waits: () => this.wall.complain(COPYING),
+        plays: () => this.wall.complain(""),
+        fails: (problem) => this.fail(problem),
+      });
       for (const name of ["loadedmetadata", "load"])
         this.medium.addEventListener(name, () => this.shapeWall());
       for (const name of ["play", "pause"])
@@ -98,13 +102,13 @@ class Tile {
     this.root.classList.toggle("mk-wall-plays", isPlayer(this.medium) && !this.medium.paused);
   }
 
-  fail() {
-    if (!this.medium?.getAttribute("src")) return;
+  fail(problem) {
+    if (this.wall.trouble.textContent === COPYING) this.wall.complain("");
     this.medium = null;
     this.state = make("div", "mk-wall-state");
     const link = make("a", "", "Open its address");
     Object.assign(link, { href: this.cell.url, target: "_blank", rel: "noopener noreferrer" });
-    this.state.append(make("span", "", "The result cannot be shown here, or is gone."), link);
+    this.state.append(make("span", "", problem), link);
     this.box.replaceChildren(this.state, this.bar, this.over);
     this.failed = true;
   }

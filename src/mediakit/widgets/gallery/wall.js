@@ -34,6 +34,8 @@ class Wall {
     this.id = Math.random().toString(36).slice(2);
     this.lastSent = 0;
     this.waiting = new Map(); // requests without an answer yet, by number
+    this.copies = new Map(); // what plays in place of a result, by job: promises
+    this.copying = new Map(); // who waits for a copy, by the number of the request
     this.wanted = new Set(); // posters that were asked for
     this.selected = new Set();
     this.tiles = new Map();
@@ -44,7 +46,7 @@ class Wall {
     this.startedMs = new Map();
     this.build();
     el.append(this.root);
-    this.hears = (content) => this.hear(content);
+    this.hears = (content, buffers) => this.hear(content, buffers);
     model.on("msg:custom", this.hears);
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
@@ -61,6 +63,7 @@ class Wall {
     this.views.disconnect();
     clearInterval(this.ticker);
     for (const tile of this.tiles.values()) tile.close();
+    for (const copy of this.copies.values()) copy.then(({ url }) => url && URL.revokeObjectURL(url));
   }
 
   // What the kernel says.
@@ -84,7 +87,12 @@ class Wall {
     return this.cells[this.at.get(index)];
   }
 
-  hear({ updates }) {
+  hear({ updates, copy }, buffers) {
+    if (copy && copy.view === this.id) {
+      const url = URL.createObjectURL(new Blob([buffers[0]], { type: "video/mp4" }));
+      this.copying.get(copy.number)?.({ url });
+      this.copying.delete(copy.number);
+    }
     if (!updates) return;
     for (const answer of updates.answers ?? []) this.answered(answer);
     hearUpdates(this.model, updates);
@@ -100,8 +108,11 @@ class Wall {
     if (view !== this.id) return;
     this.waiting.delete(number);
     if (!this.waiting.size) this.slow(false);
+    this.copying.get(number)?.({ problem: error });
+    if (this.copying.delete(number)) return;
     if (error) this.complain(error);
     else if (said) this.say(said);
+    this.sheet?.answered(number, error);
   }
 
   get gone() {
@@ -123,7 +134,7 @@ class Wall {
       this.complain(GONE);
       return false;
     }
-    if (message.do === "posters") return true;
+    if (["posters", "copy"].includes(message.do)) return true;
     this.waiting.set(this.lastSent, message);
     clearTimeout(this.slowTimer);
     this.slowTimer = setTimeout(() => this.slow(this.waiting.size > 0), ANSWER_MS);
@@ -140,8 +151,10 @@ class Wall {
   build() {
     this.root = make("div", "mk-wall");
     this.root.setAttribute("role", "group");
-    // The notebook's own keys (delete a cell, choose another one) rest in here.
-    this.root.dataset.lmSuppressShortcuts = "true";
+    // The notebook's own keys (cut a cell, delete it, add one) must not hear what is typed.
+    this.root.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+    });
     this.can = this.model.get("can");
     this.buildHead();
     this.buildFilters();
@@ -302,6 +315,16 @@ class Wall {
 
   complain(text) {
     write(this.trouble, text);
+  }
+
+  // Resolves with the address of a copy that plays here, or with why there is none.
+  copyOf({ job }) {
+    if (!this.copies.has(job)) {
+      const asks = job && this.can.copy && this.send({ do: "copy", job });
+      const answer = (resolve) => this.copying.set(this.lastSent, resolve);
+      this.copies.set(job, asks ? new Promise(answer) : Promise.resolve({ problem: UNPLAYABLE }));
+    }
+    return this.copies.get(job);
   }
 
   // Which cells are shown.

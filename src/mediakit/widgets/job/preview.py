@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from mediakit.client import AsyncJob
 from mediakit.client.transfers.destinations import NO_ROOM
 from mediakit.client.transfers.preview_cache import PreviewCache
-from mediakit.errors import MediakitError
+from mediakit.errors import MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.decoding import decoder_errors, opened, picture_track
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
@@ -34,6 +34,7 @@ SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
 LOOK, CLIP = ".json", ".mp4"
 
 NOT_FETCHED = "There is no poster of the result: it could not be fetched."
+NOT_PLAYABLE = "Your browser cannot play this file, or it has been deleted."
 MAKING = "Making a small copy that plays here…"
 DISK_FULL = "the disk is full. Free some space, then show the job again."
 CLIP_NOTE = (
@@ -117,6 +118,20 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
     content_type = (file.content_type if file is not None else None) or ""
     medium = job.state.media_type
     return Embedded(data, medium, content_type)
+
+
+async def playable_copy(job: AsyncJob) -> bytes:
+    """Return an mp4 that browsers play in place of a clip that they cannot play.
+
+    Raises:
+        ServiceError: There is no such copy.
+    """
+    seen: list[Preview] = []
+    await look_at(job, seen.append)
+    last = seen[-1]
+    if last.clip is None:
+        raise ServiceError(last.trouble or last.clip_note or NOT_PLAYABLE)
+    return last.clip
 
 
 async def _looked_at(job: AsyncJob) -> Preview:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from anyio import to_thread
 
+from mediakit.client.runtime.io_thread import io_thread
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Judgement
 from mediakit.money import format_usd
@@ -24,6 +25,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
 )
+from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.toolkit.styles import data_url
 
 POSTERS = 48
@@ -74,9 +76,13 @@ class Wall:
             prefer=self._prefer,
             rank=self._rank,
             preferences=self._preferences(),
-            actions=WallActions(retry=self._retry, export=self._export),
+            actions=WallActions(
+                retry=self._retry, export=self._export, copy=self._copy
+            ),
         )
-        results.subscribe(self._changed)
+        self._unsubscribe = results.subscribe(self._changed)
+        # The run may have ended after its cells were read and before the subscription.
+        io_thread().post(self._begin)
 
     def _cells(self) -> list[WallCell]:
         plan, columns = self._results.plan, self._results.runner.cells.copied()
@@ -164,8 +170,14 @@ class Wall:
 
     # -- following the run --------------------------------------------------------
 
+    async def _begin(self) -> None:
+        self._changed(await to_thread.run_sync(lambda: self._results.progress))
+
     def _changed(self, progress: Progress) -> None:
         """Show what has changed; called on the I/O thread."""
+        if self.gallery.is_closed:
+            self._unsubscribe()
+            return
         self._latest = progress
         if self._running is None or self._running.done():
             loop = asyncio.get_running_loop()
@@ -224,14 +236,19 @@ class Wall:
 
     def _rank(self, preferences: Sequence[Preference]) -> list[Ranked]:
         frame = bradley_terry(preferences)
-        columns = (frame["item"], frame["strength"], frame["low"], frame["high"])
+        columns = ("item", "strength", "low", "high", "group")
         return [
-            (str(job_id), float(strength), float(low), float(high))
-            for job_id, strength, low, high in zip(*columns, strict=True)
+            (str(job_id), float(strength), float(low), float(high), int(group))
+            for job_id, strength, low, high, group in frame[[*columns]].itertuples(
+                index=False
+            )
         ]
 
     def _export(self) -> str:
         return repr(self._results._export(f"sweep-{self._results.id[:8]}"))
+
+    async def _copy(self, job_id: str) -> bytes:
+        return await playable_copy(await self._results.client.job(job_id))
 
     async def _retry(self, cell: int) -> None:
         self._results.runner.retry(cell=cell)

@@ -9,6 +9,7 @@ from typing import Any
 from mediakit.client import Client, Job
 from mediakit.history import Entry, History
 from mediakit.widgets.gallery import Gallery, WallActions, WallCell
+from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.toolkit.styles import data_url
 
@@ -40,7 +41,11 @@ def wall_of(
         _cell(number, entry, row, known.get(entry.job_id or ""))
         for number, (entry, row) in enumerate(zip(entries, rows, strict=True))
     ]
-    return Gallery(cells, title=TITLE, judge=judge, actions=WallActions())
+
+    async def copy(job_id: str) -> bytes:
+        return await playable_copy(await client.core.job(job_id))
+
+    return Gallery(cells, title=TITLE, judge=judge, actions=WallActions(copy=copy))
 
 
 def _cell(number: int, entry: Entry, row: Row, said: Any) -> WallCell:
