@@ -560,26 +560,6 @@ def test_a_judge_with_a_version_is_asked_once(own_client: Client) -> None:
     assert [judge.calls for judge in judges] == [1, 0]
 
 
-def test_scores_of_another_judge_replace_those_of_the_same_column(
-    own_client: Client,
-) -> None:
-    results = run(own_client, plan_of(own_client, 2))
-    results.score(lambda path: 1.0)
-    first = results.frame()["job_id"].iloc[0]
-
-    def some(path: Path) -> float:
-        if first in str(path) or path.stat().st_size < 0:
-            raise ValueError("cannot tell")
-        return 2.0
-
-    some.__name__ = "<lambda>"
-    scored = results.score(some)
-
-    column = results.frame()["score"]
-    assert column.isna().tolist() == scored["score"].isna().tolist()
-    assert 1.0 not in column.tolist()
-
-
 def test_what_was_scored_is_not_scored_or_fetched_again(own_client: Client) -> None:
     plan = own_client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
     scored: list[Path] = []

@@ -614,10 +614,10 @@ def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
 
     exceed = int((some.frame["verdict"] == "exceeds").sum())
     assert exceed > 5
-    assert some.text.startswith(f"{exceed} of the 15 differences between the values")
+    assert some.text.startswith(f"{exceed} of the 15 differences between values")
     assert "r0 and r5" in some.text.split(". ")[1]
     assert f"{exceed - 5} more are in the frame." in some.text
-    assert none.text.startswith("None of the 6 differences between the values of")
+    assert none.text.startswith("None of the 6 differences between values of")
 
 
 def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:

@@ -507,7 +507,7 @@ class AsyncResults(ProcessBound):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
             taken = name in RESERVED or name in self.plan.axes
             column = f"score_{name}" if taken else str(name)
-            self._scores[column] = values
+            self._scores.setdefault(column, {}).update(values)
         return scored
 
     def _outputs(self) -> list[Output]:

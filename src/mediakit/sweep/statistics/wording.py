@@ -49,7 +49,8 @@ def _nothing_shared(found: pd.DataFrame, axis: str, value: str) -> str:
         if len(found) == 1
         else f"The values of {axis}"
     )
-    return f"{values} cannot be compared: no cells with a {value} share all other settings."
+    shared = f"no cells with a {value} share all other settings"
+    return f"{values} cannot be compared: {shared}."
 
 
 def _drawn_once(found: pd.DataFrame, axis: str, value: str) -> str:
@@ -74,9 +75,10 @@ def _verdicts(found: pd.DataFrame, axis: str, value: str, pairs: str) -> list[st
     if not len(compared):
         return [_not_compared(unknown, axis)]
     exceed = found[found["verdict"] == "exceeds"]
+    verb = "exceed" if len(exceed) > 1 else "exceeds"
     summary = (
-        f"{len(exceed) or 'None'} of the {len(compared)} differences between the values "
-        f"of {axis} {'exceed' if len(exceed) > 1 else 'exceeds'} what chance explains."
+        f"{len(exceed) or 'None'} of the {len(compared)} differences between values of "
+        f"{axis} {verb} what chance explains."
     )
     shown = exceed if len(exceed) else compared
     largest = shown["difference"].abs().sort_values(ascending=False).index
