@@ -325,6 +325,40 @@ def test_text_from_outside_stays_text(where: Path, source: Source, field: str) -
     assert all("/" not in name.removeprefix("posters/") for name in names_in(where))
 
 
+def test_nothing_that_is_passed_on_has_a_password_or_a_signature(
+    where: Path, source: Source
+) -> None:
+    signed = "https://mia:hunter2@bucket.test/boat.png?X-Amz-Signature=abcdef"
+    frame = results(
+        image_url=pd.Series([signed] * 4, dtype="string"),
+        image_urls=[[signed]] * 4,
+        output_url=pd.Series([f"{signed}&n={n}" for n in range(3)] + [None]),
+    )
+    exported(
+        where,
+        source,
+        rows=frame,
+        axes=("image_url", "image_urls"),
+        plan_code=f"plan = client.sweep('r6', image_url=[{signed!r}])",
+    )
+
+    for name in names_in(where):
+        content = (where / name).read_bytes()
+        assert not [s for s in (b"hunter2", b"abcdef") if s in content], name
+    assert manifest_of(where)[0]["image_url"] == "https://bucket.test/boat.png?…"
+
+
+@pytest.mark.parametrize("suffix", ["html", "js", "svg", "exe"])
+def test_a_clip_is_not_saved_under_the_ending_that_its_url_asks_for(
+    where: Path, source: Source, suffix: str
+) -> None:
+    url = f"http://127.0.0.1/media/0.{suffix}"
+    exported(where, source, rows=results(output_url=[url] * 3 + [None]))
+
+    files = [row["file"] for row in manifest_of(where) if row["file"]]
+    assert {Path(name).suffix for name in files} == {".mp4"}
+
+
 def test_pictures_and_sounds_are_shown_as_such(where: Path, source: Source) -> None:
     make_png(source.folder / "job0", (64, 36))
     rows = results(

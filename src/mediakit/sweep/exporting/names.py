@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from mediakit.media import result_suffix
 from mediakit.sweep.scoring import Output
+from mediakit.urls import with_shown_urls
 
 LONGEST_VALUE, LONGEST_STEM = 24, 80
 ID_DIGITS = (4, 8, 16, 32)
@@ -21,14 +22,18 @@ Values = Sequence[tuple[str, str]]
 
 
 def value_text(value: object) -> str:
-    """Format the value of an axis; a job as its id, None as empty text."""
+    """Format the value of an axis; a job as its id, None as empty text.
+
+    URLs are without passwords and signatures, because exports are passed on.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, ensure_ascii=False, default=value_text)
-    return str(getattr(value, "id", value))
+        text = json.dumps(value, ensure_ascii=False, default=value_text)
+        return with_shown_urls(text)
+    return with_shown_urls(str(getattr(value, "id", value)))
 
 
 def file_names(values: Values, output: Output, media_type: str | None) -> Iterator[str]:

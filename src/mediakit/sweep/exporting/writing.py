@@ -18,6 +18,7 @@ from mediakit.sweep.exporting.names import file_names, value_text
 from mediakit.sweep.exporting.report import ReportCell, report_html
 from mediakit.sweep.scoring import Fetch, Output
 from mediakit.sweep.scoring.workers import problem_of
+from mediakit.urls import with_shown_urls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +111,7 @@ def export(
     files = _all_saved(folder, fetch, cells)
     manifest = _manifest(rows, files)
     shown = [_shown(cell, file) for cell, file in zip(cells, files, strict=True)]
-    page = report_html(title, shown, numbers, plan_code)
+    page = report_html(title, shown, numbers, with_shown_urls(plan_code))
     try:
         notes = list(_write_texts(folder, manifest, page))
     except OSError as error:
