@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import string
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -363,6 +364,43 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(
     lab.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     assert calls(lab) == answered
+
+
+def test_a_preference_that_is_not_saved_is_said_in_front_and_not_counted(
+    lab: Lab, lab_server: LabServer, media: str
+) -> None:
+    full = "def prefer(*args, **more):\n    raise OSError(28, 'No space left')\n"
+    wall = show(lab, lab_server, media, full + WALL)
+    tile(wall, 0).focus()
+    lab.page.keyboard.press("b")
+    dialog = wall.get_by_role("dialog")
+    expect(dialog).to_contain_text("Pair 1 of 15")
+    lab.page.keyboard.press("1")
+    said = dialog.get_by_role("alert")
+    expect(said).to_have_text("A preference was not saved: No space left.")
+    lab.screenshot("wall-preference-unsaved")
+    lab.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(wall.get_by_role("alert")).to_have_text("No space left.")
+
+
+def test_no_letter_or_digit_on_a_tile_reaches_the_notebook(
+    lab: Lab, lab_server: LabServer, media: str
+) -> None:
+    wall = show(lab, lab_server, media, WALL)
+    sources = [cell["source"] for cell in lab.save()["cells"]]
+    editor = wall.locator(".mk-wall-editor")
+    dialog = wall.get_by_role("dialog")
+    for key in string.ascii_lowercase + string.ascii_uppercase + string.digits:
+        tile(wall, 1).focus()
+        lab.page.keyboard.press(key)
+        lab.page.keyboard.press(key)
+        if editor.count() or dialog.count() or lab.page.evaluate(FOCUSED) == "":
+            lab.page.keyboard.press("Escape")
+        expect(dialog).to_have_count(0)
+
+    assert [cell["source"] for cell in lab.save()["cells"]] == sources
+    expect(wall).to_be_visible()
 
 
 def test_cells_without_a_result_say_why_and_are_tried_again(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
@@ -23,6 +23,14 @@ plan
 """
 RESULTS = "results = plan.refresh().run()\nresults.wait(60)\nresults"
 RATED = "print(results.frame()['rating'].dropna().astype(int).tolist())"
+UPSCALED = """
+clips = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=3).run()
+for row in clips.wait(120).frame().itertuples():
+    clips.keep(row.job_id)
+large = client.sweep("video-upscale", video=clips.kept).run()
+large.wait(120)
+large
+"""
 AGAIN = "print(plan.refresh())"
 
 
@@ -59,3 +67,43 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
     assert "★★★★" in saved
     lab.reload()
     expect(lab.outputs(2)).to_contain_text("kite")
+
+
+def test_upscaled_clips_play_on_the_wall_and_side_by_side(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    lab.open(lab_server.add_notebook("upscaled.ipynb", [CONNECT, UPSCALED]))
+    lab.run_cell(0)
+    lab.run_cell(1, timeout_s=RUN_MS / 1000)
+    lab.see(1, "2 of 2 done")
+    tiles = lab.cell(1).locator("[role=gridcell]")
+    for at in range(2):
+        tiles.nth(at).focus()
+        lab.page.keyboard.press(" ")
+        expect(tiles.nth(at).locator("video[src^=blob]")).to_be_visible(timeout=60_000)
+        lab.page.keyboard.press("s")
+    facts = video_facts(lab.page, "[role=gridcell] video")
+    assert facts.shows_a_picture, facts
+    lab.screenshot("upscaled-wall", lab.cell(1))
+    lab.page.keyboard.press("c")
+    dialog = lab.cell(1).get_by_role("dialog")
+    expect(dialog.locator("video[src^=blob]")).to_have_count(2, timeout=60_000)
+    play = dialog.get_by_role("button", name="Play")
+    expect(play).to_be_enabled()
+    assert video_facts(lab.page, "dialog video").shows_a_picture
+    lab.screenshot("upscaled-compare")
+
+
+def test_clips_that_are_gone_are_said_to_be_so(lab: Lab, lab_server: LabServer) -> None:
+    erased = "for job_id in large.frame()['job_id']: client.job(job_id).erase()"
+    cells = [CONNECT, UPSCALED, erased]
+    lab.open(lab_server.add_notebook("gone.ipynb", cells))
+    lab.run_cell(0)
+    lab.run_cell(1, timeout_s=RUN_MS / 1000)
+    lab.see(1, "2 of 2 done")
+    lab.run_cell(2)
+    first = lab.cell(1).locator("[role=gridcell]").first
+    first.focus()
+    lab.page.keyboard.press(" ")
+    expect(first).to_contain_text("erased", timeout=60_000)
+    lab.screenshot("wall-gone", lab.cell(1))

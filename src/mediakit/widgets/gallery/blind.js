@@ -43,7 +43,8 @@ class Blind extends Sheet {
     this.byJob = new Map(cells.map((cell) => [cell.job, cell]));
     this.count = 0;
     this.unsaved = new Set(); // the numbers of requests without an answer
-    this.problem = "";
+    this.trouble = make("p", "mk-wall-trouble");
+    this.trouble.setAttribute("role", "alert");
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = 2;
     this.said = make("p", "mk-wall-soft");
@@ -57,7 +58,7 @@ class Blind extends Sheet {
     );
     this.finish = makeButton("", "Finish", "Finish (Escape)", () => this.rank());
     this.tools.replaceChildren(this.finish);
-    this.body.append(this.figures, this.answers, this.said);
+    this.body.append(this.figures, this.answers, this.trouble, this.said);
     // The first Escape ends the questions, the next one closes the ranking.
     this.dialog.addEventListener("cancel", (event) => {
       if (this.isOver || !this.count) return;
@@ -92,7 +93,10 @@ class Blind extends Sheet {
       const cell = this.byJob.get(job);
       const medium = makeMedium(cell, "", { preload: "auto", label: words });
       if (medium.tagName === "VIDEO") players.push(medium);
-      playCopy(this.wall, cell, medium, { fails: (problem) => write(this.said, problem) });
+      playCopy(this.wall, cell, medium, {
+        plays: () => this.play(players),
+        fails: (problem) => write(this.said, problem),
+      });
       const box = make("div", "mk-wall-stage");
       box.append(medium);
       figure.append(box, make("figcaption", "mk-wall-soft", words));
@@ -107,6 +111,7 @@ class Blind extends Sheet {
   }
 
   async play(players) {
+    this.together?.pause();
     const together = new Together(players, () => {});
     this.together = together;
     await together.load();
@@ -131,10 +136,9 @@ class Blind extends Sheet {
     if (!this.unsaved.delete(number)) return;
     if (error) {
       this.count -= 1;
-      this.problem = error;
+      write(this.trouble, `A preference was not saved: ${error}`);
     }
     if (this.isOver) this.drawRanking();
-    else if (error) write(this.said, error);
   }
 
   key(event) {
@@ -154,7 +158,7 @@ class Blind extends Sheet {
     write(this.title, "Ranking");
     this.dialog.setAttribute("aria-label", this.title.textContent);
     this.list = make("ol", "mk-wall-ranking");
-    this.body.replaceChildren(this.list, this.said);
+    this.body.replaceChildren(this.list, this.trouble, this.said);
     this.finish.replaceWith(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
     this.drawRanking();
     this.tools.firstChild.focus();
@@ -182,7 +186,6 @@ class Blind extends Sheet {
       this.said,
       [
         `${many(saved, "preference")} saved.`,
-        this.problem && `Not all are saved: ${this.problem}`,
         sorted.length &&
           "The bars show how uncertain each strength is; bars that overlap may change places.",
         groups > 1 &&

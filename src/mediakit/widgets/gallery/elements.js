@@ -100,32 +100,31 @@ const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
 };
 // A player whose file the browser cannot play plays the copy that the kernel makes of it.
 // A video without a picture is not an error for a browser (H.265 with sound).
-const playCopy = (wall, cell, medium, { waits = () => {}, plays = () => {}, fails }) => {
-  const fail = async () => {
-    if (medium.getAttribute("src") !== cell.url) {
-      if (medium.getAttribute("src")) fails(UNPLAYABLE);
-      return;
-    }
-    if (medium.tagName === "IMG") {
-      fails(UNPLAYABLE);
-      return;
-    }
-    waits();
+// Returns what asks for the copy; it is asked for at once unless `waitsForPlay`.
+const playCopy = (wall, cell, medium, { waits, plays, fails, waitsForPlay = false }) => {
+  const isOwn = () => medium.getAttribute("src") === cell.url;
+  const copy = async () => {
+    waits?.();
     const { url, problem } = await wall.copyOf(cell);
-    if (medium.getAttribute("src") !== cell.url) return;
+    if (!isOwn()) return;
     if (!url) {
       fails(problem);
       return;
     }
-    const resumes = !medium.paused;
     medium.src = url;
-    plays();
-    if (resumes) medium.play().catch(() => {});
+    plays?.();
+  };
+  const fail = () => {
+    if (!medium.getAttribute("src")) return;
+    if (!isOwn() || medium.tagName === "IMG") fails(UNPLAYABLE);
+    else if (waitsForPlay && medium.paused) medium.dataset.needsCopy = "true";
+    else copy();
   };
   medium.addEventListener("error", fail);
   medium.addEventListener("loadedmetadata", () => {
     if (medium.tagName === "VIDEO" && !medium.videoWidth) fail();
   });
+  return copy;
 };
 // Gives back the connection and the memory of a player that is not needed any more.
 const letGo = (player) => {

@@ -87,7 +87,10 @@ class Compare extends Sheet {
     const trouble = make("div", "mk-wall-problem");
     playCopy(this.wall, cell, medium, {
       waits: () => write(trouble, COPYING),
-      plays: () => write(trouble, ""),
+      plays: () => {
+        write(trouble, "");
+        this.transport?.load();
+      },
       fails: (problem) => write(trouble, problem),
     });
     box.append(medium);

@@ -74,10 +74,15 @@ class Tile {
       this.medium = makeMedium(cell, this.wall.posterOf(cell), { label: "" });
       this.medium.tabIndex = -1;
       if (cell.medium !== "audio") this.medium.setAttribute("aria-hidden", "true");
-      playCopy(this.wall, cell, this.medium, {
+      const { medium } = this;
+      this.copy = playCopy(this.wall, cell, medium, {
         waits: () => this.wall.complain(COPYING),
-        plays: () => this.wall.complain(""),
+        plays: () => {
+          this.wall.complain("");
+          medium.play().catch(() => {});
+        },
         fails: (problem) => this.fail(problem),
+        waitsForPlay: true,
       });
       for (const name of ["loadedmetadata", "load"])
         this.medium.addEventListener(name, () => this.shapeWall());
@@ -179,8 +184,17 @@ class Tile {
 
   play() {
     if (!isPlayer(this.medium)) return;
-    if (this.medium.paused) this.medium.play().catch(() => {});
+    if (this.medium.paused) this.start();
     else this.medium.pause();
+  }
+
+  start() {
+    if (!this.medium.dataset.needsCopy) {
+      this.medium.play().catch(() => {});
+      return;
+    }
+    delete this.medium.dataset.needsCopy;
+    this.copy();
   }
 
   // A small editor in the tile: Enter saves, Escape leaves it as it was.

@@ -616,16 +616,16 @@ class Wall {
       if (!isIntersecting) medium.pause();
       // Without a poster, the first frame is the picture.
       else if (medium.tagName === "VIDEO" && !medium.poster) medium.preload = "metadata";
-      if (isIntersecting && this.playing) medium.play().catch(() => {});
+      if (isIntersecting && this.playing) tile.start();
     }
   }
 
   togglePlaying() {
     this.playing = !this.playing;
-    for (const { medium } of this.seen) {
-      if (!isPlayer(medium)) continue;
-      if (this.playing) medium.play().catch(() => {});
-      else medium.pause();
+    for (const tile of this.seen) {
+      if (!isPlayer(tile.medium)) continue;
+      if (this.playing) tile.start();
+      else tile.medium.pause();
     }
     this.drawTools();
   }

@@ -17,7 +17,7 @@ from anyio import CapacityLimiter, to_thread
 from mediakit.client import AsyncJob
 from mediakit.client.transfers.destinations import NO_ROOM
 from mediakit.client.transfers.preview_cache import PreviewCache
-from mediakit.errors import MediakitError, ServiceError
+from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.decoding import decoder_errors, opened, picture_track
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
@@ -124,8 +124,11 @@ async def playable_copy(job: AsyncJob) -> bytes:
     """Return an mp4 that browsers play in place of a clip that they cannot play.
 
     Raises:
+        GoneError: The result was erased.
         ServiceError: There is no such copy.
     """
+    if erased(job.state):
+        raise GoneError("This result was erased.", job_id=job.id)
     seen: list[Preview] = []
     await look_at(job, seen.append)
     last = seen[-1]

@@ -24,8 +24,12 @@ Guard = Callable[[Callable[..., object]], Callable[..., None]]
 
 def sentence_of(error: BaseException) -> str:
     """Write what went wrong for people, as plain text."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     if isinstance(error, MediakitError):
         return str(error)
+    if isinstance(error, OSError) and error.strerror:  # such as a full disk
+        return ": ".join(filter(None, [error.strerror, error.filename])) + "."
     return (
         f"{type(error).__name__}: {error}. This is a defect in mediakit, "
         "please report it."

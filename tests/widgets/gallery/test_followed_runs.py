@@ -1,0 +1,27 @@
+"""A wall of a run that ends while the wall is made."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mediakit import Client
+from mediakit.widgets.gallery import Gallery
+from tests.support.samples.walls import until
+from tests.sweep.runs import run
+
+TIMES = 20
+
+
+def test_a_wall_of_owned_clips_shows_all_of_them_as_done(own_client: Client) -> None:
+    prompts = [f"a kite over dune {n}" for n in range(6)]
+    plan = own_client.sweep("text-to-image", prompt=prompts)
+    run(own_client, plan)
+
+    for _ in range(TIMES):
+        wall = plan.refresh().run().gallery()
+        until(partial(is_done, wall))
+        wall.close()
+
+
+def is_done(wall: Gallery) -> bool:
+    return {cell.status for cell in wall.cells} == {"completed"}
