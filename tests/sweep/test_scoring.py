@@ -454,6 +454,7 @@ def test_the_version_of_a_scorer_is_its_own_or_its_source() -> None:
     name, version = identity_of(size_bytes)
 
     assert name == "tests.sweep.made_scorers.size_bytes"
+    assert version is not None
     assert len(version) == 16
     assert version != identity_of(first_byte)[1]
     assert version == identity_of(size_bytes)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from mediakit import Client
 from mediakit.widgets.gallery import Gallery
@@ -18,7 +19,8 @@ def test_a_wall_of_owned_clips_shows_all_of_them_as_done(own_client: Client) -> 
     run(own_client, plan)
 
     for _ in range(TIMES):
-        wall = plan.refresh().run().gallery()
+        results: Any = plan.refresh().run()
+        wall = results.gallery()
         until(partial(is_done, wall))
         wall.close()
 

@@ -78,8 +78,12 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
             "group": group,
         }
     )
-    order = {"by": ["group", "strength"], "ascending": [True, False]}
-    return frame.sort_values(**order, kind="stable", ignore_index=True)
+    return frame.sort_values(
+        ["group", "strength"],
+        ascending=[True, False],
+        kind="stable",
+        ignore_index=True,
+    )
 
 
 def _comparisons(
