@@ -31,6 +31,7 @@ HELD = {
 
 
 DONE = {
+    "GET /sandbox/status": "read which sandbox it is, its health, jobs and faults",
     "GET /sandbox/clock": "read the time, its speed and how far it is ahead",
     "POST /sandbox/clock/advance": "move the clock forward; what becomes due is done",
     "GET /sandbox/faults": "list the faults that can still happen",

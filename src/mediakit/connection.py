@@ -253,8 +253,12 @@ def _sandbox_identity(
     if not service.on_this_machine:
         return None
     try:
-        status_url = f"{service.base_url}/sandbox/status"
-        answer = _read(status_url, transport, timeout_s=STATUS_TIMEOUT_S)
+        answer = _read(
+            f"{service.base_url}/sandbox/status",
+            transport,
+            timeout_s=STATUS_TIMEOUT_S,
+            headers={"X-API-Key": service.api_key},
+        )
     except NoAnswerError:
         return None
     # A login page may respond 200 to any path; an unhealthy sandbox responds 503.
@@ -267,8 +271,9 @@ def _read(
     transport: httpx.AsyncBaseTransport | None,
     *,
     timeout_s: float = TIMEOUT_S,
+    headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """GET a URL that needs no key.
+    """GET a URL.
 
     Raises:
         NoAnswerError: There was no response.
@@ -278,7 +283,7 @@ def _read(
     async def read() -> Answer:
         http = HttpClient(borrowed, timeout_s)
         try:
-            return await http.send("GET", url, headers={})
+            return await http.send("GET", url, headers=headers or {})
         finally:
             await http.aclose()
 

@@ -109,7 +109,7 @@ def go_through(
     seen: set[str] = set()
 
     def look() -> None:
-        answer = httpx.get(f"{server.base_url}/sandbox/status", trust_env=False)
+        answer = http.get(f"{server.base_url}/sandbox/status")
         found = answer.json()["problems"]
         assert answer.status_code == (503 if found else 200)
         seen.update(problem.partition(":")[0] for problem in found)
@@ -127,7 +127,11 @@ def go_through(
             time.sleep(GAP_S)
         return bool(seen) and seen >= problems
 
-    with receiving(take) as receiver, ThreadPoolExecutor() as pool:
+    with (
+        receiving(take) as receiver,
+        ThreadPoolExecutor() as pool,
+        client(api_key) as http,
+    ):
         picture = upload(server, png())
         functions = server.fields["functions"]
         load = Load(server.base_url, functions, api_key, picture, receiver.url)
@@ -143,9 +147,8 @@ def go_through(
             load.stop.set()
         for one in busy:
             one.result()
-        with client(api_key) as http:
-            until(lambda: all_is_done(http, server))
-            until(lambda: http.get(f"{server.base_url}/sandbox/status").is_success)
+        until(lambda: all_is_done(http, server))
+        until(lambda: http.get(f"{server.base_url}/sandbox/status").is_success)
         assert_books_are_right(server.data_dir, load)
         told = [received.event["data"]["id"] for received in receiver.received]
     # What was sent while nothing could be noted is not sent again.

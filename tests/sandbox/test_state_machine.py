@@ -47,7 +47,7 @@ SETTLE_AFTER_S = 600.0
 ALL_ATTEMPTS_S = 60 * 3600
 SCRIPTED_STATUS = 500
 FAILING = "#sandbox:fail=provider_error"
-SUBMITS = {"method": "POST", "path": "^/v1/media/sandbox/"}
+SUBMITS = {"method": "POST", "path": "/v1/media/sandbox/"}
 FAULTS: dict[str, dict[str, Any]] = {
     "drop_before": {"where": SUBMITS, "count": 1},
     "drop_after": {"where": SUBMITS, "count": 1},

@@ -53,7 +53,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")
     add("--port", type=int, default=0, help="port; 0 takes a free one (default)")
     add("--api-key", help="the API key to accept (default: one is made)")
-    add("--admin-token", help="token for control from other machines (X-Sandbox-Token)")
     add("--data-dir", type=Path, help="data directory (default: a temporary one)")
     add("--balance-usd", default="100", help="opening balance of a new data directory")
     add("--concurrency", type=int, default=2, help="jobs that run at once (default: 2)")
@@ -76,7 +75,6 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
         host=options.host,
         port=options.port,
         api_key=options.api_key,
-        admin_token=options.admin_token,
         balance_micro_usd=parse_usd(options.balance_usd),
         concurrency=options.concurrency,
         queue_size=options.queue_size,
@@ -89,14 +87,10 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
 
 def _warn(settings: Sandbox) -> None:
     if not is_loopback(settings.host):
-        controls = "With the admin token they can control the sandbox."
-        if settings.admin_token is None:
-            controls = "The controls are closed; --admin-token opens them."
         sys.stderr.write(
             f"Warning: Other machines can reach {settings.host}, over plain HTTP. "
-            "Everyone can read /sandbox/status and /openapi.json. With the API key "
-            "they can submit jobs; with a file's URL they can read the file. "
-            f"{controls}\n"
+            "Everyone can read /openapi.json. With the API key they can submit jobs "
+            "and control the sandbox; with a file's URL they can read the file.\n"
         )
 
 
@@ -120,7 +114,7 @@ def _text(running: RunningSandbox, options: argparse.Namespace) -> str:
 
 
 def _key_line(running: RunningSandbox, options: argparse.Namespace) -> str:
-    if options.api_key:
+    if running.api_key == options.api_key:
         return "API key: the one you gave."
     if options.data_dir:
         return f"API key: stored in {options.data_dir / 'account.json'}."

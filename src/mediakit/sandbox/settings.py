@@ -19,8 +19,6 @@ class Sandbox:
         host: The address to listen on; loopback by default.
         port: The port; 0 takes the previous one of this data directory, or any.
         api_key: The organization's key; None keeps or creates one.
-        admin_token: Controls a sandbox that listens off loopback; None disables the
-            admin interface there.
         balance_micro_usd: The opening balance of a new data directory, micro-USD.
         concurrency: How many jobs run at once; 0 leaves every job queued.
         queue_size: How many jobs may wait before further ones are rejected.
@@ -45,7 +43,6 @@ class Sandbox:
     host: str = "127.0.0.1"
     port: int = 0
     api_key: str | None = field(default=None, repr=False)
-    admin_token: str | None = field(default=None, repr=False)
     balance_micro_usd: int = 100 * MICRO_PER_USD
     concurrency: int = 2
     queue_size: int = 50
@@ -78,12 +75,10 @@ class Sandbox:
         for name, (fits, words) in accepted.items():
             if not fits:
                 raise InputError(name, got=getattr(self, name), accepted=words)
-        for name in ("api_key", "admin_token"):
-            secret = getattr(self, name)
-            if secret is not None and not _is_header_text(secret):
-                raise InputError(
-                    name, got="(not shown)", accepted="8 to 200 visible characters"
-                )
+        if self.api_key is not None and not _is_header_text(self.api_key):
+            raise InputError(
+                "api_key", got="(not shown)", accepted="8 to 200 visible characters"
+            )
 
 
 def is_loopback(host: str) -> bool:

@@ -173,7 +173,11 @@ def job_reads(client: Client) -> list[str]:
 
 
 def endpoints(running: RunningSandbox) -> list[dict[str, Any]]:
-    found = httpx.get(f"{running.base_url}/sandbox/endpoints", trust_env=False)
+    found = httpx.get(
+        f"{running.base_url}/sandbox/endpoints",
+        headers={"X-API-Key": running.api_key},
+        trust_env=False,
+    )
     data: list[dict[str, Any]] = found.json()["data"]
     return data
 
@@ -345,7 +349,7 @@ def test_where_it_is_not_clear_whose_events_are_wanted_none_are_heard(
     made = httpx.post(
         f"{running.base_url}/sandbox/orgs",
         json={"name": "another"},
-        headers={"X-Sandbox": "1"},
+        headers={"X-API-Key": running.api_key},
         trust_env=False,
     )
     assert made.is_success

@@ -153,7 +153,9 @@ def test_another_key_of_the_organization_finds_the_job_too(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
     job = saved(running, tmp_path / "first", tmp_path / "results", "another key")
-    made = admin_client.call(running.base_url, "POST", "orgs/org_sandbox/keys", {})
+    made = admin_client.call(
+        running.base_url, running.api_key, "POST", "orgs/org_sandbox/keys", {}
+    )
     with client_of(running, tmp_path / "second", made["key"]) as client:
         frame = client.history.rebuild(folders=tmp_path / "results", deliveries=False)
 

@@ -1,100 +1,205 @@
-"""Who may control a sandbox that other machines can reach."""
+"""Who may use the admin interface: whoever has an active API key of the sandbox."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 import pytest
 
-from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox.admin import CALLS
-from mediakit.sandbox.settings import Sandbox
-from tests.sandbox.conftest import Api, StartSandbox
+import mediakit as mk
+from tests.sandbox.conftest import KITE, Api, StartSandbox
 
-ANYWHERE = "0.0.0.0"
-TOKEN = "a-token-of-my-own"
-CONTROLS = [("GET", "/"), *((method, path) for method, path, _ in CALLS)]
+ENDPOINT = "/sandbox/endpoints/endpoint_1"
+CALLS = [
+    ("GET", "/sandbox/status"),
+    ("GET", "/sandbox/clock"),
+    ("POST", "/sandbox/clock/advance"),
+    ("GET", "/sandbox/faults"),
+    ("POST", "/sandbox/faults"),
+    ("DELETE", "/sandbox/faults"),
+    ("DELETE", "/sandbox/faults/fault_1"),
+    ("POST", "/sandbox/seed"),
+    ("POST", "/sandbox/reset"),
+    ("GET", "/sandbox/endpoints"),
+    ("POST", "/sandbox/endpoints"),
+    ("GET", ENDPOINT),
+    ("PATCH", ENDPOINT),
+    ("DELETE", ENDPOINT),
+    ("POST", f"{ENDPOINT}/test"),
+    ("GET", f"{ENDPOINT}/secret"),
+    ("POST", f"{ENDPOINT}/secret/rotate"),
+    ("GET", "/sandbox/orgs"),
+    ("POST", "/sandbox/orgs"),
+    ("PATCH", "/sandbox/orgs/org_sandbox"),
+    ("POST", "/sandbox/orgs/org_sandbox/grants"),
+    ("POST", "/sandbox/orgs/org_sandbox/members"),
+    ("POST", "/sandbox/orgs/org_sandbox/keys"),
+    ("PATCH", "/sandbox/keys/key_1"),
+]
+BODIES = {
+    "/sandbox/reset": {"confirm": True},
+    "/sandbox/orgs": {"name": "another"},
+    "/sandbox/orgs/org_sandbox": {"suspended": True},
+    "/sandbox/faults": {"kind": "latency", "seconds": 1},
+    "/sandbox/clock/advance": {"seconds": 3_600},
+}
+# Everything that opened it to every user of the machine before it asked for the key.
+FORMER_HEADERS = {"X-Sandbox": "1", "X-Sandbox-Token": "a-token-of-my-own"}
 
 
-@pytest.fixture(scope="module")
-def closed(sandboxes: StartSandbox) -> Api:
-    """A sandbox that listens on every address, without an admin token."""
-    return sandboxes(host=ANYWHERE, concurrency=0)
+@pytest.fixture(scope="module", params=["127.0.0.1", "0.0.0.0"])
+def guarded(request: pytest.FixtureRequest, sandboxes: StartSandbox) -> Api:
+    """A sandbox on loopback, and one that other machines can reach."""
+    return sandboxes(host=request.param, concurrency=0)
 
 
-@pytest.fixture(scope="module")
-def guarded(sandboxes: StartSandbox) -> Api:
-    """A sandbox that listens on every address, with an admin token."""
-    return sandboxes(host=ANYWHERE, concurrency=0, admin_token=TOKEN)
+def call(api: Api, method: str, path: str, **headers: str) -> httpx.Response:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    with httpx.Client(base_url=api.running.base_url, trust_env=False) as http:
+        return http.request(
+            method, path, json=BODIES.get(path, {}), headers=FORMER_HEADERS | sent
+        )
 
 
-def call(api: Api, method: str, path: str, **headers: str | bytes) -> httpx.Response:
-    """Call as another machine does, by an address of the network."""
-    sent: dict[str, str | bytes] = {"Host": "192.168.0.7:8000", "X-Sandbox": "1"}
-    sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-    lines = [
-        (name.encode(), value.encode() if isinstance(value, str) else value)
-        for name, value in sent.items()
-    ]
-    url = f"{api.running.base_url}{path}"
-    return httpx.request(method, url, headers=lines, trust_env=False)
-
-
-@pytest.mark.parametrize(("method", "path"), CONTROLS)
-def test_off_loopback_every_control_is_closed_without_a_token(
-    closed: Api, guarded: Api, method: str, path: str
+@pytest.mark.parametrize(("method", "path"), CALLS)
+def test_without_an_active_key_no_call_reads_or_changes_anything(
+    guarded: Api, method: str, path: str
 ) -> None:
-    for api in (closed, guarded):
-        answer = call(api, method, path)
-        assert answer.status_code == 403, answer.text
-        assert "--admin-token" in answer.json()["message"]
-    for token in ("", "another-token", TOKEN[:-1], TOKEN + "x", b"\xe9" * 8):
-        answer = call(guarded, method, path, X_Sandbox_Token=token)
-        assert answer.status_code == 403
+    before = guarded.http.get("/sandbox/status").json()
+
+    missing = call(guarded, method, path)
+    unknown = call(guarded, method, path, X_API_Key="mk_of-somebody-else")
+
+    for answer in (missing, unknown):
+        assert answer.status_code == 401
+        assert list(answer.json()) == ["message"]
+    after = guarded.http.get("/sandbox/status").json()
+    for moving in ("now", "ahead_s"):
+        del before[moving], after[moving]
+    assert after == before
 
 
-def test_off_loopback_a_token_opens_nothing_of_a_sandbox_without_one(
-    closed: Api,
+@pytest.mark.parametrize("host", ["a{b.evil.com", "a`b.evil.com", "evil.com"])
+def test_a_page_whose_name_leads_here_needs_the_key_too(
+    guarded: Api, host: str
 ) -> None:
-    assert call(closed, "GET", "/sandbox/orgs", X_Sandbox_Token="").status_code == 403
-    with pytest.raises(ServiceError, match="--admin-token"):
-        closed.running.reset()
+    answer = call(guarded, "POST", "/sandbox/orgs/org_sandbox/keys", Host=host)
+
+    assert answer.status_code == 401
 
 
-def test_the_token_opens_the_controls_off_loopback(guarded: Api) -> None:
-    fault = guarded.running.fault("latency", seconds=0.0)
-    answer = call(guarded, "GET", "/sandbox/faults", X_Sandbox_Token=TOKEN)
+def test_an_inactive_key_opens_nothing_and_the_last_active_one_stays(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    second = api.http.post("/sandbox/orgs/org_sandbox/keys", json={}).json()
+    second_http = httpx.Client(
+        base_url=api.running.base_url,
+        headers={"X-API-Key": second["key"]},
+        trust_env=False,
+    )
+    with second_http:
+        assert second_http.get("/sandbox/orgs").status_code == 200
+        off = {"state": "inactive"}
+        own = second_http.patch(f"/sandbox/keys/{second['id']}", json=off)
+        assert own.status_code == 409
+        assert second_http.get("/sandbox/orgs").status_code == 200
 
-    assert [one["id"] for one in answer.json()["data"]] == [fault]
-    assert call(guarded, "GET", "/", X_Sandbox_Token=TOKEN).status_code == 200
-    assert guarded.running.clear_faults() == 1
+        api.http.patch(f"/sandbox/keys/{second['id']}", json=off).raise_for_status()
+        assert second_http.get("/sandbox/orgs").status_code == 403
 
 
-def test_a_change_needs_its_header_beside_the_token(guarded: Api) -> None:
-    answer = call(
-        guarded, "DELETE", "/sandbox/faults", X_Sandbox_Token=TOKEN, X_Sandbox="0"
+def test_a_reset_keeps_the_key_even_if_another_key_asks_for_it(
+    sandboxes: StartSandbox,
+) -> None:
+    api = sandboxes(concurrency=0)
+    made = api.http.post("/sandbox/orgs/org_sandbox/keys", json={}).json()
+    answer = call(api, "POST", "/sandbox/reset", X_API_Key=made["key"])
+    assert answer.status_code == 200
+
+    assert api.http.get("/sandbox/status").status_code == 200
+    assert api.balance() == 100_000_000
+    assert call(api, "GET", "/sandbox/orgs", X_API_Key=made["key"]).status_code == 401
+
+
+def test_there_is_no_page_and_the_interface_describes_itself_to_everyone(
+    guarded: Api,
+) -> None:
+    assert guarded.http.get("/").status_code == 404
+    assert call(guarded, "GET", "/openapi.json").status_code == 200
+
+
+INTRUDER = """
+import os, sys, urllib.request, urllib.error
+base_url, folder = sys.argv[1:]
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+opener.open(base_url + "/openapi.json", timeout=30)  # imports all that it needs
+os.setgroups([])
+os.setgid(65534)
+os.setuid(65534)
+for path, body in (
+    ("/sandbox/status", None),
+    ("/sandbox/orgs", None),
+    ("/sandbox/orgs/org_sandbox/keys", b"{}"),
+    ("/sandbox/reset", b'{"confirm": true}'),
+):
+    request = urllib.request.Request(base_url + path, body, {"X-Sandbox": "1"})
+    try:
+        print(opener.open(request, timeout=30).status)
+    except urllib.error.HTTPError as refusal:
+        print(refusal.code)
+for name in ("account.json", "sandbox.sqlite3"):
+    try:
+        open(folder + "/" + name, "rb").read()
+        print("read", name)
+    except OSError as refusal:
+        print(type(refusal).__name__)
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user of the machine can read; pytest's own are private."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
+def test_another_user_of_the_machine_reads_and_changes_nothing(
+    sandboxes: StartSandbox, open_folder: Path
+) -> None:
+    folder = open_folder / "data"
+    api = sandboxes(folder, concurrency=0)
+    job = api.submit("text-to-video", KITE)
+
+    run = subprocess.run(
+        [
+            sys.executable,
+            "-I",
+            "-c",
+            INTRUDER,
+            api.running.base_url,
+            folder,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
 
-    assert answer.status_code == 403
-    assert "X-Sandbox: 1" in answer.json()["message"]
+    assert run.stdout.split() == [*["401"] * 4, *["PermissionError"] * 2], run.stderr
+    assert api.job(job["id"])["status"] == "queued"
 
 
-def test_the_status_and_the_interface_stay_open_off_loopback(closed: Api) -> None:
-    for path in ("/sandbox/status", "/openapi.json"):
-        assert call(closed, "GET", path).status_code == 200
-    assert call(closed, "GET", "/billing/balance").status_code == 401
+def test_a_client_knows_a_sandbox_that_was_started_by_hand(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    running = sandboxes(concurrency=0).running
 
-
-def test_on_loopback_no_token_is_needed(sandboxes: StartSandbox) -> None:
-    api = sandboxes(concurrency=0, admin_token=TOKEN)
-
-    assert api.http.get("/sandbox/orgs").status_code == 200
-    assert api.running.clear_faults() == 0
-
-
-@pytest.mark.parametrize("token", ["", "short", "with a space in it"])
-def test_a_token_that_no_header_carries_is_refused(token: str) -> None:
-    with pytest.raises(InputError, match="admin_token") as caught:
-        Sandbox("unused", admin_token=token)
-    assert token == "" or token not in str(caught.value)
-
-
-def test_the_token_is_not_shown() -> None:
-    assert TOKEN not in repr(Sandbox("unused", admin_token=TOKEN))
+    with mk.Client(running.base_url, running.api_key, home=tmp_path) as client:
+        assert client.submit("text-to-video", prompt="a kite", duration=3).id
+        assert client.seed_past(days=5, jobs=20).added_to_history == 20

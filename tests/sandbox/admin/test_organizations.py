@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
@@ -356,39 +356,3 @@ def test_what_is_not_there_is_404(
     admin: AdminClient, method: str, path: str, fields: dict[str, Any]
 ) -> None:
     assert message(admin.http.request(method, path, json=fields), 404)
-
-
-Call = Callable[[httpx.Client], httpx.Response]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda http: http.post("/orgs", json={"name": "a"}),
-        lambda http: http.patch("/orgs/org_sandbox", json={"suspended": True}),
-        lambda http: http.post("/reset", json={"confirm": True}),
-        lambda http: http.delete("/faults"),
-    ],
-)
-def test_a_web_page_cannot_change_the_sandbox(admin: AdminClient, call: Call) -> None:
-    url = f"{admin.api.running.base_url}/sandbox"
-    headers = {"Origin": "https://page.example"}
-    with httpx.Client(base_url=url, headers=headers, trust_env=False) as page:
-        before = admin.orgs()
-
-        assert "X-Sandbox" in message(call(page), 403)
-
-    assert admin.orgs() == before
-
-
-def test_a_host_name_that_was_led_here_reads_nothing(admin: AdminClient) -> None:
-    answer = admin.http.get("/orgs", headers={"Host": "rebound.example"})
-
-    assert message(answer, 403)
-
-
-def test_the_admin_interface_needs_its_header_and_no_key(admin: AdminClient) -> None:
-    api = admin.api
-
-    assert api.http.post("/sandbox/orgs", json={"name": "a"}).status_code == 403
-    assert httpx.get(f"{api.running.base_url}/sandbox/orgs", trust_env=False).is_success

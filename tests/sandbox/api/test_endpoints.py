@@ -137,13 +137,6 @@ def test_a_bad_field_is_422_and_named(
     assert answer.json()["message"].startswith(f"{field}: ")
 
 
-def test_it_needs_the_admin_header(idle: Api) -> None:
-    answer = idle.http.post("/sandbox/endpoints", json={"url": PUBLIC})
-
-    assert answer.status_code == 403
-    assert list(answer.json()) == ["message"]
-
-
 @pytest.mark.parametrize(
     ("method", "tail"),
     [

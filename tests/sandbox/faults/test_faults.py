@@ -70,9 +70,7 @@ def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -
     assert fault["kind"] == kind
     assert fault["where"] == {"function": VIDEO}
     assert fault["left"] is None
-    removed = calm.http.delete(
-        f"/sandbox/faults/{fault_id}", headers={"X-Sandbox": "1"}
-    )
+    removed = calm.http.delete(f"/sandbox/faults/{fault_id}")
     assert removed.json() == {"removed_n": 1}
     assert in_force(calm) == []
 
@@ -112,7 +110,7 @@ def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -
 def test_a_rule_that_makes_no_sense_is_refused(
     calm: Api, rule: dict[str, Any], field: str
 ) -> None:
-    answer = calm.http.post("/sandbox/faults", json=rule, headers={"X-Sandbox": "1"})
+    answer = calm.http.post("/sandbox/faults", json=rule)
 
     assert answer.status_code == 422
     assert answer.json()["message"].startswith(f"{field} must be ")
@@ -138,7 +136,7 @@ def test_any_rule_is_refused_or_can_be_kept_and_read_again(
 
 
 def test_a_fault_that_is_not_there_cannot_be_taken_back(calm: Api) -> None:
-    gone = calm.http.delete("/sandbox/faults/fault_1", headers={"X-Sandbox": "1"})
+    gone = calm.http.delete("/sandbox/faults/fault_1")
 
     assert gone.status_code == 404
     assert calm.running.clear_faults() == 0
@@ -311,7 +309,7 @@ def test_latency_holds_a_request_up_before_it_is_handled(calm: Api) -> None:
 
 def test_a_rule_meets_only_the_requests_it_names(calm: Api) -> None:
     calm.running.fault(
-        "status", status=500, where={"method": "GET", "path": "^/billing/b"}
+        "status", status=500, where={"method": "GET", "path": "/billing/b"}
     )
 
     assert calm.http.get("/billing/balance").status_code == 500
@@ -334,7 +332,6 @@ def test_no_fault_affects_the_admin_interface(calm: Api) -> None:
 
     assert len(in_force(calm)) == 2
     assert calm.http.get("/sandbox/status").status_code == 200
-    assert calm.http.get("/").status_code == 200
     assert calm.running.clear_faults() == 2
     assert calm.http.get("/billing/balance").status_code == 200
 

@@ -4,7 +4,6 @@ import asyncio
 import sqlite3
 from pathlib import Path
 
-import httpx
 import pytest
 
 from mediakit.clock import VirtualClock
@@ -98,7 +97,7 @@ def test_an_unwell_sandbox_says_why_with_a_503_and_keeps_serving(
     assert api.http.get("/sandbox/status").json()["problems"] == []
 
     health.failed("settling charges", sqlite3.OperationalError(FULL))
-    unwell = httpx.get(f"{api.running.base_url}/sandbox/status", trust_env=False)
+    unwell = api.http.get("/sandbox/status")
 
     assert unwell.status_code == 503
     assert unwell.json()["problems"] == [f"settling charges: {FULL}"]

@@ -76,7 +76,7 @@ def other(tmp_path: Path) -> Iterator[Callable[..., Other]]:
 
 def answers(base_url: str) -> bool:
     try:
-        return httpx.get(f"{base_url}/sandbox/status", trust_env=False).is_success
+        return httpx.get(f"{base_url}/openapi.json", trust_env=False).is_success
     except httpx.TransportError:
         return False
 
@@ -280,7 +280,7 @@ def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
     async def cell() -> int:
         running = start_embedded(tmp_path)
         async with httpx.AsyncClient(trust_env=False) as http:
-            answer = await http.get(f"{running.base_url}/sandbox/status")
+            answer = await http.get(f"{running.base_url}/openapi.json")
         running.stop()
         return answer.status_code
 
@@ -375,7 +375,7 @@ if child == 0:
     assert other.base_url == running.base_url and not other.owned
     sys.exit(0)
 _, status = os.waitpid(child, 0)
-answer = httpx.get(running.base_url + "/sandbox/status", trust_env=False)
+answer = httpx.get(running.base_url + "/openapi.json", trust_env=False)
 orphan = os.fork()
 if orphan == 0:
     os.close(1)

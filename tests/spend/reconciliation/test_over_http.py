@@ -128,7 +128,7 @@ def second_key(running: RunningSandbox) -> str:
 def call(
     running: RunningSandbox, method: str, path: str, body: dict[str, Any]
 ) -> dict[str, Any]:
-    return admin_client.call(running.base_url, method, path, body)
+    return admin_client.call(running.base_url, running.api_key, method, path, body)
 
 
 def lose(history: Path, job_id: str) -> None:

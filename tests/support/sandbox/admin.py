@@ -18,7 +18,7 @@ class AdminClient:
         self._users: list[Api] = []
         self.http = httpx.Client(
             base_url=f"{api.running.base_url}/sandbox",
-            headers={"X-Sandbox": "1"},
+            headers={"X-API-Key": api.running.api_key},
             trust_env=False,
             timeout=30,
         )

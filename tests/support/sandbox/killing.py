@@ -73,7 +73,7 @@ class Server:
 
     @contextmanager
     def http(self) -> Iterator[httpx.Client]:
-        headers = {"X-API-Key": KEY, "X-Sandbox": "1"}
+        headers = {"X-API-Key": KEY}
         with httpx.Client(headers=headers, trust_env=False, timeout=60) as http:
             yield http
 

@@ -153,9 +153,7 @@ def in_turn(*answers: Answer) -> Script:
 
 def admin_call(api: Api, method: str, path: str, body: object = None) -> httpx.Response:
     """Call the admin interface."""
-    return api.http.request(
-        method, f"/sandbox/{path}", json=body, headers={"X-Sandbox": "1"}
-    )
+    return api.http.request(method, f"/sandbox/{path}", json=body)
 
 
 def register(api: Api, url: str, **more: Any) -> dict[str, Any]:

@@ -21,8 +21,6 @@ PATH = "/mediakit-listener"
 ENDPOINTS = "/sandbox/endpoints"
 CONNECT_TIMEOUT_S = 1.0
 EVENTS = [COMPLETED, FAILED]
-# The sandbox's admin API requires this header, which no web page can send.
-SANDBOX_HEADER = {"X-Sandbox": "1"}
 ONLY_SANDBOX = (
     "client.listen() needs a sandbox on this machine: a hosted service posts to public "
     "https addresses only, which are registered in its console. There, mount "
@@ -102,9 +100,7 @@ class Endpoints:
     ) -> dict[str, Any]:
         content = None if body is None else json.dumps(body).encode()
         try:
-            answer = await self._transport.exchange(
-                method, path, content=content, headers=SANDBOX_HEADER
-            )
+            answer = await self._transport.exchange(method, path, content=content)
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
         if not 200 <= answer.status < 300:

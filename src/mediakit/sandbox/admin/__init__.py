@@ -1,8 +1,15 @@
 """The admin interface of the sandbox, `/sandbox/`, which the interface leaves out.
 
-Each line of the table is one call; all of them check the caller in the same way.
+Each line of the table is one call. Every call needs an active API key of the sandbox,
+as the interface does: all users of the machine, and the web pages that they open, can
+reach loopback, but only its owner can read the key.
 """
 
+from collections.abc import Awaitable, Callable
+from functools import wraps
+
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from mediakit.sandbox.admin import (
@@ -12,8 +19,11 @@ from mediakit.sandbox.admin import (
     organizations,
     reset,
     seed,
+    status,
 )
-from mediakit.sandbox.admin.access import Handler, require_admin
+from mediakit.sandbox.core.service import caller_of
+
+Handler = Callable[[Request], Awaitable[Response]]
 
 Call = tuple[str, str, Handler]
 """A method, a path and its handler."""
@@ -22,6 +32,7 @@ ENDPOINTS = "/sandbox/endpoints"
 ENDPOINT = f"{ENDPOINTS}/{{endpoint_id}}"
 
 CALLS: tuple[Call, ...] = (
+    ("GET", "/sandbox/status", status.status),
     ("GET", "/sandbox/clock", clock.read_clock),
     ("POST", "/sandbox/clock/advance", clock.advance),
     ("GET", "/sandbox/faults", faults.list_faults),
@@ -47,7 +58,17 @@ CALLS: tuple[Call, ...] = (
     ("PATCH", "/sandbox/keys/{key_id}", organizations.change_key),
 )
 
+
+def _require_key(handler: Handler) -> Handler:
+    @wraps(handler)
+    async def checked(request: Request) -> Response:
+        caller_of(request)
+        return await handler(request)
+
+    return checked
+
+
 ROUTES = tuple(
-    Route(path, require_admin(handler), methods=[method])
+    Route(path, _require_key(handler), methods=[method])
     for method, path, handler in CALLS
 )

@@ -24,13 +24,13 @@ async def add_fault(request: Request) -> Response:
         raise RequestError(422, str(problem)) from None
     fault = service.faults.add(rule, service.clock.now_us())
     service.wake_all()
-    return JSONResponse(_fault_object(fault), status_code=201)
+    return JSONResponse(fault_object(fault), status_code=201)
 
 
 async def list_faults(request: Request) -> Response:
     """Handle GET /sandbox/faults with the faults in force."""
     faults = service_of(request).faults.in_force()
-    return JSONResponse({"data": [_fault_object(fault) for fault in faults]})
+    return JSONResponse({"data": [fault_object(fault) for fault in faults]})
 
 
 async def remove_fault(request: Request) -> Response:
@@ -50,6 +50,7 @@ async def clear_faults(request: Request) -> Response:
     return JSONResponse({"removed_n": removed_n})
 
 
-def _fault_object(fault: Fault) -> dict[str, Any]:
+def fault_object(fault: Fault) -> dict[str, Any]:
+    """Return a fault as JSON fields."""
     head = {"id": fault.id, "created_at": iso(fault.created_us), "left": fault.left_n}
     return head | fault.rule.as_json()

@@ -15,7 +15,7 @@ from mediakit.sandbox.admin.org_requests import (
 )
 from mediakit.sandbox.core.request_body import read_body, refused
 from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.service import Service, service_of
+from mediakit.sandbox.core.service import Service, caller_of, service_of
 from mediakit.sandbox.store.organizations import keys, organization_records
 from mediakit.sandbox.store.organizations.organization_records import (
     MAX_MICRO_USD,
@@ -124,6 +124,12 @@ async def change_key(request: Request) -> Response:
     changes = _columns((await read_body(request, KeyChange)).given())
     service, key_id = service_of(request), request.path_params["key_id"]
     _key(service, key_id)
+    if changes.get("state") == "inactive" and key_id == caller_of(request).api_key:
+        raise RequestError(
+            409,
+            "This call uses that key: use another key to deactivate it, so that one "
+            "stays active. Nothing was changed.",
+        )
     organization_records.change_key(service.db, key_id, changes)
     return JSONResponse(_key(service, key_id))
 

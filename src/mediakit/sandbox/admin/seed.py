@@ -13,7 +13,6 @@ from mediakit.errors import shown
 from mediakit.sandbox.core.request_body import RequestBody, read_body
 from mediakit.sandbox.core.responses import RequestError
 from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
 from mediakit.sandbox.timing.clock import iso
 
 MEMBERS = ("Studio", "Marketing")
@@ -108,9 +107,7 @@ def _request(row: sqlite3.Row) -> dict[str, Any]:
 
 def _org(service: Service, request: Request) -> str:
     """Return the organization that the request names, or else that of its key."""
-    if "org" not in request.query_params and "x-api-key" in request.headers:
-        return caller_of(request).org
-    org = request.query_params.get("org", DEFAULT_ORG)
+    org = request.query_params.get("org", caller_of(request).org)
     if service.db.row("SELECT 1 FROM org WHERE id = ?", org) is None:
         raise RequestError(404, f"There is no organization {shown(org)}.")
     return org

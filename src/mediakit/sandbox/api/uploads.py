@@ -22,8 +22,8 @@ MAX_UPLOAD_BYTES = 1024**3
 # Real seconds, unlike the grant's; a slower upload is rejected.
 UPLOAD_TIMEOUT_S = 5 * 60.0
 
-# Only media can be model inputs. Image types that can contain scripts are excluded,
-# because files are served from the origin of the status page.
+# Only media can be model inputs. Image types that can contain scripts are excluded:
+# a browser would run them.
 MEDIA_TYPE_PATTERN = r"^(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}$"
 SCRIPTED_SUFFIX = "+xml"
 _MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)

@@ -12,32 +12,45 @@ TIMEOUT_S = 600.0
 
 def call(
     base_url: str,
+    api_key: str,
     method: str,
     path: str,
     body: Mapping[str, Any] | None = None,
-    *,
-    admin_token: str | None = None,
 ) -> dict[str, Any]:
     """Make one call to the sandbox's admin interface.
 
     Args:
         base_url: The sandbox's URL.
+        api_key: An active key of the sandbox.
         method: The HTTP method.
         path: The path below `/sandbox/`.
         body: The JSON object to send; None sends none.
-        admin_token: The admin token of a sandbox that listens off loopback.
 
     Raises:
         ServiceError: The sandbox does not respond, or rejects the call.
     """
-    headers = {"X-Sandbox": "1", "X-Sandbox-Token": admin_token or ""}
+    headers = {"X-API-Key": api_key}
     try:
         # The environment's proxies do not apply on loopback.
         with httpx.Client(trust_env=False, timeout=TIMEOUT_S, headers=headers) as http:
             response = http.request(method, f"{base_url}/sandbox/{path}", json=body)
     except httpx.TransportError:
         raise ServiceError(f"No sandbox answers at {base_url}.") from None
-    fields: dict[str, Any] = response.json()
-    if response.is_error:
+    fields = fields_of(response)
+    if response.is_error and isinstance(fields.get("message"), str):
         raise ServiceError(fields["message"])
+    if response.is_error or not fields:
+        raise ServiceError(
+            f"Another program answers at {base_url}, where the sandbox was. "
+            "Start the sandbox again."
+        )
     return fields
+
+
+def fields_of(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of a response; empty if its body is anything else."""
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}

@@ -11,7 +11,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
 from mediakit.sandbox import admin as control
-from mediakit.sandbox.admin import status
 from mediakit.sandbox.api import billing, jobs, media, submit, uploads, webhooks
 from mediakit.sandbox.core.responses import RequestError, message_response
 from mediakit.sandbox.core.service import Service, base_url_of, service_of
@@ -42,8 +41,6 @@ ROUTES = (
     Route("/openapi.json", document, methods=["GET"]),
     Route("/uploads/{file}", uploads.put, methods=["PUT"]),
     Route("/files/{name}", media.file, methods=["GET"]),
-    Route("/sandbox/status", status.status, methods=["GET"]),
-    Route("/", status.page, methods=["GET"]),
     *webhooks.ROUTES,
     *control.ROUTES,
 )

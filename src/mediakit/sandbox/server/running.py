@@ -151,8 +151,7 @@ class RunningSandbox:
     def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        token = self._settings.admin_token
-        return admin_client.call(self.base_url, method, path, body, admin_token=token)
+        return admin_client.call(self.base_url, self.api_key, method, path, body)
 
     def stop(self) -> None:
         """Stop serving, or detach; accepted jobs are kept.
@@ -266,9 +265,11 @@ def _answers(data_dir: DataDir) -> bool:
     try:
         # The environment's proxies do not apply on loopback.
         with httpx.Client(trust_env=False, timeout=HEALTH_TIMEOUT_S) as http:
-            answer = http.get(f"{base_url}/sandbox/status")
+            answer = http.get(
+                f"{base_url}/sandbox/status", headers={"X-API-Key": account.api_key}
+            )
     except httpx.TransportError:
         return False
-    # 503 is an unhealthy sandbox, for example because its disk is full.
-    there = answer.status_code in (200, 503)
-    return there and answer.json()["identity"] == account.identity
+    # Whatever the status: an unhealthy sandbox responds 503. Another program may
+    # have taken the port of the last server.
+    return admin_client.fields_of(answer).get("identity") == account.identity

@@ -80,7 +80,7 @@ async def retry_until_done(
 
 
 def _reason(problem: BaseException) -> str:
-    # Everyone can read it: it names no path and no address.
+    # Members' keys can read it: it names no path and no address.
     if isinstance(problem, sqlite3.Error):
         return str(problem)
     if isinstance(problem, OSError) and problem.strerror:

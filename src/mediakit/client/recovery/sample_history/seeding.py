@@ -28,7 +28,6 @@ from mediakit.records import JobStatus
 from mediakit.schema import canonical_json
 
 SEED_PATH = "/sandbox/seed"
-SANDBOX_HEADERS = {"X-Sandbox": "1"}
 LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
 """The least and the most that a sandbox accepts."""
 
@@ -134,9 +133,7 @@ async def _asked(transport: ServiceClient, asked: Mapping[str, int]) -> Answer:
 
     async def once() -> Answer:
         # A retry is safe: the same jobs are generated only once.
-        return await transport.exchange(
-            "POST", SEED_PATH, content=content, headers=SANDBOX_HEADERS
-        )
+        return await transport.exchange("POST", SEED_PATH, content=content)
 
     try:
         return await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
