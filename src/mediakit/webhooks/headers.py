@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -130,6 +131,9 @@ def _timestamp_s(text: str, now: datetime) -> int:
 
 
 def _span(seconds: float) -> str:
+    # In seconds near the limit of five minutes, which a whole minute could hide.
+    if seconds < 600:
+        return f"{math.ceil(seconds)} seconds"
     minutes = int(seconds // 60)
     return f"{minutes:,} minutes" if minutes < 120 else f"{minutes // 60:,} hours"
 

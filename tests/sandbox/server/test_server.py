@@ -1,6 +1,8 @@
 """The life of a sandbox: one server for each data directory, and who takes over."""
 
 import asyncio
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -12,19 +14,21 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+import mediakit as mk
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.jobs.renderer import Renderer
-from mediakit.sandbox.server import server_thread
+from mediakit.sandbox.server import admin_client, server_thread
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.running import Sandbox, start, start_embedded
-from tests.sandbox.conftest import StartSandbox, png
+from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png
 
 OTHER = """
 import sys
@@ -227,6 +231,191 @@ def test_a_given_key_stays_when_a_later_start_gives_none(
 
     assert later.running.api_key == "the-given-key"
     assert later.http.get("/billing/balance").status_code == 200
+
+
+KEYED = OTHER.replace(
+    "start_embedded\nrunning = start_embedded(sys.argv[1])",
+    "Sandbox, start\nrunning = start(Sandbox(sys.argv[1], api_key='the-first-key'))",
+)
+
+
+def test_a_take_over_keeps_the_key_that_all_clients_have(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    first = other(KEYED)
+    second = start(Sandbox(tmp_path / "data", api_key="the-second-key"))
+    assert second.api_key == "the-first-key"
+
+    first.kill()
+
+    assert eventually(lambda: second.owned)
+    balance = f"{second.base_url}/billing/balance"
+    known = httpx.get(balance, headers={"X-API-Key": "the-first-key"}, trust_env=False)
+    assert known.status_code == 200
+    assert second.clear_faults() == 0
+    second.stop()
+
+
+def test_a_take_over_that_fails_is_tried_again(
+    tmp_path: Path, other: Callable[..., Other], caplog: pytest.LogCaptureFixture
+) -> None:
+    first = other()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        second = start(Sandbox(tmp_path / "data", port=port))
+        first.kill()
+        assert eventually(lambda: f"port {port}" in caplog.text)
+        assert not second.owned
+
+    assert eventually(lambda: second.owned)
+    assert answers(second.base_url)
+    second.stop()
+
+
+CONNECT = """
+import sys
+import mediakit as mk
+try:
+    mk.connect(home=sys.argv[1])
+except mk.ServiceError as error:
+    print(error)
+"""
+
+
+def test_an_owner_that_hangs_is_an_error_in_words(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "sandbox").symlink_to(tmp_path / "data")
+    owner = other()
+    os.kill(owner.process.pid, signal.SIGSTOP)
+    try:
+        # Far more than the fifteen seconds that a start takes at most.
+        run = subprocess.run(
+            [sys.executable, "-c", CONNECT, tmp_path / "home"],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=True,
+        )
+    finally:
+        os.kill(owner.process.pid, signal.SIGCONT)
+
+    assert f"(number {owner.process.pid}) serves" in run.stdout
+    assert "does not respond" in run.stdout
+
+
+class Page(BaseHTTPRequestHandler):
+    """Another program, which answers everything with a page."""
+
+    def do_GET(self) -> None:
+        self.server.seen.set()  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"<h1>Hello</h1>")
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@contextmanager
+def another_program(port: int = 0) -> Iterator[HTTPServer]:
+    server = HTTPServer(("127.0.0.1", port), Page)
+    server.seen = threading.Event()  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_another_program_at_the_old_address_does_not_disturb_a_start(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    first = other()
+    first.kill()
+    port = int(first.words[0].rpartition(":")[2])
+    with (
+        another_program(port) as page,
+        (tmp_path / "data" / "lock").open("r+") as starting,
+    ):
+        # A process that is starting has the lock and has not announced itself yet.
+        fcntl.flock(starting, fcntl.LOCK_EX)
+
+        def release_once_seen() -> None:
+            page.seen.wait(PATIENCE_S)  # type: ignore[attr-defined]
+            fcntl.flock(starting, fcntl.LOCK_UN)
+
+        releasing = threading.Thread(target=release_once_seen)
+        releasing.start()
+        running = start_embedded(tmp_path / "data")
+        releasing.join()
+
+        assert running.owned
+        assert running.base_url != first.words[0]
+        running.stop()
+
+
+def test_a_call_that_reaches_another_program_is_an_error_in_words() -> None:
+    with another_program() as page:
+        base_url = f"http://127.0.0.1:{page.server_port}"
+        with pytest.raises(ServiceError, match="Another program answers"):
+            admin_client.call(base_url, "a-key", "POST", "reset", {"confirm": True})
+
+
+def test_a_file_that_a_file_browser_left_behind_does_not_prevent_a_start(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    sandboxes(tmp_path).running.stop()
+    (tmp_path / "scratch" / ".DS_Store").write_bytes(b"x")
+
+    assert sandboxes(tmp_path).balance() == 100_000_000
+
+
+def test_an_existing_folder_that_others_can_read_shows_them_nothing(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    tmp_path.chmod(0o755)
+    sandboxes(tmp_path, concurrency=0).submit("text-to-video", {"prompt": "a kite"})
+
+    assert readable_by_others(tmp_path) == []
+
+
+def test_a_data_directory_that_was_left_readable_is_closed(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    tmp_path.chmod(0o755)
+    first = sandboxes(tmp_path, concurrency=0)
+    first.running.stop()
+    for path in tmp_path.iterdir():
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+    sandboxes(tmp_path, concurrency=0)
+
+    assert readable_by_others(tmp_path) == []
+
+
+def readable_by_others(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.iterdir() if p.stat().st_mode & 0o077)
+
+
+def test_a_file_system_without_locks_is_an_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
+
+    with pytest.raises(ServiceError, match="folder on a local disk"):
+        mk.connect()
 
 
 def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(

@@ -1,13 +1,19 @@
 """The sandbox's time: real time, times a speed, forwards only."""
 
+import subprocess
+import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
+from mediakit.clock import SystemClock
 from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.timing.clock import SandboxClock, iso, to_instant, to_us
+from tests.sandbox.conftest import Api, StartSandbox
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -64,21 +70,79 @@ def test_instants_and_microseconds_are_each_others_inverse() -> None:
     assert iso(to_us(START) + 5) == "2026-03-01T12:00:00.000005Z"
 
 
-@pytest.mark.parametrize(("next_speed", "expected_s"), [(1, 1_005), (100, 1_500)])
-def test_a_restart_continues_from_where_time_would_be(
-    tmp_path: Path, next_speed: float, expected_s: int
+@pytest.fixture
+def days_later(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Set this machine's clock forward, as if it had been idle for days."""
+    passed = timedelta()
+    true_now = SystemClock.now
+    monkeypatch.setattr(SystemClock, "now", lambda self: true_now(self) + passed)
+
+    def pass_days(days: int) -> None:
+        nonlocal passed
+        passed += timedelta(days=days)
+
+    return pass_days
+
+
+def now_of(api: Api) -> datetime:
+    return datetime.fromisoformat(api.http.get("/sandbox/clock").json()["now"])
+
+
+def test_the_clock_stands_still_while_the_server_is_stopped(
+    tmp_path: Path, sandboxes: StartSandbox, days_later: Callable[[int], None]
 ) -> None:
-    system = SettableClock()
-    db = Database(tmp_path / "db")
-    start_us = resume_clock(db, system, speed=100).now_us()
-    system.set(10)
+    first = sandboxes(tmp_path, concurrency=0, speed=100)
+    first.running.advance(hours=30 * 24)
+    before = now_of(first)
+    first.running.stop()
+    days_later(3)
 
-    clock = resume_clock(db, system, speed=next_speed)
+    second = sandboxes(tmp_path, concurrency=0)
 
-    assert clock.now_us() - start_us == 1_000_000_000
-    system.set(15)
-    assert clock.now_us() - start_us == expected_s * 1_000_000
-    db.close()
+    assert before <= now_of(second) < before + timedelta(days=1)
+
+
+def test_the_clock_is_never_behind_the_machines_own(
+    tmp_path: Path, sandboxes: StartSandbox, days_later: Callable[[int], None]
+) -> None:
+    first = sandboxes(tmp_path, concurrency=0, speed=100)
+    first.running.stop()
+    days_later(40)
+
+    second = sandboxes(tmp_path, concurrency=0)
+
+    assert abs(now_of(second) - SystemClock().now()) < timedelta(hours=1)
+
+
+KILLED = """
+import sys, time
+from mediakit.sandbox.server.running import Sandbox, start
+running = start(Sandbox(sys.argv[1], concurrency=0, speed=1_000_000))
+print(running.base_url, running.api_key, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_clock_does_not_go_back_after_a_kill(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, tmp_path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        base_url, api_key = process.stdout.readline().split()
+        headers = {"X-API-Key": api_key}
+        with httpx.Client(base_url=base_url, headers=headers, trust_env=False) as http:
+            answer = http.get("/sandbox/clock")
+        process.kill()
+
+    after = now_of(sandboxes(tmp_path, concurrency=0))
+
+    assert after >= datetime.fromisoformat(answer.json()["now"])
 
 
 def test_a_restart_is_never_before_what_was_dated(tmp_path: Path) -> None:

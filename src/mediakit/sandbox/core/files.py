@@ -55,7 +55,7 @@ class Files:
         self._folder = data_dir / "files"
         self._scratch = data_dir / "scratch"
         for folder in (self._folder, self._scratch):
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def path(self, name: str) -> Path:
         """Return the path of the complete file of this name."""
@@ -101,7 +101,8 @@ class Files:
         for part in self._folder.glob("*.part"):
             part.unlink()
         for folder in self._scratch.iterdir():
-            shutil.rmtree(folder)
+            if folder.is_dir():  # a file browser may have put a file of its own there
+                shutil.rmtree(folder)
 
 
 def _keep(part: Path, path: Path) -> None:

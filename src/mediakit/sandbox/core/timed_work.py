@@ -11,6 +11,7 @@ from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.timing.clock import US_PER_S, SandboxClock
 
 CLOCK_FACT = "clock"
+CLOCK_LEASE_S = 4.0
 STALL_GAP_S = 0.01
 STALL_LIMIT_S = 60.0
 
@@ -107,6 +108,21 @@ class Timekeeper:
         save_clock(self._db, self._clock)
 
 
-def save_clock(db: Database, clock: SandboxClock) -> None:
-    """Store the time of a clock for a later start."""
-    named_values.write(db, CLOCK_FACT, json.dumps(clock.as_stored()))
+def save_clock(
+    db: Database, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
+) -> None:
+    """Store the time from which a later start continues.
+
+    Args:
+        db: The database.
+        clock: The clock.
+        ahead_s: Real seconds for which the clock may run before it is saved again, so
+            that it does not go back when the server is killed meanwhile.
+    """
+    named_values.write(db, CLOCK_FACT, json.dumps({"epoch_us": clock.us_in(ahead_s)}))
+
+
+def keep_time(db: Database, clock: SandboxClock) -> int:
+    """Store the time of a running clock; return when to do so again, by that clock."""
+    save_clock(db, clock)
+    return clock.us_in(CLOCK_LEASE_S / 2)

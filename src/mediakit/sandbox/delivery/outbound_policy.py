@@ -118,7 +118,7 @@ def parsed(url: str) -> httpx.URL:
     except httpx.InvalidURL:
         raise BlockedError("it is not a valid URL") from None
     usable = parts.scheme in ("http", "https") and bool(parts.host)
-    if not usable or parts.port not in (None, *range(1, 65_536)):
+    if not usable or not 1 <= (1 if parts.port is None else parts.port) <= 65_535:
         raise BlockedError("only http and https URLs with a host are reached")
     if parts.userinfo:
         raise BlockedError("a URL with credentials in it is not reached")

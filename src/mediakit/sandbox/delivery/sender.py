@@ -17,6 +17,7 @@ from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
 from mediakit.sandbox.store.events.deliveries import (
     DELIVERED,
     FAILED,
+    PENDING,
     AttemptRow,
     DeliveryRow,
 )
@@ -131,17 +132,24 @@ class Sender:
         return self._in_flight()
 
     def _start(self, delivery: DeliveryRow, broken_n: int) -> None:
-        task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
+        task = asyncio.create_task(self._attempt(delivery.id), name=delivery.id)
         task.add_done_callback(lambda ended: self._ended(ended, delivery, broken_n))
         self._attempts[delivery.id] = task
 
-    async def _attempt(self, delivery: DeliveryRow) -> None:
+    async def _attempt(self, delivery_id: str) -> None:
         at_us = self._service.clock.now_us()
-        if delivery.id not in self._unrecorded:
-            self._unrecorded[delivery.id] = at_us, await self._outcome(delivery)
-        self._record(delivery.id, *self._unrecorded[delivery.id])
-        del self._unrecorded[delivery.id], self._attempts[delivery.id]
-        self._service.health.forget(DELIVERING, delivery.id)
+        if delivery_id not in self._unrecorded:
+            # Read again: since an attempt that raised an error, the delivery may have
+            # been canceled or readdressed.
+            delivery = deliveries.find(self._service.db, delivery_id)
+            if delivery is not None and delivery.status == PENDING:
+                outcome = await self._outcome(delivery)
+                self._unrecorded[delivery_id] = at_us, outcome
+        if delivery_id in self._unrecorded:
+            self._record(delivery_id, *self._unrecorded[delivery_id])
+            del self._unrecorded[delivery_id]
+        del self._attempts[delivery_id]
+        self._service.health.forget(DELIVERING, delivery_id)
         self._service.deliveries.wake()
 
     def _ended(

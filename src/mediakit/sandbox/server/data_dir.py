@@ -10,10 +10,22 @@ import os
 import secrets
 import uuid
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from mediakit.errors import ServiceError
+
+PRIVATE_FILES = (
+    "lock",
+    "account.json",
+    "server.json",
+    "sandbox.sqlite3",
+    "sandbox.sqlite3-wal",
+    "sandbox.sqlite3-shm",
+)
+PRIVATE_FOLDERS = ("files", "scratch")
 
 
 @dataclass(frozen=True)
@@ -75,11 +87,23 @@ class DataDir:
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             (self.path / "lock").touch(mode=0o600)
+            self._make_private()
         except OSError as problem:
             raise ServiceError(
                 f"The sandbox cannot store data in {self.path}: {problem.strerror}. "
                 "Choose another folder."
             ) from None
+
+    def _make_private(self) -> None:
+        """Let only the owner read what is in it, even if others can read the folder."""
+        # SQLite gives its other files the permissions of the database.
+        self.database.touch(mode=0o600)
+        for name in PRIVATE_FILES:
+            with suppress(FileNotFoundError):
+                (self.path / name).chmod(0o600)
+        for name in PRIVATE_FOLDERS:
+            (self.path / name).mkdir(mode=0o700, exist_ok=True)
+            (self.path / name).chmod(0o700)
 
     @property
     def database(self) -> Path:
@@ -87,13 +111,24 @@ class DataDir:
         return self.path / "sandbox.sqlite3"
 
     def try_lock(self) -> Lock | None:
-        """Acquire the lock; None while another server has it."""
+        """Acquire the lock; None while another server has it.
+
+        Raises:
+            ServiceError: Its file system has no locks.
+        """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(descriptor)
             return None
+        except OSError as problem:
+            os.close(descriptor)
+            raise ServiceError(
+                f"The sandbox cannot lock {self.path}: {problem.strerror}. A network "
+                "drive may have no locks: choose a folder on a local disk, with "
+                "MEDIAKIT_HOME or --data-dir."
+            ) from None
         return Lock(descriptor)
 
     def account(self) -> Account | None:
@@ -119,8 +154,19 @@ class DataDir:
 
     def base_url(self) -> str | None:
         """Read the current or last URL of its server; None when there was none."""
-        fields = self._read("server.json")
-        return None if fields is None else fields["base_url"]
+        base_url: str | None = self._server().get("base_url")
+        return base_url
+
+    def server_pid(self) -> int | None:
+        """Read the process of its server; None while it has none.
+
+        A server that was killed leaves its number.
+        """
+        pid: int | None = self._server().get("pid")
+        return pid
+
+    def _server(self) -> dict[str, Any]:
+        return self._read("server.json") or {}
 
     def announce(self, base_url: str, pid: int | None) -> None:
         """Write the URL of its server.
@@ -131,9 +177,9 @@ class DataDir:
         """
         self._write("server.json", {"base_url": base_url, "pid": pid})
 
-    def _read(self, name: str) -> dict[str, str] | None:
+    def _read(self, name: str) -> dict[str, Any] | None:
         try:
-            fields: dict[str, str] = json.loads((self.path / name).read_text("utf-8"))
+            fields: dict[str, Any] = json.loads((self.path / name).read_text("utf-8"))
         except FileNotFoundError:
             return None
         return fields

@@ -9,9 +9,12 @@ Nothing is lost: see `mediakit.sandbox.store`.
 """
 
 import atexit
+import logging
 import os
 import threading
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,8 @@ from mediakit.sandbox.server.server_thread import Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
+
+logger = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 15.0
 ATTEMPT_GAP_S = 0.05
@@ -170,10 +175,20 @@ class RunningSandbox:
 
     def _take_over(self) -> None:
         """Serve as soon as the server in the other process has ended."""
+        # The key stays: all clients have it.
+        settings = replace(self._settings, api_key=None)
+        has_failed = False
         while not self._stopped.wait(TAKEOVER_INTERVAL_S):
-            with _lock:
-                if not self._stopped.is_set():
-                    self._host = _try_to_host(self._settings, self._data_dir)
+            try:
+                with _lock:
+                    if not self._stopped.is_set():
+                        self._host = _try_to_host(settings, self._data_dir)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it may pass
+                # A taken port or a full disk can be free again later.
+                if not has_failed:
+                    words = "The sandbox in %s cannot be served and is tried again: %s"
+                    logger.warning(words, self._data_dir.path, error)
+                has_failed = True
             if self._host is not None:
                 return
 
@@ -235,14 +250,17 @@ def start(settings: Sandbox) -> RunningSandbox:
 
 def _open(settings: Sandbox, data_dir: DataDir) -> RunningSandbox:
     pause = threading.Event()
-    for _ in range(round(START_TIMEOUT_S / ATTEMPT_GAP_S)):
+    deadline_s = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline_s:
         host = _try_to_host(settings, data_dir)
         if host is not None or _answers(data_dir):
             return RunningSandbox(settings, data_dir, host)
         # Another process has the lock and does not respond: it is starting or stopping.
         pause.wait(ATTEMPT_GAP_S)
+    pid = data_dir.server_pid()
+    process = "Another process" if pid is None else f"Another process (number {pid})"
     raise ServiceError(
-        f"Another process serves {data_dir.path} and does not respond at "
+        f"{process} serves {data_dir.path} and does not respond at "
         f"{data_dir.base_url()}. End that process, or choose another folder."
     )
 
@@ -260,7 +278,8 @@ def _try_to_host(settings: Sandbox, data_dir: DataDir) -> Host | None:
 
 def _answers(data_dir: DataDir) -> bool:
     account, base_url = data_dir.account(), data_dir.base_url()
-    if account is None or base_url is None:
+    # While a server starts, another program may have the address of the last one.
+    if account is None or base_url is None or data_dir.server_pid() is None:
         return False
     try:
         # The environment's proxies do not apply on loopback.

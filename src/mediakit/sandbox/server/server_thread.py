@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import socket
+import sqlite3
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -14,7 +15,7 @@ from starlette.applications import Starlette
 from mediakit.clock import SystemClock
 from mediakit.errors import ServiceError
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.core.timed_work import TimedWork
+from mediakit.sandbox.core.timed_work import TimedWork, keep_time, save_clock
 from mediakit.sandbox.delivery.sender import Sender
 from mediakit.sandbox.jobs.inputs import Inputs
 from mediakit.sandbox.jobs.job_runner import JobRunner
@@ -27,7 +28,7 @@ from mediakit.sandbox.server.sockets import BACKLOG, base_url_of, close, listen
 from mediakit.sandbox.server.startup import open_service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import holds_and_charges
-from mediakit.sandbox.timing.wakeup import run_forever
+from mediakit.sandbox.timing.wakeup import Wakeup, run_forever
 
 logger = logging.getLogger(__name__)
 
@@ -144,6 +145,12 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         service.removals,
         lambda: remove_old(service),
     )
+    keeping_time = run_forever(
+        service.health,
+        "keeping the time",
+        Wakeup(service.clock),
+        lambda: keep_time(service.db, service.clock),
+    )
     sender = Sender(service, SystemClock())
     service.pauses.extend((runner.paused, sender.paused))
     service.timed.extend(_timed(service, runner, sender))
@@ -151,6 +158,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         asyncio.create_task(runner.run(), name="runner"),
         asyncio.create_task(settling, name="settler"),
         asyncio.create_task(removing, name="remover"),
+        asyncio.create_task(keeping_time, name="timekeeper"),
         asyncio.create_task(sender.run(), name="sender"),
     ]
     if service.settings.concurrency:
@@ -162,6 +170,8 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await renderer.close()
+    with suppress(sqlite3.Error):  # a full disk
+        save_clock(service.db, service.clock, ahead_s=0)
     service.db.close()
 
 

@@ -80,11 +80,9 @@ class SandboxClock:
         """Return how far it is ahead of the real clock, seconds."""
         return (self.now_us() - to_us(self._system.now())) / US_PER_S
 
-    def as_stored(self) -> dict[str, float]:
-        """Return what a later start needs to continue from this time."""
-        real_us = to_us(self._system.now())
-        now = {"epoch_us": self.now_us(), "real_us": real_us}
-        return now | {"speed": self._speed}
+    def us_in(self, real_s: float) -> int:
+        """Return its time in some real seconds, microseconds since 1970."""
+        return self.now_us() + round(real_s * self._speed * US_PER_S)
 
     def real_s_until(self, due_us: int) -> float:
         """Return the real seconds until an instant of the sandbox; 0 when past."""

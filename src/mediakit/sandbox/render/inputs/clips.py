@@ -124,8 +124,11 @@ def clip_frames(
     with opened_container(clip.path, clip.field, "video") as container:
         wanted, shown = 0, None
         frames = _decoded(container, clip.field)
+        first_s = None
         for frame in map(prepared, frames) if prepared else frames:
-            start_s = (frame.time or 0.0) - 0.5 / max(clip.fps, 1)
+            # A video track may begin later than its file.
+            first_s = frame.time or 0.0 if first_s is None else first_s
+            start_s = (frame.time or 0.0) - first_s - 0.5 / max(clip.fps, 1)
             while shown is not None and wanted / fps < start_s:
                 yield _fitted(shown, size)
                 wanted += 1
