@@ -198,8 +198,10 @@ def test_five_minutes_of_tolerance_are_exact_in_both_directions() -> None:
         sent = message(at=NOW + timedelta(seconds=seconds))
         assert verify(sent.body, sent.headers, SECRET, clock=CLOCK).id == sent.id
     for seconds, words in (
-        (-301, "ago"),
-        (301, "in the future"),
+        (-301, "301 seconds ago"),
+        (301, "301 seconds in the future"),
+        (359, "359 seconds in the future"),
+        (-600, "10 minutes ago"),
         (-86_400 * 3, "72 h"),
     ):
         sent = message(at=NOW + timedelta(seconds=seconds))

@@ -1,6 +1,8 @@
 """The end of a job is announced, signed, once to each receiver (spec 6)."""
 
 import json
+import sqlite3
+import time
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -13,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from standardwebhooks import WebhookVerificationError
 
+from mediakit.sandbox.store.events import deliveries as stored_deliveries
 from tests.sandbox.conftest import Api, StartSandbox, png
 from tests.support.sandbox.receivers import (
     PATIENCE_S,
@@ -425,3 +428,76 @@ def test_an_endpoint_hears_of_its_own_organization_only(
     assert deliveries(hooked, endpoint_id=answer.json()["id"]) == []
     listed = admin_call(hooked, "GET", f"endpoints?org={org['id']}").json()["data"]
     assert [one["id"] for one in listed] == [answer.json()["id"]]
+
+
+def test_an_event_names_the_address_at_which_the_job_was_submitted(
+    sandboxes: StartSandbox, receiver: Receiver
+) -> None:
+    api = sandboxes(host="0.0.0.0", allow_loopback_callbacks=True)
+    address = "media.example:8000"
+    picture = api.upload("image/png", png())
+    answer = api.http.post(
+        api.path("image-upscale"),
+        json={"image_url": picture, "webhook_url": receiver.url},
+        headers={"Host": address},
+    )
+    assert answer.is_success
+    (received,) = receiver.until(1)
+
+    url = received.event["data"]["output"]["image"]["url"]
+    assert url.startswith(f"http://{address}/files/")
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Fail to read each event until the fixture is set, as on a damaged disk."""
+    repaired = Event()
+    body_of = stored_deliveries.body_of
+
+    def read(db: Any, event_id: str) -> bytes:
+        if not repaired.is_set():
+            raise sqlite3.OperationalError("disk I/O error")
+        return body_of(db, event_id)
+
+    monkeypatch.setattr(stored_deliveries, "body_of", read)
+    return repaired
+
+
+def until_status(api: Api, status: int) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while api.http.get("/sandbox/status").status_code != status:
+        assert time.monotonic() < deadline_s
+
+
+def test_a_delivery_that_is_retried_goes_to_its_endpoints_present_address(
+    sandboxes: StartSandbox, receiver: Receiver, broken: Event
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    with receiving() as moved:
+        endpoint = register(api, receiver.url)["id"]
+        api.submit(KIND, FAILS)
+        until_status(api, 503)
+        admin_call(api, "PATCH", f"endpoints/{endpoint}", {"url": moved.url})
+        broken.set()
+        moved.until(1)
+
+    assert receiver.received == []
+
+
+def test_a_delivery_that_was_canceled_is_not_retried(
+    sandboxes: StartSandbox, receiver: Receiver, broken: Event
+) -> None:
+    api = sandboxes(allow_loopback_callbacks=True)
+    endpoint = register(api, receiver.url)["id"]
+    api.submit(KIND, FAILS)
+    until_status(api, 503)
+    admin_call(api, "DELETE", f"endpoints/{endpoint}")
+    broken.set()
+    with receiving() as later:
+        register(api, later.url)
+        until_status(api, 200)
+        api.submit(KIND, FAILS)
+        later.until(1)
+
+    assert receiver.received == []
+    assert [row["status"] for row in deliveries(api)] == ["delivered", "canceled"]

@@ -101,6 +101,7 @@ def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -
         ({"kind": "outage", "where": {"path": "/v1"}}, "where.path"),
         ({"kind": "outage", "where": {"function": "no-such"}}, "where.function"),
         ({"kind": "drop_after", "where": {"path": "("}}, "where.path"),
+        ({"kind": "drop_after", "where": {"path": "^/billing"}}, "where.path"),
         ({"kind": "drop_after", "where": {"method": "BREW"}}, "where.method"),
         ({"kind": "drop_after", "where": {"method": 1}}, "where.method"),
         ({"kind": "fail_render", "code": "no-such"}, "code"),
@@ -316,6 +317,30 @@ def test_a_rule_meets_only_the_requests_it_names(calm: Api) -> None:
     assert calm.http.get("/billing/monthly/2026-01").status_code == 200
     assert calm.http.post("/billing/balance").status_code == 405
     calm.submit(VIDEO, KITE)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_covered"),
+    [
+        ("balance", True),
+        ("/billing/balance", True),
+        ("/billing/b*e", True),
+        ("/balance", False),
+        ("b?lance", True),
+        ("*a" * 200 + "!", False),
+    ],
+)
+def test_a_path_is_a_beginning_or_a_part_with_wildcards(
+    calm: Api, path: str, *, is_covered: bool
+) -> None:
+    calm.running.fault("status", status=500, where={"path": path})
+
+    status = calm.http.get("/billing/balance").status_code
+    # A pattern that backtracks would take longer than the sun will shine.
+    long = calm.http.get(f"/billing/balance/{'a' * 2_000}").status_code
+
+    assert status == (500 if is_covered else 200)
+    assert long == (500 if is_covered else 404)
 
 
 def test_a_rule_names_a_function_by_its_path_too(calm: Api) -> None:

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
+import av
+import numpy as np
 import pytest
 
 from tests.sandbox.conftest import Api, StartSandbox, png
@@ -131,3 +135,64 @@ def test_nothing_of_a_jobs_inputs_stays_on_disk(
     data_dir: Path = api.running._data_dir.path
 
     assert list((data_dir / "scratch").iterdir()) == []
+
+
+def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> None:
+    asked, released = Event(), Event()
+
+    class Held(QuietHandler):
+        def do_GET(self) -> None:
+            asked.set()
+            released.wait(30)
+            self.send_error(404)
+
+    api = sandboxes(concurrency=1, allow_loopback_callbacks=True)
+    limits = {"concurrency": 3}
+    api.http.patch("/sandbox/orgs/org_sandbox", json=limits).raise_for_status()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Held) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/picture.png"
+        jobs = [api.submit(KIND, {"image_url": url}) for _ in range(3)]
+        asked.wait(30)
+        status = api.http.get("/sandbox/status").json()
+        released.set()
+        ended = [api.ended(job["id"]) for job in jobs]
+        server.shutdown()
+
+    assert (status["running"], status["queued"]) == (1, 2)
+    assert {job["error"]["code"] for job in ended} == {"invalid_input"}
+
+
+def test_a_clip_whose_pictures_begin_late_has_all_of_them(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    fps, frames_n = 24, 48
+    path = tmp_path / "late.mp4"
+    with av.open(str(path), "w") as file:
+        video = file.add_stream("libx264", rate=fps)
+        assert isinstance(video, av.VideoStream)
+        video.width, video.height, video.pix_fmt = 320, 240, "yuv420p"
+        for n in range(frames_n):
+            grey = np.full((240, 320, 3), 30 + 4 * n, np.uint8)
+            frame = av.VideoFrame.from_ndarray(grey, "rgb24")
+            frame.pts = n + fps  # one second later than the file
+            file.mux(video.encode(frame))
+        file.mux(video.encode(None))
+    api = sandboxes(sketch=False)
+    clip = api.upload("video/mp4", path.read_bytes())
+
+    job = api.ended(api.submit("video-upscale", {"video_url": clip})["id"])
+
+    assert job["status"] == "completed", job
+    shown = api.http.get(job["output"]["video"]["url"]).content
+    with av.open(BytesIO(shown)) as file:
+        greys = [frame.to_ndarray(format="gray").mean() for frame in file.decode()]
+    assert len(greys) == frames_n
+    assert all(later > earlier for earlier, later in pairwise(greys))
+
+
+def test_a_port_that_does_not_exist_is_refused(sandboxes: StartSandbox) -> None:
+    api = sandboxes(concurrency=0)
+    for port in (0, 65_536):
+        body = {"prompt": "a kite", "webhook_url": f"https://example.com:{port}/"}
+        assert api.post("text-to-video", body).status_code == 400

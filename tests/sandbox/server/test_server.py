@@ -378,6 +378,15 @@ def test_a_file_that_a_file_browser_left_behind_does_not_prevent_a_start(
     assert sandboxes(tmp_path).balance() == 100_000_000
 
 
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    """Create files that others can read, as most machines do."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("usual_umask")
 def test_an_existing_folder_that_others_can_read_shows_them_nothing(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:

@@ -24,7 +24,7 @@ from mediakit.sandbox.core.service import (
     service_of,
 )
 from mediakit.sandbox.delivery.callback_policy import check_callback_url
-from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.delivery.events import announce, remember_address
 from mediakit.sandbox.delivery.outbound_policy import BlockedError
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.jobs.requested_failures import asked_failure
@@ -61,9 +61,9 @@ async def submit(request: Request) -> Response:
     if existing is None:
         await _check_callback(service, webhook_url)
         new = _new_job(service, caller, function, canonical, webhook_url)
-        made = _admit(service, new, repeat)
+        base_url = base_url_of(request)
+        made = _admit(service, new, repeat, base_url)
         if made is not None and made.refusal is not None:
-            base_url = base_url_of(request)
             return rejection_response(made.job, made.refusal, base_url, service.clock)
         existing = made.job if made is not None else _repeated(service, caller, repeat)
     if existing is None:
@@ -175,7 +175,7 @@ def _requested_refusal(body: dict[str, Any]) -> Refusal | None:
 
 
 def _admit(
-    service: Service, new: NewJob, repeat: Repeatable | None
+    service: Service, new: NewJob, repeat: Repeatable | None, base_url: str
 ) -> Admission | None:
     try:
         with service.db.transaction():
@@ -184,6 +184,8 @@ def _admit(
             )
             if made is not None and made.job.terminal:
                 announce(service, made.job.id)
+            elif made is not None:
+                remember_address(service, made.job.id, base_url)
     except KeyGoneError:  # the sandbox was reset while the request was read
         raise RequestError(401, UNKNOWN_KEY) from None
     except NoBillingPlanError:

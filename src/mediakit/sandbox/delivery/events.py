@@ -5,7 +5,7 @@ from typing import Any, Literal, get_args
 
 from mediakit.sandbox.core.responses import job_object
 from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.store import job_queue
+from mediakit.sandbox.store import job_queue, named_values
 from mediakit.sandbox.store.events import deliveries, endpoints
 from mediakit.sandbox.store.events.deliveries import NewEvent, Receiver
 from mediakit.sandbox.store.events.endpoints import EndpointRow
@@ -33,6 +33,7 @@ def announce(service: Service, job_id: str) -> None:
     if job is None or not job.terminal:
         raise LookupError(f"{job_id} has not ended")
     kind = COMPLETED if job.status == "completed" else FAILED
+    reached_at = named_values.take(service.db, _reached_at(job.id))
     receivers = _receivers(service, job, kind)
     if not receivers:
         return
@@ -42,11 +43,25 @@ def announce(service: Service, job_id: str) -> None:
         org=job.org,
         job=job.id,
         type=kind,
-        body=envelope(kind, at_us, event_data(job, service.base_url)),
+        body=envelope(kind, at_us, event_data(job, reached_at or service.base_url)),
         at_us=at_us,
     )
     deliveries.add_event(service.db, event, receivers, service.clock.now_us())
     service.deliveries.wake()
+
+
+def remember_address(service: Service, job_id: str, base_url: str) -> None:
+    """Store the URL at which the caller reached the service, for the job's event.
+
+    A service on a network has several, and the receiver of the event may not reach
+    this machine's loopback.
+    """
+    if base_url != service.base_url:
+        named_values.write(service.db, _reached_at(job_id), base_url)
+
+
+def _reached_at(job_id: str) -> str:
+    return f"base_url of {job_id}"
 
 
 def announce_test(service: Service, endpoint: EndpointRow) -> None:

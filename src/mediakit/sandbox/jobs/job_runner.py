@@ -101,22 +101,33 @@ class JobRunner:
             return 0
         stuck = self._service.faults.stuck_functions()
         started_n = 0
-        while job := job_queue.claim(self._service.db, now_us, stuck):
+        # An organization may run more jobs than there are workers: a job that waits for
+        # a worker is queued, not running.
+        while not self._is_full() and (
+            job := job_queue.claim(self._service.db, now_us, stuck)
+        ):
             self._start(job)
             started_n += 1
         return started_n
 
+    def _is_full(self) -> bool:
+        return len(self._running) >= self._renderer.workers_n
+
     def next_start_us(self) -> int | None:
         """Return when the next queued job may start; None when none waits for time."""
-        if self._pauses_n:
-            return None
+        if self._pauses_n or self._is_full():
+            return None  # the end of a job wakes the loop
         stuck = self._service.faults.stuck_functions()
         return job_queue.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
         task = asyncio.create_task(self._make_and_end(job), name=job.id)
         self._running.add(task)
-        task.add_done_callback(self._running.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._service.starts.wake()
 
     async def _make_and_end(self, job: JobRow) -> None:
         end: Finished | _FailureError | None
@@ -132,7 +143,6 @@ class JobRunner:
         await retry_until_done(
             service.health, "ending a job", lambda: self._end(job, end), job.id
         )
-        service.starts.wake()
         service.settlements.wake()
 
     def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:

@@ -61,6 +61,9 @@ class Renderer:
         workers: The number of jobs that are rendered at once.
         max_jobs_per_worker: The number of jobs after which a worker is replaced.
         timeout_s: The longest time for one job, real seconds.
+
+    Attributes:
+        workers_n: The number of jobs that are rendered at once.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class Renderer:
         max_jobs_per_worker: int = 50,
         timeout_s: float = 300,
     ) -> None:
-        self._workers = workers
+        self.workers_n = workers
         self._max_jobs = max_jobs_per_worker
         self._timeout_s = timeout_s
         # The last used worker is on top, so one job at a time needs one worker only.
@@ -80,7 +83,7 @@ class Renderer:
 
     async def start(self) -> None:
         """Prepare to render on the running loop; no process is started yet."""
-        self._all = [_Slot() for _ in range(self._workers)]
+        self._all = [_Slot() for _ in range(self.workers_n)]
         for slot in self._all:
             self._slots.put_nowait(slot)
 

@@ -17,3 +17,11 @@ def write(db: Database, name: str, value: str) -> None:
         name,
         value,
     )
+
+
+def take(db: Database, name: str) -> str | None:
+    """Return a value and remove it; None when there is none."""
+    value = read(db, name)
+    if value is not None:
+        db.run("DELETE FROM meta WHERE name = ?", name)
+    return value
