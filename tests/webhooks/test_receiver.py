@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from threading import Condition
+from threading import Event as ThreadEvent
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -168,6 +169,91 @@ def test_it_is_a_route_of_any_application_which_need_not_start_it(
         path = "/hook" if kind == "route" else "/hook/any/where"
         assert post(url + path, sent := message()).status_code == 204
         assert desk.until(1)[0].id == sent.id
+
+
+class OtherDesk(Desk):
+    """Another handler."""
+
+
+@pytest.mark.parametrize(
+    ("other_secret", "other_desk"),
+    [(OTHER_SECRET, Desk), (SECRET, OtherDesk)],
+    ids=["another secret", "another handler"],
+)
+def test_two_programs_with_the_defaults_take_no_events_of_each_other(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    other_secret: str,
+    other_desk: type[Desk],
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
+    released = ThreadEvent()
+
+    class BusyDesk(Desk):
+        __qualname__ = "Desk"
+
+        def __call__(self, event: Event) -> None:
+            released.wait(PATIENCE_S)
+            super().__call__(event)
+
+    busy, other = BusyDesk(), other_desk()
+    first, second = receiver(SECRET, busy), receiver(other_secret, other)
+    with serve(first) as first_url, serve(second) as second_url:
+        mine = [message() for _ in range(8)]  # more than are handled at once
+        for sent in mine:
+            assert post(first_url, sent).status_code == 204
+        theirs = [message(secrets=[other_secret]) for _ in range(8)]
+        for sent in theirs:
+            assert post(second_url, sent).status_code == 204
+        other.until(8)
+        released.set()
+        busy.until(8)
+
+    assert {event.id for event in busy.events} == {sent.id for sent in mine}
+    assert {event.id for event in other.events} == {sent.id for sent in theirs}
+    first.inbox.close()
+    second.inbox.close()
+
+
+def test_a_restart_finds_its_events_through_a_rotation_of_the_secret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
+    sent = message()
+    lives = [SECRET, SECRET, [OTHER_SECRET, SECRET], OTHER_SECRET]
+    for secret in lives[:-1]:
+        hook = receiver(secret, Desk())
+        hook.inbox.add(sent.id, sent.body, SystemClock().now())
+        assert hook.inbox.count("waiting") == 1
+        hook.inbox.close()
+
+    desk = Desk()
+    hook = receiver(lives[-1], desk)
+    with serve(hook):
+        (event,) = desk.until(1)
+    hook.inbox.close()
+
+    assert event.id == sent.id
+
+
+def test_a_secret_that_changes_while_it_serves_keeps_its_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
+    secrets, desk = [SECRET], Desk()
+    hook = receiver(lambda: secrets, desk)
+    with serve(hook) as url:
+        secrets[:] = [OTHER_SECRET]
+        assert post(url, message(secrets=[OTHER_SECRET])).status_code == 204
+        desk.until(1)
+    left = message()
+    hook.inbox.add(left.id, left.body, SystemClock().now())
+    hook.inbox.close()
+
+    later = receiver(OTHER_SECRET, desk)
+    with serve(later):
+        assert desk.until(2)[-1].id == left.id
+    later.inbox.close()
 
 
 def test_what_an_earlier_process_left_is_handled_at_the_start(

@@ -64,7 +64,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--keep-days", type=float, default=inf, help="days to keep (default: inf)")
     add("--keep-gb", type=float, default=10, help="gigabytes to keep (default: 10)")
-    add("--speed", type=float, default=1.0, help="speed of its clock (default: 1)")
+    add(
+        "--speed",
+        type=float,
+        default=1.0,
+        help="speed of its clock while it runs (default: 1)",
+    )
     add("--json", action="store_true", help="print one line of JSON when ready")
     return parser
 

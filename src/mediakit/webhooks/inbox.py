@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from threading import Lock
 from typing import Any
+from uuid import uuid4
 
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
@@ -39,6 +43,21 @@ _INDEX = """
 CREATE INDEX IF NOT EXISTS ix_mediakit_inbox_due
 ON mediakit_inbox (receiver, due_us) WHERE state = 'waiting'
 """
+# The receivers without a name of their own.
+_RECEIVERS = """
+CREATE TABLE IF NOT EXISTS mediakit_inbox_receivers (
+    handler TEXT NOT NULL,
+    secret_sha256 TEXT NOT NULL,
+    receiver TEXT NOT NULL,
+    PRIMARY KEY (handler, secret_sha256)
+) STRICT
+"""
+_FIND_RECEIVER = """
+SELECT receiver FROM mediakit_inbox_receivers
+WHERE handler = ? AND secret_sha256 IN (SELECT value FROM json_each(?))
+ORDER BY rowid LIMIT 1
+"""
+_ADD_RECEIVER = "INSERT OR IGNORE INTO mediakit_inbox_receivers VALUES (?, ?, ?)"
 # A failed event is handled again when it is replayed.
 _ADD = """
 INSERT INTO mediakit_inbox (receiver, event, body, state, tries, due_us)
@@ -93,6 +112,8 @@ class Inbox:
     Args:
         place: The file; ":memory:" lasts only as long as the process.
         name: The receiver's name, when several share a file.
+        handler: What handles the events, in place of a name; `know_keys` then tells
+            the receiver from others.
         lease_s: How long an event belongs to the process that claimed it, unless
             that process extends the lease, as it does while it handles the event.
 
@@ -101,10 +122,17 @@ class Inbox:
     """
 
     def __init__(
-        self, place: str | Path, *, name: str = "default", lease_s: float = LEASE_S
+        self,
+        place: str | Path,
+        *,
+        name: str = "default",
+        handler: str | None = None,
+        lease_s: float = LEASE_S,
     ) -> None:
         self.place = str(place) if str(place) == IN_MEMORY else str(Path(place))
         self.name = name
+        self._handler = handler
+        self._known_keys: set[bytes] = set()
         self.lease_s = lease_s
         self._lock = Lock()
         # Opened on first use, because a server may fork before it serves.
@@ -118,6 +146,31 @@ class Inbox:
                 accepted=f"a file that can be opened and written ({error})",
                 sent="No webhook is received.",
             ) from error
+
+    def know_keys(self, keys: Iterable[bytes]) -> None:
+        """Note the keys of a receiver that is told from others by handler and key.
+
+        A receiver with the same handler and any of the keys is the same one after a
+        restart. So it finds its events also after its secret was rotated, if it saw
+        the old and the new one together, or one after the other in one process.
+
+        Args:
+            keys: All keys that are valid now.
+        """
+        new = [key for key in keys if key not in self._known_keys]
+        if self._handler is None or not new:
+            return
+        digests = [sha256(key).hexdigest() for key in new]
+        with self._lock, closing(self._opened()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if not self._known_keys:
+                wanted = (self._handler, json.dumps(digests))
+                row = connection.execute(_FIND_RECEIVER, wanted).fetchone()
+                self.name = row[0] if row else f"{self._handler} {uuid4()}"
+            rows = [(self._handler, digest, self.name) for digest in digests]
+            connection.executemany(_ADD_RECEIVER, rows)
+            connection.execute("COMMIT")
+        self._known_keys.update(new)
 
     def add(self, event_id: str, body: bytes, now: datetime) -> bool:
         """Add an event; it is on disk when this returns.
@@ -233,6 +286,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute(_TABLE)
     connection.execute(_INDEX)
+    connection.execute(_RECEIVERS)
 
 
 def _microseconds(instant: datetime) -> int:

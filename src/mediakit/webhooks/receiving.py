@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,7 +26,7 @@ from mediakit.webhooks.asgi import (
 )
 from mediakit.webhooks.dispatcher import Dispatcher, OnEvent
 from mediakit.webhooks.events import read_event
-from mediakit.webhooks.headers import DeliveryHeaders, parse_headers
+from mediakit.webhooks.headers import parse_headers
 from mediakit.webhooks.inbox import Inbox
 from mediakit.webhooks.keys import Secrets, keys_of
 from mediakit.webhooks.verifying import check_body, check_signature
@@ -129,16 +131,17 @@ class Receiver:
             signed = parse_headers(scope["headers"], self._clock.now())
             check_size(scope)
             body = await read_body(receive, self._body_timeout_s)
-            self._verify(signed, body)
+            keys = keys_of(self._secret())
+            check_body(body)
+            check_signature(signed, body, keys)
+            read_event(signed.id, body)
         except SignatureError as error:
             raise _refused(error) from error
-        now = self._clock.now()
-        await to_thread.run_sync(self.inbox.add, signed.id, body, now)
+        await to_thread.run_sync(self._store, signed.id, body, keys)
 
-    def _verify(self, signed: DeliveryHeaders, body: bytes) -> None:
-        check_body(body)
-        check_signature(signed, body, keys_of(self._secret()))
-        read_event(signed.id, body)
+    def _store(self, event_id: str, body: bytes, keys: tuple[bytes, ...]) -> None:
+        self.inbox.know_keys(keys)
+        self.inbox.add(event_id, body, self._clock.now())
 
 
 def receiver(
@@ -146,7 +149,7 @@ def receiver(
     on_event: OnEvent,
     *,
     inbox: str | Path | Inbox | None = None,
-    name: str = "default",
+    name: str | None = None,
     clock: Clock = _SYSTEM,
     body_timeout_s: float = BODY_TIMEOUT_S,
 ) -> Receiver:
@@ -174,7 +177,9 @@ def receiver(
         inbox: The file that stores the events; it must outlive the process. By default
             a file in `MEDIAKIT_HOME`; ":memory:" lasts as long as the process.
         name: The receiver's name, when several share that file: each handles every
-            event.
+            event. In the default file, receivers without a name are told from each
+            other by their secret and by the name of `on_event`; after a restart, a
+            receiver finds the events that it did not finish.
         clock: The clock that the time of sending is compared with.
         body_timeout_s: The limit for receiving a body, real seconds.
 
@@ -183,8 +188,12 @@ def receiver(
         InputError: The file cannot be opened and written.
     """
     current = _current(secret)
-    keys_of(current())
-    inbox = inbox if isinstance(inbox, Inbox) else Inbox(inbox or _file(), name=name)
+    keys = keys_of(current())
+    if inbox is None and name is None:
+        inbox = Inbox(_file(), handler=_name_of(on_event))
+        inbox.know_keys(keys)
+    elif not isinstance(inbox, Inbox):
+        inbox = Inbox(inbox or _file(), name=name or "default")
     return Receiver(
         current, on_event, inbox, clock=clock, body_timeout_s=body_timeout_s
     )
@@ -201,6 +210,21 @@ def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
 def _file() -> Path:
     home = os.environ.get("MEDIAKIT_HOME") or platformdirs.user_data_dir("mediakit")
     return Path(home) / FILE_NAME
+
+
+def _name_of(handler: OnEvent) -> str:
+    """Name a handler so that the same program has the same name after a restart."""
+    function = inspect.unwrap(getattr(handler, "func", handler))
+    name = getattr(function, "__qualname__", type(function).__qualname__)
+    module = function.__module__
+    return f"{_program() if module == '__main__' else module}:{name}"
+
+
+def _program() -> str:
+    main = sys.modules["__main__"]
+    notebook = getattr(main, "__vsc_ipynb_file__", os.environ.get("JPY_SESSION_NAME"))
+    file = notebook or getattr(main, "__file__", None)
+    return str(Path(file).absolute()) if file else str(Path.cwd())
 
 
 def _refused(error: SignatureError) -> RejectedError:

@@ -1,7 +1,7 @@
 """The sandbox's clock, advanced through the admin interface."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -216,5 +216,4 @@ def test_the_clock_is_kept_where_an_advance_left_it(tmp_path: Path) -> None:
     # As after a kill: it is never before the time that was last read.
     assert clock.now_us() == to_us(START) + 1_020_000_000
     assert clock.now_us() <= again.now_us() <= to_us(START) + 1_040_000_000
-    assert again.now() == datetime(2026, 3, 1, 12, 17, tzinfo=UTC)
     db.close()
