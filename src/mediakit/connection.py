@@ -155,8 +155,7 @@ def locate(
     if settings.base_url is None or settings.api_key is None:
         return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
-    identity = _sandbox_identity(service, transport)
-    is_sandbox = identity is not None
+    is_sandbox, identity = _asked_sandbox(service, transport)
     if identity is not None:
         service = replace(service, identity=identity)
     if catalog is not None:
@@ -243,15 +242,16 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
     return dict(answer.fields)
 
 
-def _sandbox_identity(
+def _asked_sandbox(
     service: Service, transport: httpx.AsyncBaseTransport | None
-) -> str | None:
-    """Return the name of the mediakit sandbox on this machine; None for none.
+) -> tuple[bool, str | None]:
+    """Return whether a service is a sandbox on this machine, and its name.
 
     A sandbox with another data directory is another service, even at the same URL.
+    The name is None where the sandbox refuses the key.
     """
     if not service.on_this_machine:
-        return None
+        return False, None
     try:
         answer = _read(
             f"{service.base_url}/sandbox/status",
@@ -260,10 +260,13 @@ def _sandbox_identity(
             headers={"X-API-Key": service.api_key},
         )
     except NoAnswerError:
-        return None
-    # A login page may respond 200 to any path; an unhealthy sandbox responds 503.
+        return False, None
+    # A login page may respond 200 to any path; an unhealthy sandbox responds 503, and
+    # one that refuses the key says who it is. The first call then raises AuthError.
     identity = answer.fields.get("identity")
-    return None if identity is None else str(identity)
+    if identity is not None:
+        return True, str(identity)
+    return "mediakit-sandbox" in answer.headers.get("www-authenticate", ""), None
 
 
 def _read(

@@ -311,6 +311,7 @@ def test_a_sandbox_at_a_url_says_itself_what_it_serves(
         (200, {"identity": "sandbox:1"}, True),
         (503, {"identity": "sandbox:1", "problems": ["its disk is full"]}, True),
         (200, {"message": "something else"}, False),
+        (401, {"message": "a gateway"}, False),
         (503, {"message": "a gateway"}, False),
     ],
 )

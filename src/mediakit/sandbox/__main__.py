@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         "--speed",
         type=float,
         default=1.0,
-        help="speed of its clock while it runs (default: 1)",
+        help="speed of its clock (default: 1)",
     )
     add("--json", action="store_true", help="print one line of JSON when ready")
     return parser

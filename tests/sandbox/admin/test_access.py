@@ -203,3 +203,15 @@ def test_a_client_knows_a_sandbox_that_was_started_by_hand(
     with mk.Client(running.base_url, running.api_key, home=tmp_path) as client:
         assert client.submit("text-to-video", prompt="a kite", duration=3).id
         assert client.seed_past(days=5, jobs=20).added_to_history == 20
+
+
+def test_a_client_with_a_wrong_key_of_a_sandbox_is_told_so(
+    tmp_path: Path, sandboxes: StartSandbox
+) -> None:
+    running = sandboxes(concurrency=0).running
+
+    with (
+        mk.Client(running.base_url, "mk_of-somebody-else", home=tmp_path) as client,
+        pytest.raises(mk.AuthError),
+    ):
+        client.submit("text-to-video", prompt="a kite", duration=3)

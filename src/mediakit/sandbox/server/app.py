@@ -17,6 +17,10 @@ from mediakit.sandbox.core.service import Service, base_url_of, service_of
 from mediakit.sandbox.server.date_header import DateHeader
 from mediakit.sandbox.server.request_faults import RequestFaults
 
+# So that a client with a wrong key knows that a sandbox refused it.
+_CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="mediakit-sandbox"'}
+_CHALLENGES = {401: _CHALLENGE, 403: _CHALLENGE}
+
 Lifespan = Callable[[Starlette], AbstractAsyncContextManager[None]]
 
 
@@ -73,7 +77,7 @@ def make_app(service: Service, lifespan: Lifespan) -> Starlette:
 async def _request_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestError):
         raise error
-    return message_response(error.status, error.message)
+    return message_response(error.status, error.message, _CHALLENGES.get(error.status))
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
