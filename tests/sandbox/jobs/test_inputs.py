@@ -185,7 +185,7 @@ def test_a_clip_whose_pictures_begin_late_has_all_of_them(
 
     assert job["status"] == "completed", job
     shown = api.http.get(job["output"]["video"]["url"]).content
-    with av.open(BytesIO(shown)) as file:
+    with av.open(BytesIO(shown), "r") as file:
         greys = [frame.to_ndarray(format="gray").mean() for frame in file.decode()]
     assert len(greys) == frames_n
     assert all(later > earlier for earlier, later in pairwise(greys))
