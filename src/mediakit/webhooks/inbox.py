@@ -112,8 +112,8 @@ class Inbox:
     Args:
         place: The file; ":memory:" lasts only as long as the process.
         name: The receiver's name, when several share a file.
-        handler: What handles the events, in place of a name; `know_keys` then tells
-            the receiver from others.
+        handler: What handles the events, in place of a name; it and the keys of
+            `know_keys` then identify the receiver.
         lease_s: How long an event belongs to the process that claimed it, unless
             that process extends the lease, as it does while it handles the event.
 
@@ -148,7 +148,7 @@ class Inbox:
             ) from error
 
     def know_keys(self, keys: Iterable[bytes]) -> None:
-        """Note the keys of a receiver that is told from others by handler and key.
+        """Note the keys of a receiver that handler and key identify.
 
         A receiver with the same handler and any of the keys is the same one after a
         restart. So it finds its events also after its secret was rotated, if it saw

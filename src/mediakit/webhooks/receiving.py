@@ -177,9 +177,9 @@ def receiver(
         inbox: The file that stores the events; it must outlive the process. By default
             a file in `MEDIAKIT_HOME`; ":memory:" lasts as long as the process.
         name: The receiver's name, when several share that file: each handles every
-            event. In the default file, receivers without a name are told from each
-            other by their secret and by the name of `on_event`; after a restart, a
-            receiver finds the events that it did not finish.
+            event. In the default file, the secret and the name of `on_event` identify a
+            receiver without a name; after a restart, it finds the events that it did
+            not finish.
         clock: The clock that the time of sending is compared with.
         body_timeout_s: The limit for receiving a body, real seconds.
 

@@ -205,7 +205,7 @@ def test_a_client_knows_a_sandbox_that_was_started_by_hand(
         assert client.seed_past(days=5, jobs=20).added_to_history == 20
 
 
-def test_a_client_with_a_wrong_key_of_a_sandbox_is_told_so(
+def test_a_client_with_a_wrong_key_of_a_sandbox_gets_an_auth_error(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
     running = sandboxes(concurrency=0).running

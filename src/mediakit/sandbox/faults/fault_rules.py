@@ -140,7 +140,7 @@ class Rule:
         kind: What goes wrong.
         method: Only requests with this method.
         path: Only requests whose path begins with this, or contains it if it does not
-            begin with a slash; `*` stands for any text. A regular expression could
+            begin with a slash; `*` means any text. A regular expression could
             take forever on a long path.
         function: Only this function, by its kind or its path.
         count: How often it happens; None for no limit.
