@@ -82,11 +82,14 @@ class AsyncSpend:
         model: str | None = None,
         every: Every = "day",
         usd: bool = False,
+        refresh: bool = False,
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19).
 
         A range is read by calendar month, a few months at a time. Days that
-        ended two days ago are kept in memory and not read again.
+        ended two days ago are kept in memory and not read again: a refund of such a
+        day shows only with `refresh`. A row whose charge cannot be read is in no sum;
+        a `UserWarning` says so.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
@@ -99,6 +102,7 @@ class AsyncSpend:
             every: "day", or "week" for sums of weeks that begin on Monday.
             usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
                 micro-USD.
+            refresh: Read every day again, also those that are kept in memory.
 
         Returns:
             Columns day (datetime64, UTC), api_key_id, model and function (category),
@@ -122,6 +126,7 @@ class AsyncSpend:
             None if end is None else read_day("end", end),
             api_key_id,
             model,
+            refresh=refresh,
         )
         frame = await self._days.summed(asked, by, every, self._charges_from)
         return await _shown(frame, usd=usd)

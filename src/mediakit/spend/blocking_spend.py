@@ -48,6 +48,7 @@ class Spend:
         model: str | None = None,
         every: Every = "day",
         usd: bool = False,
+        refresh: bool = False,
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19)."""
         return self._io.call(
@@ -59,6 +60,7 @@ class Spend:
             model=model,
             every=every,
             usd=usd,
+            refresh=refresh,
         )
 
     @explained_by(AsyncSpend.monthly)

@@ -36,7 +36,7 @@ from mediakit.spend.days.month_ranges import (
 )
 from mediakit.spend.days.projects import with_projects
 from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import daily_frame
+from mediakit.spend.responses import daily_frame, warn_of_unread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,12 +58,14 @@ class DayQuery:
         last: The last day, included; None for today at the service.
         api_key_id: Only what this key spent.
         model: Only what this model cost.
+        refresh: Read days that are kept in memory again.
     """
 
     first: date | None
     last: date | None
     api_key_id: str | None = None
     model: str | None = None
+    refresh: bool = False
 
     def range(self, today: date) -> Range:
         """Return the first and the last day that are meant today.
@@ -121,6 +123,9 @@ class DailyReader:
 
     async def _read(self, query: DayQuery, whole: Range, today: date) -> pd.DataFrame:
         months = by_month(*whole)
+        if query.refresh:
+            for days in months:
+                self.cache.forget(days)
         reads = [partial(self._month, query, days, today) for days in months]
         found = [frame for frames in await gather_limited(reads) for frame in frames]
         if len(found) == 1 and found[0].attrs["report"]:
@@ -149,6 +154,7 @@ class DailyReader:
         )
         self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
+        warn_of_unread(frame)
         # A local clock that is ahead of the service's must not end a day too early.
         until = min(today, self._clock.today())
         self.cache.store(filters, wanted, frame, until)

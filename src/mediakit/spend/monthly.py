@@ -19,7 +19,7 @@ from mediakit.spend.days.frame_concat import joined
 from mediakit.spend.days.function_names import kinds_of, with_column
 from mediakit.spend.days.month_ranges import months_between
 from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import csv_frame, monthly_frame
+from mediakit.spend.responses import csv_frame, monthly_frame, warn_of_unread
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,9 @@ class MonthlyReader:
     async def csv(self, month: str | None) -> pd.DataFrame:
         """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
         _, report = await self._one(month, self._billing.monthly_csv)
-        return csv_frame(report.body)
+        frame = csv_frame(report.body)
+        warn_of_unread(frame)
+        return frame
 
     async def csv_bytes(self, month: str | None) -> bytes:
         """Read the CSV of a month as it was sent."""
@@ -79,6 +81,7 @@ class MonthlyReader:
 
     def _typed(self, month: str, report: Report) -> pd.DataFrame:
         frame = monthly_frame(report.body, month)
+        warn_of_unread(frame)
         with_column(frame, "kind", kinds_of(frame, self._catalog))
         return frame
 

@@ -58,6 +58,12 @@ class DayCache:
         self._months.move_to_end(key)
         return cached
 
+    def forget(self, days: Range) -> None:
+        """Drop the month of a range, whatever the filter."""
+        month = days[0].isoformat()[:7]
+        for key in [key for key in self._months if key[0] == month]:
+            del self._months[key]
+
     def store(
         self, filters: Filters, days: Range, frame: pd.DataFrame, today: date
     ) -> None:

@@ -26,7 +26,7 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:
 
     Args:
         frame: Rows with any of model_id, model and function as categories: the path
-            is the model_id, the function, or both parts together.
+            is the model_id, the function, the model, or both parts together.
         catalog: Which function is bound to which path.
     """
     import numpy as np
@@ -35,7 +35,7 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:
     names = sorted({function.kind for function in catalog})
     codes = {f.path: names.index(f.kind) for f in catalog}
     found = np.full(len(frame), -1, dtype="int64")
-    for column in ("model_id", "function"):
+    for column in ("model_id", "function", "model"):
         if column in frame and (found < 0).any():
             found = np.where(found < 0, _by_path(frame[column], codes), found)
     if "model" in frame and "function" in frame and (found < 0).any():

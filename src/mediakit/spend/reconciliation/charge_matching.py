@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import combinations, groupby, islice
 
+from mediakit.money import format_usd
 from mediakit.spend.reconciliation.service_and_history import Charge, OpenJob, Spent
 from mediakit.spend.reconciliation.settlement_days import Days, Placed, placed
-from mediakit.spend.reconciliation.subset_sum import (
-    MAX_SETS,
-    TooManyError,
-    adding_up,
-    within_bounds,
-)
+from mediakit.spend.reconciliation.subset_sum import MAX_SETS, within_bounds
 from mediakit.spend.reconciliation.verdicts import Part, Reason
 
 _MOST_RESTATED = 3
@@ -95,9 +91,15 @@ def _day_parts(
     absent: list[Placed] = []
     unnamed = 0
     if apart < 0:
-        absent, unnamed = _absent(here, -apart, days.jobs(day))
+        equal = _equal(here, -apart, days.jobs(day))
+        absent, unnamed = (equal, 0) if len(equal) == 1 else ([], -apart)
         ids = tuple(place.charge.job_id for place in absent)
-        yield _part(Reason.NOT_THERE, sides.path, day, history=-apart, job_ids=ids)
+        part = _part(Reason.NOT_THERE, sides.path, day, history=-apart, job_ids=ids)
+        if len(equal) > 1:
+            price = format_usd(-apart)
+            detail = f"one of {len(equal)} jobs of {price} on {day.isoformat()}"
+            part = replace(part, detail=detail)
+        yield part
     elif apart > 0:
         yield from _missing_here(sides.path, day, apart, days.jobs(day), waiting)
     held = [place for place in here if place not in absent]
@@ -207,21 +209,14 @@ def _restated(here: Sequence[Placed], apart: int) -> tuple[Placed, ...]:
 # -- what one side lacks ---------------------------------------------------------------
 
 
-def _absent(
-    here: Sequence[Placed], total: int, jobs: int | None
-) -> tuple[list[Placed], int]:
-    """Find the charges that the service lacks; if none fit, return only the sum."""
-    able = [place for place in here if 0 < place.charge.micro_usd <= total]
-    amounts = [place.charge.micro_usd for place in able]
-    counts = (-jobs, None) if jobs is not None and jobs < 0 else (None,)
-    for count in counts:
-        try:
-            places = adding_up(amounts, total, count=count)
-        except TooManyError:
-            continue
-        if places:
-            return [able[place] for place in places], 0
-    return [], total
+def _equal(here: Sequence[Placed], total: int, jobs: int | None) -> list[Placed]:
+    """List the charges of which the service may lack one.
+
+    Jobs that only add up to the difference are not taken: others may do so, too.
+    """
+    if jobs is not None and jobs < -1:
+        return []
+    return [place for place in here if place.charge.micro_usd == total]
 
 
 def _missing_here(

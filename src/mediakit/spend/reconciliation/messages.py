@@ -9,6 +9,7 @@ from mediakit.money import format_usd
 from mediakit.spend.reconciliation.verdicts import Part, Reason, Verdict
 
 REBUILD = "client.history.rebuild(...)"
+OWN_KEYS = "own_keys=[...]"
 REPORTS = {
     Reason.DAILY.value: "daily report",
     Reason.MONTHLY.value: "monthly report",
@@ -97,8 +98,8 @@ def _rate(part: Part, _: str) -> str:
     jobs = _jobs(part.job_ids)
     return (
         f"{jobs} cost {_more(part.difference)} than the exact estimate, first on "
-        f"{part.day}: {listed(part.job_ids)}. The price list of mediakit no longer "
-        "matches the service's; client.spend.rates() shows since when."
+        f"{part.day}: {listed(part.job_ids)}. client.spend.rates() shows whether the "
+        "jobs since then differ, too."
     )
 
 
@@ -121,6 +122,14 @@ def _elsewhere(_: Part, __: str) -> str:
     return "Charged to another API key; this history does not record it."
 
 
+def _unassigned(part: Part, _: str) -> str:
+    where = "The service reports this" if part.daily else "This history has this"
+    return (
+        f"{where}; which API keys are this history's is not known. Name them with "
+        f"{OWN_KEYS}."
+    )
+
+
 def _no_local_job(part: Part, _: str) -> str:
     return (
         f"The service charged this on {days_text(part.days)}, but this history has no "
@@ -137,11 +146,12 @@ def _twice(part: Part, _: str) -> str:
 
 
 def _not_there(part: Part, _: str) -> str:
-    if part.job_ids:
-        return f"The service does not report the charge for {listed(part.job_ids)}."
+    what = listed(part.job_ids) or part.detail
+    if what:
+        return f"The service does not report the charge for {what}."
     return (
-        f"This history has more on {days_text(part.days)} than the service reports, "
-        "and no combination of that day's charges adds up to the difference."
+        f"This history has {format_usd(-part.difference)} more on "
+        f"{days_text(part.days)} than the service reports; of which jobs is not known."
     )
 
 
@@ -162,6 +172,7 @@ _NOTES: Mapping[Reason, Callable[[Part, str], str]] = {
     Reason.RESTATED: _restated,
     Reason.PENDING: _pending,
     Reason.ELSEWHERE: _elsewhere,
+    Reason.UNASSIGNED: _unassigned,
     Reason.NO_LOCAL_JOB: _no_local_job,
     Reason.TWICE: _twice,
     Reason.NOT_THERE: _not_there,
@@ -174,9 +185,10 @@ def _report_note(part: Part) -> str:
     name = REPORTS[part.reason.value]
     row = "a row may be duplicated" if part.difference > 0 else "a row may be missing"
     when = f" on {days_text(part.days)}" if part.days else ""
+    what = " for this function" if part.path else ""
     return (
-        f"The {name} has {_more(part.difference)} for this function{when} than the "
-        f"other reports: {row}."
+        f"The {name} has {_more(part.difference)}{what}{when} than the other reports: "
+        f"{row}."
     )
 
 
@@ -194,6 +206,7 @@ def sentence(
     charged_micro_usd: int | None,
     is_so_far: bool,
     kinds: Mapping[str, str],
+    inferred_keys: Sequence[str] = (),
 ) -> str:
     """Summarize in one sentence what was charged and whether it is explained.
 
@@ -203,14 +216,20 @@ def sentence(
         charged_micro_usd: The total charge; None if it could not be read.
         is_so_far: Whether the month is still running.
         kinds: Our names of the functions, by path.
+        inferred_keys: The API keys that are taken to be this history's without having
+            been named.
     """
     parts = list(parts)
     when = f"{month_name(month)}{' so far' if is_so_far else ''}"
     open_parts = [p for p in parts if p.verdict in MISSING]
     open_parts.sort(key=lambda part: -abs(part.difference))
-    unread = [part.detail.rstrip(".") for part in parts if part.verdict is None]
+    unread = list(
+        dict.fromkeys(
+            part.detail.rstrip(".") for part in parts if part.reason is Reason.UNREAD
+        )
+    )
     if charged_micro_usd is None:
-        return f"{when} cannot be reconciled: {'; '.join(dict.fromkeys(unread))}."
+        return f"{when} cannot be reconciled: {'; '.join(unread)}."
     if not parts and not charged_micro_usd:
         return f"Nothing was charged in {when}, and this history has no charge for it."
     charged = f"{format_usd(charged_micro_usd)} charged in {when}"
@@ -219,9 +238,37 @@ def sentence(
         apart = sum(abs(part.difference) for part in open_parts)
         reasons = listed([_open_text(part, kinds) for part in open_parts])
         said.append(f"{format_usd(apart)} is not explained: {reasons}")
+    said += _unassigned_text(parts, inferred_keys)
+    others = [part for part in parts if part.reason is Reason.ELSEWHERE and part.daily]
+    if others:
+        amount = format_usd(sum(part.daily for part in others))
+        keys = listed(list(dict.fromkeys(str(part.key) for part in others)))
+        rest = "" if said or unread else "; the rest is explained"
+        said.append(f"{amount} was charged to other API keys ({keys}){rest}")
+    if said and inferred_keys:
+        said.append(
+            f"this history's API key is taken to be {listed(inferred_keys)}, which "
+            f"fits best ({OWN_KEYS} names it)"
+        )
     if unread:
         said.append(f"not everything could be compared: {listed(unread)}")
     return f"{charged}; {'; '.join(said) or 'all of it is explained'}."
+
+
+def _unassigned_text(parts: Iterable[Part], inferred_keys: Sequence[str]) -> list[str]:
+    """Say what may belong to this history's API key or to another."""
+    unknown = [part for part in parts if part.reason is Reason.UNASSIGNED]
+    here = format_usd(sum(part.history for part in unknown))
+    there = format_usd(sum(part.daily for part in unknown))
+    keys = listed(list(dict.fromkeys(str(part.key) for part in unknown if part.key)))
+    if not unknown:
+        return []
+    if inferred_keys:
+        return [f"{here} in this history is not in the spend of its API key"]
+    return [
+        f"{there} was charged to {keys} and {here} is in this history, and which API "
+        f"keys are its own is not known: name them with {OWN_KEYS}"
+    ]
 
 
 MISSING = (Verdict.MISSING_HERE, Verdict.MISSING_THERE)

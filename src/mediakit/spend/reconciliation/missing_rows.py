@@ -8,7 +8,6 @@ from datetime import date
 from mediakit.spend.reconciliation.charge_matching import FunctionSides, settled_days
 from mediakit.spend.reconciliation.service_and_history import Spent
 from mediakit.spend.reconciliation.settlement_days import Days
-from mediakit.spend.reconciliation.subset_sum import TooManyError, adding_up
 from mediakit.spend.reconciliation.verdicts import Part, Reason
 
 Cells = dict[tuple[date, str], int]
@@ -34,8 +33,7 @@ def corrected(
     ours = _our_day(sides, difference)
     if ours is not None:
         sides = _without(sides, ours, difference)
-        ids = _jobs_of(settled_days(sides), ours, abs(difference))
-        part = replace(part, days=(ours,), daily=difference, job_ids=ids)
+        part = replace(part, days=(ours,), daily=difference)
         return sides, others, part
     for (day, key), micro_usd in others.items():
         if micro_usd == 2 * difference:
@@ -69,12 +67,3 @@ def _without(sides: FunctionSides, day: date, difference: int) -> FunctionSides:
     spent = sides.cells.get(day, Spent())
     right = Spent(spent.micro_usd - difference, None)
     return replace(sides, cells={**sides.cells, day: right})
-
-
-def _jobs_of(days: Days, day: date, total: int) -> tuple[str, ...]:
-    able = [place.charge for place in days.on(day) if place.charge.micro_usd]
-    try:
-        places = adding_up([charge.micro_usd for charge in able], total)
-    except TooManyError:
-        return ()
-    return tuple(able[place].job_id for place in places or ())

@@ -21,15 +21,15 @@ from mediakit.spend.reconciliation.report_checks import (
 )
 from mediakit.spend.reconciliation.result import Reconciliation
 from mediakit.spend.reconciliation.service_and_history import (
-    CHARGE,
     Daily,
     Ours,
     Spent,
     daily_side,
     history_side,
     report_side,
+    whole_names,
 )
-from mediakit.spend.reconciliation.verdicts import Part, Reason, by_month
+from mediakit.spend.reconciliation.verdicts import Part, Reason, Verdict, by_month
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +50,8 @@ class Sources:
         kinds: mediakit's function names, by path.
         own_keys: The IDs of this history's API keys; None to infer them.
         ahead: How far the service's clock is ahead of this machine's.
-        refusals: Why a report could not be read, by "daily", "monthly" or "csv".
+        refusals: The sentences that say why a report could not be read, by "daily",
+            "monthly" or "csv".
     """
 
     month: str
@@ -80,19 +81,79 @@ def month_span(month: str) -> Span:
 
 def compared(sources: Sources) -> Reconciliation:
     """Compare a month's history, daily report, monthly report, CSV and balance."""
+    sources = _read_whole(sources)
     read = sources.read
     ours = history_side(sources.history, read.first - timedelta(days=1), read.last)
-    daily = {} if sources.daily is None else daily_side(sources.daily)
+    sides = _named_alike(sources, ours)
     keys = sources.own_keys
     if keys is None:
-        keys = own_keys(daily, ours)
-    ours = _with_functions(ours, daily, keys)
+        keys = own_keys(sides.daily, sides.ours)
+    ours = _with_functions(sides.ours, sides.daily, keys)
+    sides = replace(sides, ours=ours)
     if sources.daily is None:
         parts = _without_daily(sources, ours)
     else:
-        parts = _with_daily(sources, ours, daily, keys)
+        parts = _with_daily(sources, sides, keys)
     parts += list(_unread(sources))
-    return _result(sources, parts, keys)
+    return _result(sources, sides, parts, keys)
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """Both sides, under the same names; a report that could not be read is None."""
+
+    ours: Ours
+    daily: Daily
+    monthly: ReportSums | None
+    csv: ReportSums | None
+
+
+def _read_whole(sources: Sources) -> Sources:
+    """Drop the reports of which a part could not be read: its sums are too small."""
+    frames = {"daily": sources.daily, "monthly": sources.monthly, "csv": sources.csv}
+    unread: dict[str, str] = {}
+    for name, frame in frames.items():
+        if frame is None:
+            continue
+        texts = list(frame.attrs["unread"])
+        if name == "daily" and (days := int(frame["day"].isna().sum())):
+            rows = "row has" if days == 1 else "rows have"
+            texts.append(f"{days} {rows} no day.")
+        if texts:
+            unread[name] = texts[0]
+    return replace(
+        sources,
+        daily=None if "daily" in unread else sources.daily,
+        monthly=None if "monthly" in unread else sources.monthly,
+        csv=None if "csv" in unread else sources.csv,
+        refusals={**sources.refusals, **unread},
+    )
+
+
+def _named_alike(sources: Sources, ours: Ours) -> _Sides:
+    """Read both sides, and give each function its whole name in all of them."""
+    daily = {} if sources.daily is None else daily_side(sources.daily)
+    monthly, csv = _sums(sources.monthly), _sums(sources.csv)
+    known = {
+        charge.path for charge in ours.charges if not charge.is_of_unknown_function
+    }
+    paths = {*known, *_open(ours), *(path for _, _, path in daily)}
+    for sums in filter(None, (monthly, csv)):
+        paths |= set(sums.by_path)
+    whole = whole_names(paths, sources.kinds)
+    cells: Daily = defaultdict(Spent)
+    for (day, key, path), spent in daily.items():
+        cells[day, key, whole.get(path, path)].add(spent.micro_usd, spent.jobs)
+    return _Sides(ours, dict(cells), _renamed(monthly, whole), _renamed(csv, whole))
+
+
+def _renamed(sums: ReportSums | None, whole: Mapping[str, str]) -> ReportSums | None:
+    if sums is None:
+        return None
+    by_path: dict[str, int] = defaultdict(int)
+    for path, micro_usd in sums.by_path.items():
+        by_path[whole.get(path, path)] += micro_usd
+    return ReportSums(by_path, sums.stated)
 
 
 def _with_functions(ours: Ours, daily: Daily, keys: tuple[str, ...]) -> Ours:
@@ -116,15 +177,16 @@ def _with_functions(ours: Ours, daily: Daily, keys: tuple[str, ...]) -> Ours:
 
 
 def _result(
-    sources: Sources, parts: list[Part], keys: tuple[str, ...]
+    sources: Sources, sides: _Sides, parts: list[Part], keys: tuple[str, ...]
 ) -> Reconciliation:
-    charged = _charged(sources)
+    charged = _charged(sources, sides)
     text = sentence(
         by_month(parts),
         month=sources.month,
         charged_micro_usd=charged,
         is_so_far=sources.today in sources.span,
         kinds=sources.kinds,
+        inferred_keys=keys if sources.own_keys is None else (),
     )
     read = {
         Reason.DAILY: sources.daily,
@@ -133,9 +195,7 @@ def _result(
     }
     return Reconciliation(
         month=sources.month,
-        is_explained=all(
-            p.verdict is not None and p.verdict not in MISSING for p in parts
-        ),
+        is_explained=all(map(_is_explained, parts)),
         text=text,
         charged_micro_usd=charged,
         history_micro_usd=sum(part.history for part in parts),
@@ -146,14 +206,19 @@ def _result(
     )
 
 
-def _charged(sources: Sources) -> int | None:
-    sums = _sums(sources.monthly)
+def _is_explained(part: Part) -> bool:
+    is_others = part.verdict is Verdict.ELSEWHERE and bool(part.daily)
+    return part.verdict is not None and part.verdict not in MISSING and not is_others
+
+
+def _charged(sources: Sources, sides: _Sides) -> int | None:
+    sums = sides.monthly
     if sums is not None:
         return sums.total if sums.stated is None else sums.stated
     if sources.daily is None:
         return None
-    cells = daily_side(sources.daily)
-    return sum(c.micro_usd for (day, _, _), c in cells.items() if day in sources.span)
+    cells = sides.daily.items()
+    return sum(c.micro_usd for (day, _, _), c in cells if day in sources.span)
 
 
 def _sums(frame: pd.DataFrame | None) -> ReportSums | None:
@@ -165,31 +230,58 @@ def _sums(frame: pd.DataFrame | None) -> ReportSums | None:
 # -- with the daily report -------------------------------------------------------------
 
 
-def _with_daily(
-    sources: Sources, ours: Ours, daily: Daily, keys: tuple[str, ...]
-) -> list[Part]:
-    monthly, csv = _sums(sources.monthly), _sums(sources.csv)
+def _with_daily(sources: Sources, sides: _Sides, keys: tuple[str, ...]) -> list[Part]:
+    ours, daily, monthly, csv = sides.ours, sides.daily, sides.monthly, sides.csv
     sums: dict[str, int] = defaultdict(int)
     for (day, _, path), spent in daily.items():
         sums[path] += spent.micro_usd if day in sources.span else 0
     odd = list(odd_reports(sums, monthly, csv))
     wrong = {one.path: one.difference for one in odd if one.reason is Reason.DAILY}
     parts: list[Part] = []
+    is_spent = any(spent.micro_usd for spent in daily.values())
+    is_unassigned = sources.own_keys is None and not keys and is_spent
     for path in sorted(
         {*sums, *(charge.path for charge in ours.charges), *_open(ours)}
     ):
-        sides = _function(sources, ours, daily, keys, path)
+        if is_unassigned:
+            parts += _unassigned(sources, sides, path)
+            if path in wrong:
+                parts.append(Part(Reason.DAILY, path, difference=wrong[path]))
+            continue
+        function = _function(sources, ours, daily, keys, path)
         elsewhere = _others(daily, keys, path, sources.span)
         if path in wrong:
-            sides, elsewhere, part = corrected(sides, elsewhere, wrong[path])
+            function, elsewhere, part = corrected(function, elsewhere, wrong[path])
             parts.append(part)
-        parts += explained(sides)
+        is_sure = sources.own_keys is not None or not any(elsewhere.values())
+        parts += (_as_sure(part, is_sure=is_sure) for part in explained(function))
         parts += _elsewhere(elsewhere, path)
     parts = [replace(part, monthly=part.daily, csv=part.daily) for part in parts]
     parts = [_as_reported(part) for part in parts]
     parts += _twice(ours, sources.span)
     parts += _reports(sources, odd, monthly, csv)
     return parts
+
+
+def _unassigned(sources: Sources, sides: _Sides, path: str) -> Iterator[Part]:
+    """List what both sides have of a function, when no key is known to be ours."""
+    for (day, key, its_path), spent in sorted(sides.daily.items()):
+        if its_path == path and day in sources.span and spent.micro_usd:
+            yield Part(
+                Reason.UNASSIGNED, path, key=key, days=(day,), daily=spent.micro_usd
+            )
+    for charge in sides.ours.charges:
+        if charge.path == path and charge.day in sources.span and charge.micro_usd:
+            yield Part(
+                Reason.UNASSIGNED, path, days=(charge.day,), history=charge.micro_usd
+            )
+
+
+def _as_sure(part: Part, *, is_sure: bool) -> Part:
+    """Accuse the service of nothing that another choice of keys may explain."""
+    if part.reason is not Reason.NOT_THERE or is_sure:
+        return part
+    return replace(part, reason=Reason.UNASSIGNED, job_ids=(), detail="")
 
 
 def _open(ours: Ours) -> Iterator[str]:
@@ -313,17 +405,8 @@ def _unread(sources: Sources) -> Iterator[Part]:
     for reason, frame in frames.items():
         if frame is None:
             yield Part(Reason.UNREAD, None, detail=_refusal(sources, reason))
-            continue
-        lost = frame[CHARGE].isna()
-        if "day" in frame:
-            lost |= frame["day"].isna()
-        if lost.any():
-            name = REPORTS[reason.value]
-            detail = f"{int(lost.sum())} rows of the {name} have no charge or no day."
-            yield Part(Reason.UNREAD, None, detail=detail)
 
 
 def _refusal(sources: Sources, reason: Reason) -> str:
-    why = sources.refusals.get(reason.value, "").rstrip(".")
-    name = REPORTS[reason.value]
-    return f"The {name} could not be read{f' ({why})' if why else ''}."
+    unknown = f"The {REPORTS[reason.value]} could not be read."
+    return sources.refusals.get(reason.value, unknown)

@@ -37,7 +37,8 @@ def own_keys(daily: Daily, ours: Ours) -> tuple[str, ...]:
         ours: What the history holds.
 
     Returns:
-        The key IDs in order; empty if the history has no charges on these days.
+        The key IDs in order; empty if the history has less than half of their spend,
+        because then any of the keys may be its own.
     """
     keys = sorted({key for _, key, _ in daily})
     if not keys:
@@ -47,7 +48,22 @@ def own_keys(daily: Daily, ours: Ours) -> tuple[str, ...]:
         chosen = scale.best(list(_choices(len(keys))))
     else:
         chosen = _greedy(scale, len(keys))
-    return tuple(keys[place] for place in chosen)
+    found = tuple(keys[place] for place in chosen)
+    spent = sum(cell.micro_usd for (_, key, _), cell in daily.items() if key in found)
+    return found if 2 * _held(daily, ours) >= spent else ()
+
+
+def _held(daily: Daily, ours: Ours) -> int:
+    """Sum what the history has, or surely will have, on the days of the report."""
+    first, last = min(day for day, _, _ in daily), max(day for day, _, _ in daily)
+    settled = (
+        charge.micro_usd
+        for charge in ours.charges
+        if charge.sure_from is None
+        or first - ONE_DAY <= _likely_day(charge) <= last + ONE_DAY
+    )
+    waiting = (job.low_micro_usd for job in ours.open_jobs if job.has_ended)
+    return sum(settled) + sum(waiting)
 
 
 def _choices(count: int) -> Iterator[Choice]:

@@ -22,6 +22,7 @@ from mediakit.errors import (
 )
 from mediakit.spend.dates import month_text
 from mediakit.spend.reconciliation.charge_matching import Span
+from mediakit.spend.reconciliation.messages import REPORTS
 from mediakit.spend.reconciliation.month_comparison import Sources, compared, month_span
 from mediakit.spend.reconciliation.result import Reconciliation
 from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
@@ -144,7 +145,9 @@ class _Reads:
         try:
             report = await ask(what)
         except (AuthError, NotFoundError, ServiceError) as error:
-            self._refused(name, error)
+            why = error.message.rstrip(".")
+            text = f"The {REPORTS[name]} could not be read ({why})."
+            self._refused(name, text, error)
             return None
         if report.responded_at is not None:
             self.responded_at, self.asked_at = report.responded_at, self.clock.now()
@@ -159,7 +162,7 @@ class _Reads:
         try:
             return make(report.body)
         except ServiceError as error:
-            self._refused(name, error)
+            self._refused(name, error.message, error)
             return None
 
     def check(self) -> None:
@@ -167,8 +170,8 @@ class _Reads:
         if {"daily", "monthly"} <= self.refusals.keys():
             raise self.errors[0]
 
-    def _refused(self, name: str, error: MediakitError) -> None:
-        self.refusals[name] = error.message
+    def _refused(self, name: str, text: str, error: MediakitError) -> None:
+        self.refusals[name] = text
         self.errors.append(error)
 
 

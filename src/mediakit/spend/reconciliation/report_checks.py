@@ -41,12 +41,12 @@ class Odd:
 
     Args:
         reason: Which report it is.
-        path: The function.
+        path: The function; None for all of them.
         difference: Its amount minus that of the others, micro-USD.
     """
 
     reason: Reason
-    path: str
+    path: str | None
     difference: int
 
 
@@ -59,7 +59,7 @@ def odd_reports(
 
     The odd report is the one that the other two contradict. If all three differ, or
     only two are available, the daily report is taken as correct because it is the most
-    detailed.
+    detailed. A report with other names than the daily one is compared by its total.
 
     Args:
         daily: The daily report's sums by function over the month.
@@ -68,6 +68,12 @@ def odd_reports(
     """
     read = {Reason.MONTHLY: monthly, Reason.CSV: csv}
     others = {reason: sums for reason, sums in read.items() if sums is not None}
+    for reason, sums in list(others.items()):
+        if _names_differ(daily, sums.by_path):
+            del others[reason]
+            difference = sums.total - sum(daily.values())
+            if difference:
+                yield Odd(reason, None, difference)
     paths = set(daily).union(*(sums.by_path for sums in others.values()))
     for path in sorted(paths):
         said = {reason: sums.by_path.get(path, 0) for reason, sums in others.items()}
@@ -79,6 +85,13 @@ def odd_reports(
         for reason, amount in said.items():
             if amount != by_day:
                 yield Odd(reason, path, amount - by_day)
+
+
+def _names_differ(daily: Mapping[str, int], other: Mapping[str, int]) -> bool:
+    """Tell whether each of two reports has functions that the other lacks."""
+    one = {path for path, micro_usd in daily.items() if micro_usd}
+    two = {path for path, micro_usd in other.items() if micro_usd}
+    return bool(one - two) and bool(two - one)
 
 
 def odd_total(reason: Reason, sums: ReportSums, known: int) -> Iterator[Part]:

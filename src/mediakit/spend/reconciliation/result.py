@@ -28,13 +28,15 @@ class Reconciliation:
 
     Args:
         month: The month, "YYYY-MM" in UTC.
-        is_explained: Whether everything could be compared and nothing is missing on
-            either side: each row is match, pending, elsewhere or rate_changed.
+        is_explained: Whether everything could be compared, nothing is missing on
+            either side and no other API key was charged: each row is match, pending or
+            rate_changed.
         text: A one-sentence summary.
         charged_micro_usd: The monthly report's total; None if it could not be read.
         history_micro_usd: The charges in this history for that month, by the service's
             settlement day; every row of the history counts.
-        own_keys: The IDs of the API keys that belong to this history.
+        own_keys: The IDs of the API keys that belong to this history; empty if they
+            are not known.
     """
 
     month: str
@@ -74,7 +76,8 @@ class Reconciliation:
             others, it is that report minus the others; for rate_changed, the charge
             minus the estimate, or minus the first charge if the service restated it.
             It is positive for missing_here and negative for missing_there. Amounts
-            that could not be read, and their verdicts, are <NA>. By day, the amounts
+            that could not be read are <NA>, and so is the verdict on what could not be
+            read or may belong to another API key. By day, the amounts
             of the monthly report and the CSV are <NA>.
 
         Raises:

@@ -8,6 +8,7 @@ does not know the id of its own API key.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ RESTATED = "restated_charge_micro_usd"
 NO_KEY = "not named"
 # A request whose response was never read may or may not have made a job.
 UNANSWERED_DAYS = 2
+WHOLE_SLASHES = 2  # vendor/model/function
 
 
 @dataclass
@@ -148,6 +150,24 @@ def plain_rows(frame: pd.DataFrame, names: tuple[str, ...]) -> list[dict[str, An
         values = column.astype("object")
         columns.append(values.where(column.notna().to_numpy(), None).tolist())
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def whole_names(paths: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Find the function that a shorter name means, where only one ends in it.
+
+    Args:
+        paths: The names in the reports and in the history.
+        known: All functions that are bound.
+    """
+    paths, known = set(paths), set(known)
+    found = {}
+    for path in (path for path in paths - known if path.count("/") < WHOLE_SLASHES):
+        for among in (paths, known):
+            longer = [other for other in among if other.endswith(f"/{path}")]
+            if len(longer) == 1:
+                found[path] = longer[0]
+                break
+    return found
 
 
 def daily_side(frame: pd.DataFrame) -> Daily:

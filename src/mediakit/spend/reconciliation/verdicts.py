@@ -46,6 +46,7 @@ class Reason(StrEnum):
     TOTAL = "total"
     BALANCE = "balance"
     UNREAD = "unread"
+    UNASSIGNED = "unassigned"
 
 
 _VERDICTS = {
@@ -101,10 +102,10 @@ class Part:
     def verdict(self) -> Verdict | None:
         """Return the verdict; for two reports that differ, by the sign.
 
-        None if something could not be read.
+        None if something could not be read, or the API key is not known.
         """
         verdict = _VERDICTS.get(self.reason)
-        if self.reason is Reason.UNREAD:
+        if self.reason in (Reason.UNREAD, Reason.UNASSIGNED):
             return None
         if verdict is None:
             is_more = self.difference > 0

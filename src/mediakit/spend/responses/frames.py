@@ -7,7 +7,8 @@ totals that do not add up and values that could not be read.
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from mediakit.spend.responses.columns import (
     as_whole,
     whole_number,
 )
-from mediakit.spend.responses.rows import MONEY, columns_of, rows_of
+from mediakit.spend.responses.rows import MONEY, check_names, columns_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,12 @@ if TYPE_CHECKING:
 CHARGE = "charge_micro_usd"
 CREDITS = "credits_applied_micro_usd"
 _TEXTS = ("api_key_id", "model_id", "model", "function", "month")
-_TOTAL_WORDS = ("total", "totals")
+_NAMES = ("model", "model_id", "function")
+_DAYS = ("date", "day")
+_TOTAL_WORDS = frozenset({"total", "totals", "grand total", "all", "all models"})
+_SLASHES_OF_A_PATH = 2  # vendor/model/function
+_MORE = ("next_cursor", "next_page", "has_more")
+DAILY, MONTHLY, CSV = "daily report", "monthly report", "month's CSV"
 
 Columns = dict[str, list[Any]]
 
@@ -37,23 +43,32 @@ def daily_frame(body: object) -> "pd.DataFrame":
     """Make a frame of a daily spend response (spec 4.19).
 
     Args:
-        body: The parsed JSON: any list of records, alone or inside.
+        body: The parsed JSON: a list of records, alone or inside.
 
     Returns:
-        One row per record, in the order sent: day (datetime64[us, UTC]), api_key_id,
-        model and function (category), jobs (Int64), charge_micro_usd (int64; Int64
-        where a row names none), then every other column. `attrs` has
-        total_micro_usd (None if not sent), notes, and the report around the rows.
+        One row per record, in the order sent and without totals: day
+        (datetime64[us, UTC]), api_key_id, model and function (category; where only the
+        model is sent and is a whole path, it is the function too), jobs (Int64),
+        charge_micro_usd (int64; Int64 where a row names none), then every other
+        column. `attrs` has total_micro_usd (None if not sent), notes, unread (what is
+        in no sum, as sentences), and the report around the rows.
 
     Raises:
-        ServiceError: It has no list.
+        ServiceError: There is not exactly one list with charges, functions and days.
     """
-    rows, report = rows_of(body, "daily spend")
-    columns = columns_of(rows)
+    columns, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "day" not in columns and "date" in columns:
         columns = {("day" if k == "date" else k): v for k, v in columns.items()}
+    notes: list[str] = []
+    days = columns.get("day", [])
+    is_total = [
+        day in (None, "") or total
+        for day, total in zip(days, _are_totals(columns), strict=True)
+    ]
+    columns, report = _without_totals(columns, is_total, report, notes)
+    columns = _with_functions(columns)
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
-    frame, notes = _typed(columns, leading)
+    frame = _typed(columns, leading, DAILY, notes)
     return _reported(frame, notes, report)
 
 
@@ -61,23 +76,26 @@ def monthly_frame(body: object, month: str) -> "pd.DataFrame":
     """Make a frame of a monthly report (spec 4.19).
 
     Args:
-        body: The parsed JSON: any list of records, alone or inside.
+        body: The parsed JSON: a list of records, alone or inside.
         month: The month that was asked for, "YYYY-MM".
 
     Returns:
-        One row per record, in the order sent: month, model_id, model and function
+        One row per record, in the order sent and without totals: month, model_id, model
+        and function
         (category), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column, usage as one
         column per unit. `attrs` as for the days; invoices are in its report.
 
     Raises:
-        ServiceError: It has no list.
+        ServiceError: There is not exactly one list with charges and models.
     """
-    rows, report = rows_of(body, "monthly report")
-    columns = columns_of(rows)
+    columns, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
+    notes: list[str] = []
+    is_total = _are_totals(columns)
+    columns, report = _without_totals(columns, is_total, report, notes)
     columns.setdefault("month", [month] * len(next(iter(columns.values()), ())))
     leading = ("month", "model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame, notes = _typed(columns, leading)
+    frame = _typed(columns, leading, MONTHLY, notes)
     if report.get("month", month) != month:
         notes.append(f"Asked for {month}, the report says {shown(report['month'])}.")
     return _reported(frame, notes, report)
@@ -97,19 +115,24 @@ def csv_frame(text: str) -> "pd.DataFrame":
         where it differs from the rows, a note says so.
 
     Raises:
-        ServiceError: The text is not a CSV.
+        ServiceError: The text is not a CSV, or has no column of charges or of models.
     """
-    rows = _csv_rows(text)
-    totals: dict[str, Any] = next((row for row in reversed(rows) if _is_total(row)), {})
+    header, rows = _csv_rows(text)
+    check_names(header, CSV, ((CHARGE,), _NAMES))
     # Columns come from all rows first, so that a month without rows has them, too.
     columns = columns_of(rows)
-    keep = [row is not totals for row in rows]
+    is_total = _are_totals(columns)
+    totals: dict[str, Any] = next(
+        (row for row, total in zip(rows, is_total, strict=True) if total), {}
+    )
+    keep = [not total for total in is_total]
     columns = {
         name: _numbers(name, list(compress(values, keep)))
         for name, values in columns.items()
     }
+    notes: list[str] = []
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame, notes = _typed(columns, leading)
+    frame = _typed(columns, leading, CSV, notes)
     if not totals:
         notes.append("The CSV has no totals row to check its rows against.")
     report = {
@@ -120,13 +143,68 @@ def csv_frame(text: str) -> "pd.DataFrame":
     return _reported(frame, notes, report)
 
 
+def warn_of_unread(frame: "pd.DataFrame") -> None:
+    """Warn of what a report has and no sum over its frame does."""
+    for text in frame.attrs["unread"]:
+        warnings.warn(text, UserWarning, stacklevel=2)
+
+
+def _are_totals(columns: Columns) -> list[bool]:
+    """Tell which rows are totals: those that say so, or that name no function."""
+    named = [columns[name] for name in _NAMES if name in columns]
+    first = next(iter(columns.values()), [])
+    said = [*named, *(columns[n] for n in ("api_key_id", "day") if n in columns), first]
+    return [
+        not any(names) or any(map(_is_total, texts))
+        for names, texts in zip(
+            zip(*named, strict=True), zip(*said, strict=True), strict=True
+        )
+    ]
+
+
+def _is_total(text: object) -> bool:
+    return isinstance(text, str) and text.strip().lower() in _TOTAL_WORDS
+
+
+def _without_totals(
+    columns: Columns,
+    is_total: Sequence[bool],
+    report: dict[str, Any],
+    notes: list[str],
+) -> tuple[Columns, dict[str, Any]]:
+    """Leave out the rows that are totals; a single one is the report's total."""
+    count = sum(is_total)
+    if not count:
+        return columns, report
+    charges = list(compress(columns[CHARGE], is_total))
+    if count == 1:
+        notes.append("1 row is a total and is not added to the others.")
+        report = {"total_micro_usd": whole_number(charges[0])} | report
+    else:
+        notes.append(f"{count} rows are totals and are not added to the others.")
+    keep = [not total for total in is_total]
+    kept = {name: list(compress(values, keep)) for name, values in columns.items()}
+    return kept, report
+
+
+def _with_functions(columns: Columns) -> Columns:
+    """Name the function of rows whose model is a whole path."""
+    models = columns.get("model_id") or columns.get("model") or []
+    functions = columns.get("function") or [None] * len(models)
+    if all(functions):
+        return columns
+    named = [
+        function or (model if str(model).count("/") >= _SLASHES_OF_A_PATH else None)
+        for function, model in zip(functions, models, strict=True)
+    ]
+    return {**columns, "function": named}
+
+
 def _typed(
-    columns: Columns, leading: Iterable[str]
-) -> tuple["pd.DataFrame", list[str]]:
+    columns: Columns, leading: Iterable[str], what: str, notes: list[str]
+) -> "pd.DataFrame":
     import pandas as pd
 
-    notes: list[str] = []
-    columns = _charges_named(columns, notes)
     length = len(next(iter(columns.values()), ()))
     ordered = {name: columns.get(name, [None] * length) for name in leading} | columns
     typed: dict[str, Any] = {}
@@ -142,13 +220,18 @@ def _typed(
                 f"{unread} of {length} values of {name} cannot be read; they are "
                 f"missing there and kept in {name}_as_sent."
             )
-    missing = int(pd.isna(typed[CHARGE]).sum())
+    frame = pd.DataFrame(typed)
+    missing = int(frame[CHARGE].isna().sum())
+    frame.attrs["unread"] = []
     if missing:
-        notes.append(
-            f"{missing} of {length} rows have no charge and are not included in any "
-            "sum."
+        has, is_in = ("has", "is") if missing == 1 else ("have", "are")
+        text = (
+            f"{missing} of {length} rows of the {what} {has} no charge and {is_in} not "
+            "included in any sum."
         )
-    return pd.DataFrame(typed), notes
+        notes.append(text)
+        frame.attrs["unread"].append(text)
+    return frame
 
 
 def _is_read(name: str) -> bool:
@@ -165,14 +248,6 @@ def _typed_column(name: str, values: list[Any]) -> Any:
     return as_sent(values)
 
 
-def _charges_named(columns: Columns, notes: list[str]) -> Columns:
-    money = [name for name in columns if name.endswith(MONEY)]
-    if CHARGE in columns or len(money) != 1:
-        return columns
-    notes.append(f"The charge comes from the column {money[0]}.")
-    return {(CHARGE if k == money[0] else k): v for k, v in columns.items()}
-
-
 def _reported(
     frame: "pd.DataFrame", notes: list[str], report: Mapping[str, Any]
 ) -> "pd.DataFrame":
@@ -185,32 +260,41 @@ def _reported(
         if rows != total:
             said, summed = _amount(column, total), _amount(column, rows)
             notes.append(f"The total of {column} is {said}, its rows sum to {summed}.")
+    unread = list(frame.attrs["unread"])
+    if _has_more(report):
+        text = "The service has further pages of this report; they are in no sum."
+        notes.append(text)
+        unread.append(text)
     frame.attrs = {
         "total_micro_usd": whole_number(report.get("total_micro_usd")),
         "notes": notes,
+        "unread": unread,
         "report": dict(report),
     }
     return frame
+
+
+def _has_more(report: Mapping[str, Any]) -> bool:
+    """Tell whether a report says that it is one of several pages."""
+    inner = (value for value in report.values() if isinstance(value, dict))
+    return any(report.get(name) for name in _MORE) or any(map(_has_more, inner))
 
 
 def _amount(column: str, number: int) -> str:
     return format_usd(number) if column.endswith(MONEY) else f"{number:,}"
 
 
-def _csv_rows(text: str) -> list[dict[str, Any]]:
+def _csv_rows(text: str) -> tuple[Sequence[str], list[dict[str, Any]]]:
+    """Return the header and the rows of a CSV."""
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), restkey="more")
     try:
-        return [{name: value or None for name, value in row.items()} for row in reader]
+        rows = [{name: value or None for name, value in row.items()} for row in reader]
     except csv.Error as error:
         raise ServiceError(
             f"The service's response for the month's CSV is not a CSV ({error}). "
             "Nothing was changed; try again, or read the month with monthly()."
         ) from error
-
-
-def _is_total(row: Mapping[str, Any]) -> bool:
-    texts = (value for value in row.values() if isinstance(value, str))
-    return any(text.strip().lower() in _TOTAL_WORDS for text in texts)
+    return reader.fieldnames or (), rows
 
 
 def _numbers(name: str, values: list[Any]) -> list[Any]:

@@ -1,58 +1,82 @@
 """Finds the rows in a billing response whose shape the spec does not define.
 
-The spec does not define the fields of daily and monthly records (spec 2.5, 4.19).
-Any list of records therefore counts as rows, including grouped ones. Every row is kept,
-and everything else is kept as the report.
+The spec does not define the fields of daily and monthly records (spec 2.5, 4.19). A
+list counts as rows only if it is the only one with the charge, beside the names by
+which the spec groups: another list may hold the same money again, as invoices or by
+another name. Everything else is kept as the report.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from operator import itemgetter
 from typing import Any
 
-from mediakit.errors import ServiceError, shown
+from mediakit.errors import ServiceError
 
 MONEY = "_micro_usd"
 AT_A_TIME = 2_048
 ROWS_AT_A_TIME = 512  # too few tuples to trigger garbage collection
 MOST_TEXTS = 100_000
+# Lists of the monthly report that are no usage (spec 4.19).
+OTHERS = frozenset({"invoices", "credits_applied", "credits_granted", "top_ups"})
 
 Row = dict[str, Any]
 
 
-def rows_of(body: object, what: str) -> tuple[list[Row], dict[str, Any]]:
-    """Return the rows of a body, and everything else in it.
+def rows_of(
+    body: object, what: str, needed: Sequence[Sequence[str]]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Return the columns of the rows in a body, and everything else in it.
 
     Args:
         body: The parsed JSON.
         what: What was asked for, for an error.
+        needed: The names that rows have, the charge first; one of each group.
 
     Returns:
-        The body's own list, or its "rows", or else every list of records inside it;
-        if there are several, the column `section` says where each row was found.
+        The columns of the body's own list, or of its "rows", or else of the one list
+        inside it that has the charge; no columns if all lists are empty.
 
     Raises:
-        ServiceError: There is no list anywhere.
+        ServiceError: There is no such list, there are several, or it lacks a name.
     """
     if isinstance(body, dict) and isinstance(body.get("rows"), list):
-        return _records(body["rows"]), {k: v for k, v in body.items() if k != "rows"}
-    lists = list(_lists("rows", body))
-    if not lists:
-        raise ServiceError(
-            f"The service's response for the {what} has no list of rows: "
-            f"{shown(body)}. Nothing was changed; try again, or read it in the portal."
-        )
-    report = _around_lists(body)
-    filled = [(section, found) for section, found in lists if found]
-    if len(filled) == 1:
-        return _records(filled[0][1]), report
-    tagged = (
-        {"section": section, **row}
-        for section, found in filled
-        for row in _records(found)
+        lists = [body["rows"]]
+        report = {name: value for name, value in body.items() if name != "rows"}
+    else:
+        lists = [found for name, found in _lists("rows", body) if name not in OTHERS]
+        report = _around_lists(body)
+    filled = [columns_of(_records(found)) for found in lists if found]
+    if lists and not filled:
+        return {}, report
+    charges = [columns for columns in filled if needed[0][0] in columns]
+    if len(charges) != 1:
+        count = "no list" if not charges else f"{len(charges)} lists"
+        raise unread(what, f"{count} with {needed[0][0]}, which one list must have")
+    check_names(charges[0], what, needed)
+    return charges[0], report
+
+
+def check_names(
+    columns: Iterable[str], what: str, needed: Sequence[Sequence[str]]
+) -> None:
+    """Check that rows have one name of each group.
+
+    Raises:
+        ServiceError: They lack one.
+    """
+    known = set(columns)
+    for names in needed:
+        if not known & set(names):
+            raise unread(what, f"no {' or '.join(names)}")
+
+
+def unread(what: str, found: str) -> ServiceError:
+    """Return the error that says why the rows of a report are not read."""
+    return ServiceError(
+        f"The {what} could not be read: it has {found}. Read it in the portal."
     )
-    return list(tagged), report
 
 
 def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:

@@ -1,0 +1,326 @@
+"""What a reconciliation claims: only what the history and the reports show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mediakit import Catalog, Client
+from mediakit.spend.reconciliation import Reconciliation
+from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def service() -> Iterator[BillingServer]:
+    with BillingServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(service: BillingServer, tmp_path: Path) -> Iterator[Client]:
+    with Client(
+        service.base_url, "key", home=tmp_path / "home", catalog=Catalog.default()
+    ) as its_client:
+        yield its_client
+
+
+def pay(client: Client, service: BillingServer, *charges_micro_usd: int) -> list[str]:
+    """Run a job for each charge, and read its charge; return the ids."""
+    jobs = []
+    for number, charge_micro_usd in enumerate(charges_micro_usd):
+        service.next_charge_micro_usd = charge_micro_usd
+        prompt = f"kite {number}"
+        jobs.append(client.submit("text-to-video", prompt=prompt, duration=3))
+    return [job.settle(PATIENCE_S).id for job in jobs]
+
+
+def verdicts(result: Reconciliation) -> set[str | None]:
+    """Return the verdicts; a charge that is not the estimate is a match, too."""
+    found = result.frame()["verdict"]
+    known = {each if isinstance(each, str) else None for each in found}
+    return {"match" if each == "rate_changed" else each for each in known}
+
+
+def missing_jobs(result: Reconciliation) -> list[str]:
+    frame = result.frame()
+    rows = frame[frame["verdict"] == "missing_there"]["job_ids"]
+    return [job_id for job_ids in rows for job_id in job_ids]
+
+
+def column_sum(result: Reconciliation, name: str) -> int:
+    return int(result.frame()[f"{name}_micro_usd"].sum())
+
+
+def accuses_the_service(result: Reconciliation) -> bool:
+    notes = " ".join([result.text, *result.frame()["note"]])
+    return "contact the service" in notes or "does not report" in notes
+
+
+# -- whose charges they are --------------------------------------------------------
+
+
+def test_a_bill_beside_an_empty_history_is_not_explained(
+    client: Client, service: BillingServer
+) -> None:
+    service.bill = Bill.of(bill_row(100_000_000))
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert "all of it is explained" not in result.text
+    assert "own_keys=" in result.text
+    assert "key_1" in result.text
+    assert result.own_keys == ()
+    assert verdicts(result) == {None}
+    assert column_sum(result, "daily") == 100_000_000
+
+
+def test_the_spend_of_a_larger_stranger_is_in_the_sentence(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 1_000_000)
+    service.bill = Bill.of(
+        bill_row(1_000_000), bill_row(99_000_000, key="key_of_a_stranger")
+    )
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert "$99.00" in result.text
+    assert "key_of_a_stranger" in result.text
+    assert "all of it is explained" not in result.text
+    assert result.own_keys == ("key_1",)
+    named = client.spend.reconcile(own_keys="key_1")
+    assert not named.is_explained
+    assert "$99.00" in named.text
+
+
+def test_a_history_with_less_than_half_of_a_keys_spend_does_not_deny_the_key(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 204_000)
+    service.bill = Bill.of(bill_row(544_000, jobs=2))
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert not accuses_the_service(result)
+    assert verdicts(result) == {None}
+    assert "own_keys=" in result.text
+    assert "$0.204" in result.text
+    assert column_sum(result, "history") == 204_000
+    assert column_sum(result, "daily") == 544_000
+
+    named = client.spend.reconcile(own_keys="key_1")
+    assert "$0.34 for text-to-video is missing here" in named.text
+
+
+def test_a_charge_that_an_inferred_key_lacks_is_no_fault_of_the_service(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 1_000_000, 200_000)
+    service.bill = Bill.of(
+        bill_row(1_000_000), bill_row(5_000_000, key="key_of_a_stranger")
+    )
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert not accuses_the_service(result)
+    assert "missing_there" not in verdicts(result)
+    assert "$0.20" in result.text
+    assert "own_keys=" in result.text
+
+    named = client.spend.reconcile(own_keys=["key_1"])
+    assert "missing_there" in verdicts(named)
+
+
+# -- which job is missing ----------------------------------------------------------
+
+
+def test_one_of_several_equal_jobs_is_counted_and_not_named(
+    client: Client, service: BillingServer
+) -> None:
+    ids = pay(client, service, 204_000, 204_000, 204_000)
+    service.bill = Bill.of(bill_row(408_000, jobs=2))
+    result = client.spend.reconcile(own_keys="key_1")
+    assert "one of 3 jobs of $0.204" in result.text
+    said = " ".join([result.text, *result.frame()["note"]])
+    assert not any(job_id in said for job_id in ids)
+    assert missing_jobs(result) == []
+
+
+def test_the_one_charge_that_equals_the_difference_is_named_among_many(
+    client: Client, service: BillingServer
+) -> None:
+    charges = [2**number for number in range(20)]
+    ids = pay(client, service, *charges, 2_000_003)
+    service.bill = Bill.of(bill_row(sum(charges), jobs=len(charges)))
+    result = client.spend.reconcile(own_keys="key_1")
+    assert "no combination" not in " ".join(result.frame()["note"])
+    assert (
+        f"$2.000003 for text-to-video is missing in the service's reports ({ids[-1]})"
+        in result.text
+    )
+    assert column_sum(result, "history") == sum(charges) + 2_000_003
+
+
+def test_a_set_of_jobs_that_only_adds_up_to_the_difference_is_not_named(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 100_000, 300_000, 150_000)
+    service.bill = Bill.of(bill_row(300_000, jobs=1))
+    result = client.spend.reconcile(own_keys="key_1")
+    assert "$0.25 for text-to-video is missing in the service's reports on" in (
+        result.text
+    )
+    assert missing_jobs(result) == []
+
+
+# -- what could not be read --------------------------------------------------------
+
+UNREAD_CSVS = {
+    "dollars": "model,function,charge_usd\r\ndream-2,text-to-video,0.34\r\n",
+    "headings": "Model,Function,Cost (USD)\r\ndream-2,text-to-video,0.34\r\n",
+    "semicolons": "model;function;charge_micro_usd\r\ndream-2;text-to-video;340000\r\n",
+    "separators": 'model,charge_micro_usd\r\ndream-2,"340,000"\r\n',
+    "gross": "model,gross,credits,net\r\ndream-2,340000,0,340000\r\n",
+}
+
+
+@pytest.mark.parametrize("name", UNREAD_CSVS)
+def test_a_csv_that_cannot_be_read_is_compared_with_nothing(
+    client: Client, service: BillingServer, name: str
+) -> None:
+    pay(client, service, 340_000)
+    service.bill = Bill.of(bill_row(340_000))
+    service.bill.csv = UNREAD_CSVS[name]
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert not accuses_the_service(result)
+    assert verdicts(result) == {"match", None}
+    assert result.text.count("CSV") == 1
+    assert result.frame()["csv_micro_usd"].isna().all()
+
+
+@pytest.mark.parametrize(
+    "daily",
+    [
+        {"days": "none"},
+        {"rows": [bill_row(None)]},
+        {"rows": [bill_row(340_000), bill_row("free")]},
+        {"rows": [bill_row(340_000, date="yesterday")]},
+        {"rows": [bill_row(340_000)], "next_cursor": "c2"},
+        {"rows": [bill_row(340_000)], "has_more": True},
+    ],
+    ids=["no rows", "no charge", "one unread charge", "no day", "cursor", "more"],
+)
+def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
+    client: Client, service: BillingServer, daily: dict[str, Any]
+) -> None:
+    pay(client, service, 340_000)
+    service.bill = Bill.of(bill_row(340_000))
+    service.bill.daily = daily
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert not accuses_the_service(result)
+    assert verdicts(result) == {None}
+    assert result.text.count("daily report") == 1
+    assert result.charged_micro_usd == 340_000
+    assert column_sum(result, "history") == 340_000
+
+
+MONTHS = {
+    "charges by model, and invoices": {
+        "charges": {"dream-2": 340_000},
+        "invoices": [{"amount_micro_usd": 5}],
+    },
+    "a total, and invoices": {
+        "charges_micro_usd": 340_000,
+        "invoices": [{"total_micro_usd": 5}],
+    },
+    "a total, and no invoices": {
+        "charges_micro_usd": 340_000,
+        "usage": {"dream-2": 1},
+        "invoices": [],
+    },
+    "four lists": {
+        name: [{"model": "dream-2", "amount_micro_usd": 340_000}]
+        for name in ("usage", "charges", "credits_applied", "invoices")
+    },
+    "two groupings": {
+        "total_micro_usd": 340_000,
+        "by_api_key": [{"api_key_id": "key_1", "charge_micro_usd": 340_000}],
+        "by_model": [{"model": "dream-2", "charge_micro_usd": 340_000}],
+    },
+    "two lists of charges": {
+        "charges": [{"model": "dream-2", "charge_micro_usd": 340_000}],
+        "credits": [{"model": "dream-2", "charge_micro_usd": -5}],
+    },
+}
+
+
+@pytest.mark.parametrize("name", MONTHS)
+def test_a_monthly_report_of_another_shape_is_compared_with_nothing(
+    client: Client, service: BillingServer, name: str
+) -> None:
+    pay(client, service, 340_000)
+    service.bill = Bill.of(bill_row(340_000))
+    service.bill.monthly = MONTHS[name]
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert not accuses_the_service(result)
+    assert verdicts(result) == {"match", None}
+    assert result.text.count("monthly report") == 1
+    assert result.charged_micro_usd == 340_000
+
+
+# -- names and totals --------------------------------------------------------------
+
+
+def test_a_shorter_name_of_a_function_is_the_same_function(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 506_000)
+    short = {"model": "text-to-video", "function": "text-to-video"}
+    service.bill = Bill.of(bill_row(506_000))
+    service.bill.daily = {"rows": [bill_row(506_000, **short)]}
+    service.bill.csv = f"model,charge_micro_usd\r\n{FUNCTION},506000\r\n"
+    result = client.spend.reconcile()
+    assert result.is_explained
+    assert verdicts(result) == {"match"}
+    assert result.frame()["function"].tolist() == [FUNCTION]
+
+
+def test_a_report_by_model_is_compared_by_its_total(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 506_000)
+    service.bill = Bill.of(bill_row(506_000))
+    service.bill.csv = "model,charge_micro_usd\r\nDream 2,506000\r\ntotal,506000\r\n"
+    agreed = client.spend.reconcile()
+    assert agreed.is_explained
+    assert column_sum(agreed, "csv") == 506_000
+    service.bill.csv = "model,charge_micro_usd\r\nDream 2,506007\r\ntotal,506007\r\n"
+    result = client.spend.reconcile()
+    assert "$0.000007 is not explained: $0.000007 too much is in the month's CSV" in (
+        result.text
+    )
+
+
+@pytest.mark.parametrize("name", ["Total", "All models", ""])
+def test_a_row_of_totals_is_not_added_to_its_rows(
+    client: Client, service: BillingServer, name: str
+) -> None:
+    pay(client, service, 506_000)
+    service.bill = Bill.of(bill_row(506_000))
+    total = {"model": name, "function": None, "charge_micro_usd": 506_000}
+    service.bill.monthly["rows"].append(total)
+    service.bill.daily["rows"].append({**total, "api_key_id": None, "date": None})
+    service.bill.csv = service.bill.csv.replace("total", name)
+    result = client.spend.reconcile()
+    assert result.is_explained, result.text
+    assert result.charged_micro_usd == 506_000
+    assert int(client.spend.monthly()["charge_micro_usd"].sum()) == 506_000
+    today = client.spend.daily(service.bill.daily["rows"][0]["date"])
+    assert int(today["charge_micro_usd"].sum()) == 506_000
+    csv = client.spend.monthly_csv()
+    assert int(csv["charge_micro_usd"].sum()) == 506_000
+    assert csv.attrs["total_micro_usd"] == 506_000

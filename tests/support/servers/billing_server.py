@@ -1,0 +1,170 @@
+"""A service that charges each job what a test says, and bills it as a test says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+FUNCTION = "sandbox/text-to-video/text-to-video"
+KEY_ID = "key_1"
+
+
+def bill_row(
+    charge_micro_usd: object, *, path: str = FUNCTION, key: str = KEY_ID, **more: object
+) -> dict[str, Any]:
+    """Return a row of the daily report of today, as a service may send it.
+
+    Args:
+        charge_micro_usd: The charge.
+        path: The function, `vendor/model/function`.
+        key: The API key.
+        more: Other fields, or other values of these.
+    """
+    model, _, function = path.rpartition("/")
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "api_key_id": key,
+        "model": model,
+        "function": function,
+        "jobs": 1,
+        "charge_micro_usd": charge_micro_usd,
+        **more,
+    }
+
+
+@dataclass
+class Bill:
+    """The three reports; a report that is a function is called for each read."""
+
+    daily: Any = field(default_factory=lambda: {"rows": []})
+    monthly: Any = field(default_factory=lambda: {"rows": []})
+    csv: Any = "model,function,charge_micro_usd\r\ntotal,,0\r\n"
+
+    @classmethod
+    def of(cls, *rows: dict[str, Any]) -> Bill:
+        """Return three reports that agree.
+
+        Args:
+            rows: The rows of the daily report.
+        """
+        sums: dict[tuple[str, str], int] = {}
+        for row in rows:
+            names = (row["model"], row["function"])
+            sums[names] = sums.get(names, 0) + row["charge_micro_usd"]
+        total = sum(sums.values())
+        month = [
+            {"model": model, "function": function, "charge_micro_usd": amount}
+            for (model, function), amount in sums.items()
+        ]
+        lines = [
+            f"{model},{function},{sums[model, function]}" for model, function in sums
+        ]
+        csv = "\r\n".join(
+            ["model,function,charge_micro_usd", *lines, f"total,,{total}"]
+        )
+        return cls(
+            {"rows": list(rows), "total_micro_usd": total},
+            {"rows": month, "total_micro_usd": total},
+            f"{csv}\r\n",
+        )
+
+
+class BillingServer:
+    """Runs jobs at once, and shows a bill, while the block lasts.
+
+    Args:
+        bill: The reports; a test may replace it.
+    """
+
+    def __init__(self, bill: Bill | None = None) -> None:
+        self.bill = bill or Bill()
+        self.next_charge_micro_usd = 340_000
+        self.daily_reads: list[dict[str, str]] = []
+        self._charges: dict[str, int] = {}
+        self._lock = threading.Lock()
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                self._answer(server._read(urlsplit(self.path)))
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                self._answer(server._job(server._new_job(), is_new=True))
+
+            def _answer(self, body: object) -> None:
+                text = body if isinstance(body, str) else json.dumps(body)
+                content = text.encode()
+                self.send_response(404 if body is None else 200)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._http.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._http.server_port}"
+
+    def _new_job(self) -> str:
+        with self._lock:
+            job_id = f"media_{len(self._charges):03}"
+            self._charges[job_id] = self.next_charge_micro_usd
+        return job_id
+
+    def _job(self, job_id: str, *, is_new: bool = False) -> dict[str, Any]:
+        if is_new:
+            return {"id": job_id, "status": "queued", "billing": None}
+        file = {"url": f"{self.base_url}/{job_id}.mp4", "content_type": "video/mp4"}
+        charge = {
+            "state": "settled",
+            "charge_micro_usd": self._charges[job_id],
+        }
+        return {
+            "id": job_id,
+            "status": "completed",
+            "output": {"media_type": "video", "video": file},
+            "billing": charge,
+        }
+
+    def _read(self, url: Any) -> object:
+        place = url.path.removeprefix("/billing/")
+        if place == "balance":
+            return {"mode": "prepaid", "balance_micro_usd": 100_000_000}
+        if place == "spend/daily":
+            asked = {name: values[0] for name, values in parse_qs(url.query).items()}
+            self.daily_reads.append(asked)
+            return _now(self.bill.daily)
+        if place.startswith("monthly/"):
+            is_csv = place.endswith("/csv")
+            return _now(self.bill.csv if is_csv else self.bill.monthly)
+        job_id = url.path.rsplit("/", 1)[-1]
+        return self._job(job_id) if job_id in self._charges else None
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._http.server_close()
+
+
+def _now(report: Any) -> object:
+    make: Callable[[], object] | None = report if callable(report) else None
+    return make() if make else report
