@@ -297,17 +297,19 @@ def test_rows_are_summed_by_key_and_model_or_by_the_day_alone() -> None:
 def test_an_unknown_charge_is_in_no_sum_and_is_not_free() -> None:
     rows = [charged("2026-11-01", None), charged("2026-11-02", 3)]
     rows += [charged("2026-11-02", None)]
-    frame = daily(Books(rows), "2026-11-01", "2026-11-02", by="function")
+    with pytest.warns(UserWarning, match="2 of 3 rows of the daily report have no"):
+        frame = daily(Books(rows), "2026-11-01", "2026-11-02", by="function")
     assert str(frame["charge_micro_usd"].dtype) == "Int64"
     assert listed(frame, "charge_micro_usd") == [(None,), (3,)]
-    assert "2 of 3 rows have no charge" in frame.attrs["notes"][0]
+    assert "2 of 3 rows of the daily report have no charge" in frame.attrs["notes"][0]
 
 
 def test_a_sum_beyond_what_a_float_holds_is_exact() -> None:
     large = 2**53
     rows = [charged("2026-11-02", large), charged("2026-11-02", 1, key="key_2")]
     rows += [charged("2026-11-03", None)]
-    frame = daily(Books(rows), "2026-11-01", "2026-11-03", by="function")
+    with pytest.warns(UserWarning, match="1 of 3 rows of the daily report has no"):
+        frame = daily(Books(rows), "2026-11-01", "2026-11-03", by="function")
     assert listed(frame, "charge_micro_usd") == [(large + 1,), (None,)]
 
 
@@ -337,7 +339,7 @@ def test_something_that_is_no_report_is_an_error_in_words() -> None:
             report = await super().daily(*args, **options)
             return type(report)("soon", report.responded_at)
 
-    with pytest.raises(ServiceError, match="has no list of rows"):
+    with pytest.raises(ServiceError, match="could not be read: it has no list"):
         daily(Odd(), "2026-11-01", "2026-11-02")
 
 

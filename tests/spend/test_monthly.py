@@ -115,7 +115,7 @@ def test_a_csv_whose_total_disagrees_says_so_and_changes_nothing() -> None:
 
 # -- the service's own bytes ------------------------------------------------------
 
-CSV = '\ufeffmodel_id;é,charge_micro_usd\r\n"a\nb",5\n'.encode() + b"\xff,6\r\n"
+CSV = '\ufeffmodel_id,é,charge_micro_usd\r\n"a\nb",;,5\n'.encode() + b"\xff,,6\r\n"
 
 
 def over_http(script: bytes, name: str, *args: Any) -> Any:

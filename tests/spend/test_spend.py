@@ -122,13 +122,15 @@ JSON = st.recursive(
     ),
     max_leaves=4,
 )
-NAMES = st.sampled_from([*row(), "day", "usage", "region"])
+NAMES = st.sampled_from(
+    ["api_key_id", "model", "function", "jobs", "charge_micro_usd", "usage", "region"]
+)
 
 
 @given(rows=st.lists(st.dictionaries(NAMES, JSON, max_size=5), max_size=6))
 def test_no_row_is_dropped_and_nothing_crashes_whatever_the_fields_hold(rows):
-    frame = daily_frame({"rows": rows})
-    assert len(frame) == len(rows)
+    frame = daily_frame({"rows": [row(), *(row() | each for each in rows)]})
+    assert len(frame) == 1 + len(rows)
     assert set(DAILY_TYPES) <= set(frame.columns)
 
 
@@ -159,7 +161,7 @@ def test_a_row_without_a_charge_is_unknown_and_not_free():
     assert types(frame)["charge_micro_usd"] == "Int64"
     assert frame["charge_micro_usd"].isna().tolist() == [False, True]
     assert frame.attrs["notes"] == [
-        "1 of 2 rows have no charge and are not included in any sum."
+        "1 of 2 rows of the daily report has no charge and is not included in any sum."
     ]
 
 
@@ -187,10 +189,17 @@ def test_a_day_that_cannot_be_read_is_missing_and_kept_as_it_was_sent():
     assert "2 of 3 values of day cannot be read" in frame.attrs["notes"][0]
 
 
-def test_the_one_amount_of_a_row_is_its_charge_whatever_it_is_called():
-    frame = daily_frame([{"day": "2026-10-01", "spend_micro_usd": 5}])
-    assert frame["charge_micro_usd"].tolist() == [5]
-    assert frame.attrs["notes"] == ["The charge comes from the column spend_micro_usd."]
+def test_an_amount_that_is_not_called_a_charge_is_not_taken_for_one():
+    with pytest.raises(ServiceError, match="no list with charge_micro_usd"):
+        daily_frame([{"day": "2026-10-01", "model": "a", "amount_micro_usd": 5}])
+
+
+@pytest.mark.parametrize("missing", ["day", "model"])
+def test_rows_without_a_day_or_a_function_are_not_read(missing):
+    names = {"day": "2026-10-01", "model": "a", "charge_micro_usd": 5}
+    del names[missing]
+    with pytest.raises(ServiceError, match=f"it has no .*{missing}"):
+        daily_frame([names])
 
 
 @pytest.mark.parametrize(
@@ -216,10 +225,17 @@ def test_what_stands_around_the_rows_is_kept_in_the_report():
     assert frame.attrs["report"]["currency"] == "USD"
 
 
-def test_rows_from_several_lists_say_where_they_were_found():
-    frame = daily_frame({"usage": [row()], "credits": [row(charge_micro_usd=-5)]})
-    assert frame["section"].tolist() == ["usage", "credits"]
-    assert frame["charge_micro_usd"].tolist() == [1_020_000, -5]
+def test_several_lists_of_charges_are_not_added_up():
+    with pytest.raises(ServiceError, match="2 lists with charge_micro_usd"):
+        daily_frame({"usage": [row()], "credits": [row(charge_micro_usd=-5)]})
+
+
+@pytest.mark.parametrize("name", ["invoices", "credits_applied", "top_ups"])
+def test_a_list_of_what_is_no_usage_is_not_read(name):
+    frame = daily_frame({"usage": [row()], name: [row(charge_micro_usd=-5)]})
+    assert frame["charge_micro_usd"].tolist() == [1_020_000]
+    with pytest.raises(ServiceError, match="no list"):
+        daily_frame({name: []})
 
 
 @pytest.mark.spec("4.19")
@@ -270,10 +286,9 @@ def test_lists_as_names_are_texts():
 
 
 @pytest.mark.parametrize("body", [None, "spend", 7, {}, {"rows": 3}, ["a"]])
-def test_a_body_without_any_list_of_rows_is_an_error_that_shows_it(body):
-    with pytest.raises(ServiceError, match="has no list of rows") as caught:
+def test_a_body_without_any_list_of_rows_is_an_error_in_a_sentence(body):
+    with pytest.raises(ServiceError, match="could not be read: it has no list"):
         daily_frame(body)
-    assert repr(body) in str(caught.value)
 
 
 # -- months -----------------------------------------------------------------------
@@ -380,9 +395,14 @@ def test_a_csv_of_a_month_without_spend_has_the_same_types():
     assert frame.attrs["notes"] == []
 
 
-@pytest.mark.parametrize("text", ["", HEADER + "\n"])
-def test_a_csv_without_a_totals_row_says_that_nothing_holds_its_rows(text):
-    frame = csv_frame(text)
+@pytest.mark.parametrize("text", ["", "Model,Cost (USD)\na,5\n", "model;charge\n"])
+def test_a_csv_without_the_columns_of_charges_and_models_is_not_read(text):
+    with pytest.raises(ServiceError, match=r"CSV could not be read: it has no charge_"):
+        csv_frame(text)
+
+
+def test_a_csv_without_a_totals_row_says_that_nothing_holds_its_rows():
+    frame = csv_frame(HEADER + "\n")
     assert types(frame) == CSV_TYPES
     assert frame.attrs["total_micro_usd"] is None
     assert frame.attrs["notes"] == [

@@ -52,7 +52,7 @@ def test_all_that_was_rebuilt_on_one_day_is_explained() -> None:
     assert result.is_explained
     assert result.history_micro_usd == 850
     rows = [row | {"function": "unknown"} for row in rows]
-    assert reconciled(bill_of(made), rows).is_explained
+    assert reconciled(bill_of(made), rows, own_keys=("key_1",)).is_explained
 
 
 def test_a_balance_that_fell_by_more_than_the_charges_is_named() -> None:
@@ -80,9 +80,10 @@ def test_a_total_that_is_not_the_sum_of_its_rows_is_named() -> None:
     assert verdict == "missing_here"
 
 
-def test_a_history_of_nothing_leaves_all_to_other_keys() -> None:
+def test_a_history_of_nothing_does_not_know_whose_charges_they_are() -> None:
     result = reconciled(bill_of(jobs(100)), [])
-    assert set(result.frame()["verdict"]) == {"elsewhere"}
+    assert result.frame()["verdict"].isna().all()
+    assert not result.is_explained
     named = reconciled(bill_of(jobs(100)), [], own_keys=("key_1",))
     assert set(named.frame()["verdict"]) == {"missing_here"}
 

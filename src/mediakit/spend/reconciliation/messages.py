@@ -245,7 +245,9 @@ def sentence(
         keys = listed(list(dict.fromkeys(str(part.key) for part in others)))
         rest = "" if said or unread else "; the rest is explained"
         said.append(f"{amount} was charged to other API keys ({keys}){rest}")
-    if said and inferred_keys:
+    if inferred_keys and any(
+        part.reason in (Reason.UNASSIGNED, Reason.ELSEWHERE) for part in parts
+    ):
         said.append(
             f"this history's API key is taken to be {listed(inferred_keys)}, which "
             f"fits best ({OWN_KEYS} names it)"
@@ -282,7 +284,8 @@ def _open_text(part: Part, kinds: Mapping[str, str]) -> str:
 
 def _open_reason(part: Part) -> str:
     on = f" on {days_text(part.days)}" if part.days else ""
-    ids = f" ({listed(part.job_ids)})" if part.job_ids else ""
+    jobs = listed(part.job_ids) or part.detail
+    ids = f" ({jobs})" if jobs else ""
     more = "too much" if part.difference > 0 else "too little"
     name = REPORTS.get(part.detail or part.reason.value)
     texts = {

@@ -117,8 +117,8 @@ def _read_whole(sources: Sources) -> Sources:
             continue
         texts = list(frame.attrs["unread"])
         if name == "daily" and (days := int(frame["day"].isna().sum())):
-            rows = "row has" if days == 1 else "rows have"
-            texts.append(f"{days} {rows} no day.")
+            rows = "row" if days == 1 else "rows"
+            texts.append(f"{days} {rows} of the daily report without a readable day.")
         if texts:
             unread[name] = texts[0]
     return replace(

@@ -10,6 +10,7 @@ import io
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import ServiceError, shown
@@ -57,19 +58,20 @@ def daily_frame(body: object) -> "pd.DataFrame":
         ServiceError: There is not exactly one list with charges, functions and days.
     """
     columns, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
-    if "day" not in columns and "date" in columns:
+    if "day" not in columns:
         columns = {("day" if k == "date" else k): v for k, v in columns.items()}
+    elif "date" in columns:
+        both = zip(columns["day"], columns["date"], strict=True)
+        columns["day"] = [day or date for day, date in both]
     notes: list[str] = []
-    days = columns.get("day", [])
-    is_total = [
-        day in (None, "") or total
-        for day, total in zip(days, _are_totals(columns), strict=True)
-    ]
+    rows = zip(columns.get("day", []), columns.get(CHARGE, []), strict=True)
+    is_undated = [not day and charge is not None for day, charge in rows]
+    is_total = list(map(or_, is_undated, _are_totals(columns)))
     columns, report = _without_totals(columns, is_total, report, notes)
     columns = _with_functions(columns)
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
     frame = _typed(columns, leading, DAILY, notes)
-    return _reported(frame, notes, report)
+    return _reported(frame, notes, report, DAILY)
 
 
 def monthly_frame(body: object, month: str) -> "pd.DataFrame":
@@ -98,7 +100,7 @@ def monthly_frame(body: object, month: str) -> "pd.DataFrame":
     frame = _typed(columns, leading, MONTHLY, notes)
     if report.get("month", month) != month:
         notes.append(f"Asked for {month}, the report says {shown(report['month'])}.")
-    return _reported(frame, notes, report)
+    return _reported(frame, notes, report, MONTHLY)
 
 
 def csv_frame(text: str) -> "pd.DataFrame":
@@ -121,7 +123,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
     check_names(header, CSV, ((CHARGE,), _NAMES))
     # Columns come from all rows first, so that a month without rows has them, too.
     columns = columns_of(rows)
-    is_total = _are_totals(columns)
+    is_total = _are_totals(columns, blank=None)
     totals: dict[str, Any] = next(
         (row for row, total in zip(rows, is_total, strict=True) if total), {}
     )
@@ -140,7 +142,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
         for name, value in totals.items()
         if name.endswith(MONEY) or name == "jobs"
     }
-    return _reported(frame, notes, report)
+    return _reported(frame, notes, report, CSV)
 
 
 def warn_of_unread(frame: "pd.DataFrame") -> None:
@@ -149,16 +151,22 @@ def warn_of_unread(frame: "pd.DataFrame") -> None:
         warnings.warn(text, UserWarning, stacklevel=2)
 
 
-def _are_totals(columns: Columns) -> list[bool]:
-    """Tell which rows are totals: those that say so, or that name no function."""
+def _are_totals(columns: Columns, blank: str | None = "") -> list[bool]:
+    """Tell which rows are totals: those that say so, or whose function is blank.
+
+    Args:
+        columns: The columns of the rows.
+        blank: How a blank name is written.
+    """
     named = [columns[name] for name in _NAMES if name in columns]
     first = next(iter(columns.values()), [])
     said = [*named, *(columns[n] for n in ("api_key_id", "day") if n in columns), first]
+    rows = zip(columns.get(CHARGE, []), *named, strict=True)
+    texts = zip(*said, strict=True)
     return [
-        not any(names) or any(map(_is_total, texts))
-        for names, texts in zip(
-            zip(*named, strict=True), zip(*said, strict=True), strict=True
-        )
+        charge is not None
+        and (any(map(_is_total, text)) or (not any(names) and blank in names))
+        for (charge, *names), text in zip(rows, texts, strict=True)
     ]
 
 
@@ -249,7 +257,7 @@ def _typed_column(name: str, values: list[Any]) -> Any:
 
 
 def _reported(
-    frame: "pd.DataFrame", notes: list[str], report: Mapping[str, Any]
+    frame: "pd.DataFrame", notes: list[str], report: Mapping[str, Any], what: str
 ) -> "pd.DataFrame":
     """Attach the report, and note where its totals differ from the rows."""
     for name, total in report.items():
@@ -262,7 +270,7 @@ def _reported(
             notes.append(f"The total of {column} is {said}, its rows sum to {summed}.")
     unread = list(frame.attrs["unread"])
     if _has_more(report):
-        text = "The service has further pages of this report; they are in no sum."
+        text = f"The {what} has further pages; they are not read and in no sum."
         notes.append(text)
         unread.append(text)
     frame.attrs = {

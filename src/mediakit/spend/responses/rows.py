@@ -69,7 +69,7 @@ def check_names(
     known = set(columns)
     for names in needed:
         if not known & set(names):
-            raise unread(what, f"no {' or '.join(names)}")
+            raise unread(what, f"no {' and no '.join(names)}")
 
 
 def unread(what: str, found: str) -> ServiceError:
