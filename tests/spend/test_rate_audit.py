@@ -42,8 +42,8 @@ def test_an_exact_rate_is_wrong_from_the_first_day_that_it_did_not_hold() -> Non
     assert row["difference_micro_usd"] == 80
     assert row["first_wrong_day"] == pd.Timestamp("2026-10-03", tz="UTC")
     assert row["text"] == (
-        "2 of 3 jobs did not cost the exact estimate, $0.00008 more in total. The rate "
-        "is out of date since 2026-10-03."
+        "2 of 3 jobs did not cost the exact estimate, $0.00008 more in total, first on "
+        "2026-10-03. The rate is out of date since 2026-10-03."
     )
 
 

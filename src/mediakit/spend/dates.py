@@ -13,6 +13,42 @@ from mediakit.errors import InputError
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
+# The names do not depend on the machine's locale.
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_WEEKDAYS = (
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+)
+
+
+def weekday_name(day: date) -> str:
+    """Write the weekday of a day."""
+    return _WEEKDAYS[day.weekday()]
+
+
+def month_name(month: str) -> str:
+    """Write a month, such as "October 2026"."""
+    year, number = month.split("-")
+    return f"{_MONTHS[int(number) - 1]} {year}"
+
 
 def day_range(start: str | date, end: str | date) -> tuple[str, str]:
     """Read the first and the last day of a range, both inclusive (spec 4.19).

@@ -148,8 +148,14 @@ class _Audit:
         wrong = rows[self._is_wrong(rows)] if is_known else rows[:0]
         self.wrong_jobs = len(wrong)
         self.first_wrong_day: date | None = None
+        self._out_of_date_since: date | None = None
         if self.wrong_jobs:
             self.first_wrong_day = wrong["settled_at"].min().date()
+            right = rows.drop(wrong.index)["settled_at"].max()
+            # A rate is out of date only if every job since then is wrong.
+            since = wrong[~(wrong["settled_at"] <= right)]["settled_at"]
+            if len(since):
+                self._out_of_date_since = since.min().date()
 
     def _is_wrong(self, rows: pd.DataFrame) -> pd.Series:
         if self._kind is EstimateKind.EXACT:
@@ -191,11 +197,13 @@ class _Audit:
     def _exact(self) -> str:
         if not self.wrong_jobs:
             return f"{self._jobs} cost exactly what was estimated."
-        return (
+        text = (
             f"{self.wrong_jobs:,} of {self._jobs} did not cost the exact estimate, "
-            f"{_more(self.difference or 0)} in total. The rate is out of date since "
-            f"{self.first_wrong_day}."
+            f"{_more(self.difference or 0)} in total, first on {self.first_wrong_day}."
         )
+        if self._out_of_date_since is None:
+            return f"{text} Later jobs did."
+        return f"{text} The rate is out of date since {self._out_of_date_since}."
 
     def _nominal(self) -> str:
         if self._ppm is None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.spend.responses.rows import MONEY
 from mediakit.spend.usd import USD, dollars
+from mediakit.spreadsheets import harmless
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DAY = "day"
-FORMULA_SIGNS = frozenset("=+-@\t\r\n＝＋－＠")  # noqa: RUF001 - Excel reads them too
 
 
 def add_usd(frame: pd.DataFrame) -> pd.DataFrame:
@@ -34,14 +34,6 @@ def add_usd(frame: pd.DataFrame) -> pd.DataFrame:
         if name.endswith(MONEY) and in_usd not in frame:
             made[in_usd] = dollars(frame[name])
     return pd.DataFrame(made, index=frame.index)
-
-
-def harmless(text: str) -> str:
-    """Return text that a spreadsheet does not execute as a formula.
-
-    A leading apostrophe makes it text; any other text is unchanged.
-    """
-    return f"'{text}" if text.lstrip(" ")[:1] in FORMULA_SIGNS and text else text
 
 
 def for_text_files(frame: pd.DataFrame) -> pd.DataFrame:

@@ -17,6 +17,7 @@ import numpy as np
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
+from mediakit.spend.dates import weekday_name
 from mediakit.spend.forecasting.weekday_medians import (
     A_DAY,
     MEDIAN_WEEKS,
@@ -80,7 +81,7 @@ class Unusual:
     @property
     def text(self) -> str:
         """Explain what is unusual about it."""
-        weekday = f"{self.day:%A}"
+        weekday = weekday_name(self.day)
         median = f"the median of the {self.compared_n} {weekday}s before"
         charge = format_usd(self.charge_micro_usd)
         usual = format_usd(self.usual_micro_usd)

@@ -18,7 +18,7 @@ import numpy as np
 from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.dates import end_of_month, month_of
+from mediakit.spend.dates import end_of_month, month_name, month_of
 from mediakit.spend.forecasting.weekday_medians import (
     A_DAY,
     WEEK,
@@ -169,9 +169,8 @@ def forecast_month(
     refuse_future(month, today)
     spent, so_far = totals[HISTORY_DAYS:], int(totals[HISTORY_DAYS:].sum())
     if today > end_of_month(month):
-        text = (
-            f"{format_usd(so_far)} was charged in {_named(month)}; the month is over."
-        )
+        charged = f"{format_usd(so_far)} was charged in {month_name(month)}"
+        text = f"{charged}; the month is over."
         ahead: list[tuple[int, int, int]] = []
         method = "The sum of the month's charges; nothing is estimated."
         total = (so_far, so_far, so_far)
@@ -299,7 +298,7 @@ def _counted(days_n: int) -> str:
 
 
 def _text(month: str, so_far: int, total: tuple[int, int, int], complete_n: int) -> str:
-    begin = f"{format_usd(so_far)} has been charged so far in {_named(month)}"
+    begin = f"{format_usd(so_far)} has been charged so far in {month_name(month)}"
     if not complete_n:
         return (
             f"{begin}. There is no complete day of spend to forecast from; try again "
@@ -345,10 +344,6 @@ def _budget_text(
     if expected <= limit:
         return f" The estimate is within {named}, but the upper end is over it."
     return f" The estimate is {_cents(expected - limit)} over {named}."
-
-
-def _named(month: str) -> str:
-    return f"{date.fromisoformat(f'{month}-01'):%B %Y}"
 
 
 def _cents(micro_usd: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 
 from mediakit.money import format_usd
+from mediakit.spend.dates import month_name
 from mediakit.spend.reconciliation.verdicts import Part, Reason, Verdict
 
 REBUILD = "client.history.rebuild(...)"
@@ -15,28 +16,7 @@ REPORTS = {
     Reason.MONTHLY.value: "monthly report",
     Reason.CSV.value: "month's CSV",
 }
-# The names do not depend on the machine's locale.
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 _MOST_NAMED = 3
-
-
-def month_name(month: str) -> str:
-    """Write a month, such as "October 2026"."""
-    year, number = month.split("-")
-    return f"{_MONTHS[int(number) - 1]} {year}"
 
 
 def listed(items: Sequence[str], most: int = _MOST_NAMED) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.media import poster_jpeg
+from mediakit.spreadsheets import harmless
 from mediakit.sweep.exporting.folder import MANIFEST, PARQUET, POSTERS, REPORT, Folder
 from mediakit.sweep.exporting.names import file_names, value_text
 from mediakit.sweep.exporting.report import ReportCell, report_html
@@ -262,7 +263,8 @@ def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _write_texts(folder: Folder, manifest: pd.DataFrame, page: str) -> Iterator[str]:
     """Write the manifest and the report; yield notes about what was left out."""
-    folder.write(MANIFEST, manifest.to_csv(index=False, lineterminator="\n").encode())
+    texts = _harmless(manifest).to_csv(index=False, lineterminator="\n")
+    folder.write(MANIFEST, texts.encode())
     folder.write(REPORT, page.encode())
     if find_spec("pyarrow") is None:
         yield NO_PARQUET
@@ -270,6 +272,13 @@ def _write_texts(folder: Folder, manifest: pd.DataFrame, page: str) -> Iterator[
     content = BytesIO()
     manifest.to_parquet(content, engine="pyarrow", index=False)
     folder.write(PARQUET, content.getvalue())
+
+
+def _harmless(manifest: pd.DataFrame) -> pd.DataFrame:
+    """Return the manifest without formulas, in its columns' names and texts."""
+    texts = manifest.select_dtypes("string").columns
+    safe = {name: manifest[name].map(harmless, na_action="ignore") for name in texts}
+    return manifest.assign(**safe).rename(columns=harmless)
 
 
 def _shown(cell: _Cell, file: _File) -> ReportCell:

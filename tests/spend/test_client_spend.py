@@ -1,0 +1,157 @@
+"""Reports, audits and files of `client.spend`, from a service of any shape."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mediakit import Catalog, Client
+from mediakit.errors import ServiceError
+from mediakit.spend.exporting import export
+from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
+
+PATIENCE_S = 60.0
+OLD_DAY = "2026-01-05"
+
+
+@pytest.fixture
+def service() -> Iterator[BillingServer]:
+    with BillingServer() as server:
+        yield server
+
+
+@pytest.fixture
+def client(service: BillingServer, tmp_path: Path) -> Iterator[Client]:
+    with Client(
+        service.base_url, "key", home=tmp_path / "home", catalog=Catalog.default()
+    ) as its_client:
+        yield its_client
+
+
+# -- daily -------------------------------------------------------------------------
+
+
+def test_a_path_in_the_model_names_the_function(
+    client: Client, service: BillingServer
+) -> None:
+    paths = [FUNCTION, "acme/dream-2/image-to-video"]
+    rows = [bill_row(5, date=OLD_DAY, model=path) for path in paths]
+    for row in rows:
+        del row["function"]
+    service.bill.daily = {"rows": rows}
+    frame = client.spend.daily(OLD_DAY, OLD_DAY, by="function")
+    assert frame["function"].tolist() == paths
+    assert frame["kind"].tolist()[0] == "text-to-video"
+    assert frame["charge_micro_usd"].tolist() == [5, 5]
+
+
+def test_a_refund_of_an_old_day_is_read_on_request(
+    client: Client, service: BillingServer
+) -> None:
+    def total(**options: bool) -> int:
+        frame = client.spend.daily(OLD_DAY, OLD_DAY, **options)
+        return int(frame["charge_micro_usd"].sum())
+
+    service.bill.daily = {"rows": [bill_row(340_000, date=OLD_DAY)]}
+    assert total() == 340_000
+    service.bill.daily = {"rows": [bill_row(0, date=OLD_DAY)]}
+    assert total(refresh=True) == 0
+    reads = len(service.daily_reads)
+    assert total() == 0
+    assert len(service.daily_reads) == reads
+
+
+@pytest.mark.parametrize("more", [{"next_cursor": "c"}, {"page": {"has_more": True}}])
+def test_a_report_with_further_pages_is_warned_of(
+    client: Client, service: BillingServer, more: dict[str, object]
+) -> None:
+    service.bill.daily = {"rows": [bill_row(5, date=OLD_DAY)], **more}
+    with pytest.warns(UserWarning, match="has further pages"):
+        frame = client.spend.daily(OLD_DAY, OLD_DAY)
+    assert "has further pages" in frame.attrs["notes"][0]
+
+
+# -- what is in no sum -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["daily", "monthly", "monthly_csv"])
+def test_a_row_without_a_readable_charge_is_warned_of_and_noted(
+    client: Client, service: BillingServer, name: str
+) -> None:
+    rows = [bill_row(5), bill_row("1.50", path="acme/dream-2/image-to-video")]
+    table = "model,charge_micro_usd\r\na/b/c,5\r\nd/e/f,free\r\ntotal,5\r\n"
+    service.bill = Bill({"rows": rows}, {"rows": rows}, table)
+    args = [rows[0]["date"]] if name == "daily" else []
+    with pytest.warns(UserWarning, match="1 of 2 rows of the .* has no charge and is"):
+        frame = getattr(client.spend, name)(*args)
+    assert int(frame["charge_micro_usd"].sum()) == 5
+    assert any("has no charge" in note for note in frame.attrs["notes"])
+
+
+def test_a_month_of_another_shape_is_an_error_and_not_a_small_sum(
+    client: Client, service: BillingServer
+) -> None:
+    service.bill.monthly = {
+        "charges_micro_usd": 506_000,
+        "invoices": [{"total_micro_usd": 5}],
+    }
+    with pytest.raises(ServiceError, match="monthly report could not be read"):
+        client.spend.monthly()
+
+
+# -- rates -------------------------------------------------------------------------
+
+
+def test_one_wrong_job_before_right_ones_puts_no_rate_out_of_date(
+    client: Client, service: BillingServer
+) -> None:
+    for number, charge_micro_usd in enumerate([100_000, 204_000, 204_000]):
+        service.next_charge_micro_usd = charge_micro_usd
+        job = client.submit("text-to-video", prompt=f"kite {number}", duration=3)
+        job.settle(PATIENCE_S)
+    (audit,) = client.spend.rates().to_dict("records")
+    assert audit["wrong_jobs"] == 1
+    assert "1 of 3 jobs did not cost the exact estimate" in audit["text"]
+    assert "out of date" not in audit["text"]
+
+    service.next_charge_micro_usd = 100_000
+    last = client.submit("text-to-video", prompt="kite 3", duration=3)
+    last.settle(PATIENCE_S)
+    (audit,) = client.spend.rates().to_dict("records")
+    assert "out of date since" in audit["text"]
+
+
+# -- files -------------------------------------------------------------------------
+
+KEPT = ["@Image1 walks, and @Video2 follows", "@Audio1", "@Image1: slowly, at dusk!"]
+PROTECTED = [
+    "=cmd|'/c calc'!A1",
+    "@SUM(1+1)",
+    "+2",
+    "@Image1 =cmd|'/c calc'!A1",
+    "@Image1(1)",
+    '@Image1 HYPERLINK ("https://evil.example")',
+    "@Images of a kite",
+]
+
+
+def test_prompts_are_the_same_in_the_files_of_charges_and_of_a_sweep(
+    client: Client, service: BillingServer, tmp_path: Path
+) -> None:
+    prompts = [*KEPT, *PROTECTED]
+    results = client.sweep("text-to-video", prompt=prompts, duration=3).run(budget="$5")
+    results.wait(PATIENCE_S)
+    results.export(tmp_path / "sweep")
+    charges = export(client.spend.charges(), tmp_path / "charges.csv")
+
+    written = {*KEPT, *(f"'{prompt}" for prompt in PROTECTED)}
+    assert written_prompts(tmp_path / "sweep" / "manifest.csv") == written
+    assert written_prompts(charges) == written
+
+
+def written_prompts(path: Path) -> set[str]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row["prompt"] for row in csv.DictReader(file)}
