@@ -181,16 +181,19 @@ class AsyncSpend:
         admins, the movements of the balance are compared by function. Each difference
         has a verdict: match, pending (a job ended, but its charge is not read yet),
         elsewhere (another API key was charged), missing_here, missing_there,
-        rate_changed.
+        rate_changed; or none, if a report could not be read or it is not known whose
+        API key was charged.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
             own_keys: The IDs of the API keys that belong to this history, as in
-                `daily()`; when omitted, the keys whose spend best matches the history.
+                `daily()`; when omitted, the keys whose spend best matches the history,
+                or none if it has less than half of their spend.
 
         Returns:
             `text` is a summary; `is_explained` is true only if everything could be
-            compared and nothing is missing on either side; `frame()` has the rows.
+            compared, nothing is missing on either side and no other API key was
+            charged; `frame()` has the rows.
 
         Raises:
             InputError: The month cannot be read or has not begun.
