@@ -242,14 +242,14 @@ def _unassigned_text(parts: Iterable[Part], inferred_keys: Sequence[str]) -> lis
     unknown = [part for part in parts if part.reason is Reason.UNASSIGNED]
     here = format_usd(sum(part.history for part in unknown))
     there = format_usd(sum(part.daily for part in unknown))
-    keys = listed(list(dict.fromkeys(str(part.key) for part in unknown if part.key)))
+    keys = listed(list(dict.fromkeys(str(p.key) for p in unknown if p.key)))
     if not unknown:
         return []
     if inferred_keys:
         return [f"{here} in this history is not in the spend of its API key"]
     return [
-        f"{there} was charged to {keys} and {here} is in this history, and which API "
-        f"keys are its own is not known: name them with {OWN_KEYS}"
+        f"{there} was charged to {keys or 'no API key'} and {here} is in this history, "
+        f"and which API keys are its own is not known: name them with {OWN_KEYS}"
     ]
 
 
