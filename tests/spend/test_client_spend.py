@@ -51,8 +51,8 @@ def test_a_path_in_the_model_names_the_function(
 def test_a_refund_of_an_old_day_is_read_on_request(
     client: Client, service: BillingServer
 ) -> None:
-    def total(**options: bool) -> int:
-        frame = client.spend.daily(OLD_DAY, OLD_DAY, **options)
+    def total(*, refresh: bool = False) -> int:
+        frame = client.spend.daily(OLD_DAY, OLD_DAY, refresh=refresh)
         return int(frame["charge_micro_usd"].sum())
 
     service.bill.daily = {"rows": [bill_row(340_000, date=OLD_DAY)]}

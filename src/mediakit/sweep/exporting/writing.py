@@ -276,9 +276,15 @@ def _write_texts(folder: Folder, manifest: pd.DataFrame, page: str) -> Iterator[
 
 def _harmless(manifest: pd.DataFrame) -> pd.DataFrame:
     """Return the manifest without formulas, in its columns' names and texts."""
-    texts = manifest.select_dtypes("string").columns
-    safe = {name: manifest[name].map(harmless, na_action="ignore") for name in texts}
-    return manifest.assign(**safe).rename(columns=harmless)
+    import pandas as pd
+
+    columns = {
+        harmless(str(name)): column.map(harmless, na_action="ignore")
+        if pd.api.types.is_string_dtype(column)
+        else column
+        for name, column in manifest.items()
+    }
+    return pd.DataFrame(columns)
 
 
 def _shown(cell: _Cell, file: _File) -> ReportCell:
