@@ -146,7 +146,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
 
 
 def warn_of_unread(frame: "pd.DataFrame") -> None:
-    """Warn of what a report has and no sum over its frame does; its notes say it, too."""
+    """Warn of what a report has and no sum over its frame does; its notes say so."""
     for text in frame.attrs.pop("unread"):
         warnings.warn(text, UserWarning, stacklevel=2)
 
