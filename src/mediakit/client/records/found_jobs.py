@@ -145,27 +145,28 @@ class FoundJob:
             budget=sidecar.budget,
             sweep=sidecar.sweep,
         )
-        if content is None:
-            return plain
-        return _with_request(plain, sidecar, content)
+        # Only the digest is in the file, and the service is a part of it.
+        if sidecar.asked_key and sidecar.service == service.identity:
+            plain = replace(plain, asked_key=sidecar.asked_key)
+        prompt = (sidecar.body or {}).get("prompt")
+        asked = replace(
+            plain,
+            prompt=prompt if isinstance(prompt, str) else None,
+            take=sidecar.take or 1,
+            attempt=sidecar.attempt or 1,
+        )
+        return asked if content is None else _with_content(asked, sidecar, content)
 
 
-def _with_request(plain: Submission, sidecar: Sidecar, content: bytes) -> Submission:
-    draw_key = sidecar.draw_key(plain.service, content)
-    # Only the digest is in the file, and the service is a part of it.
-    is_here = sidecar.service == plain.service
-    take, attempt = sidecar.take or 1, sidecar.attempt or 1
-    body = sidecar.body or {}
-    prompt = body.get("prompt")
+def _with_content(asked: Submission, sidecar: Sidecar, content: bytes) -> Submission:
+    draw_key = sidecar.draw_key(asked.service, content)
+    has_digest = asked.asked_key == sidecar.asked_key
     return replace(
-        plain,
-        key=key_of(draw_key, take, attempt),
+        asked,
+        key=key_of(draw_key, asked.take, asked.attempt),
         draw_key=draw_key,
-        asked_key=(sidecar.asked_key if is_here else None) or draw_key,
+        asked_key=asked.asked_key if has_digest else draw_key,
         body=content,
-        prompt=prompt if isinstance(prompt, str) else None,
-        take=take,
-        attempt=attempt,
     )
 
 
