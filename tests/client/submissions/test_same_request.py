@@ -200,6 +200,8 @@ def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
     assert old.submit("text-to-video", take=2, **KITE).id == second.id
     third = new.job(first.id).next_take()
     assert old.submit("text-to-video", take=3, **KITE).id == third.id
+    for job in (first, second, third):
+        done(job)
 
     desk.running.fault("fail_render", count=1)
     with pytest.raises(JobFailedError) as caught:
