@@ -17,6 +17,9 @@ from mediakit.money import (
 MS_PER_S = 1_000
 NOT_KNOWN_YET = "price not known yet"
 NO_UPPER_PRICE = "no upper price known"
+METERED_HOLD_PERCENT = 150
+"""How much of a nominal price is held until the reported tokens are charged."""
+METERED_HOLD_TEXT = f"{METERED_HOLD_PERCENT / 100:g} times its nominal price"
 
 
 class Per(StrEnum):
@@ -75,6 +78,19 @@ class Line:
         if self.quantity_high is None:
             return None
         return amount_micro_usd(self.quantity_high, self.rate_micro_usd_per_million)
+
+    @property
+    def hold_micro_usd(self) -> MicroUSD | None:
+        """Return what is held for the largest quantity; None if there is no bound.
+
+        The tokens that a model will report are not known: more than the nominal ones
+        is held.
+        """
+        high_micro_usd = self.high_micro_usd
+        is_metered = self.per is Per.TOKEN and self.kind is not EstimateKind.EXACT
+        if high_micro_usd is None or not is_metered:
+            return high_micro_usd
+        return metered_hold(high_micro_usd)
 
     @property
     def amount_text(self) -> str:
@@ -158,6 +174,11 @@ def per_piece(what: str, pieces: int, micro_usd_each: int, per: Per) -> Line:
     return Line(what, per, micro_usd_each * PER_MILLION, pieces, pieces)
 
 
+def metered_hold(nominal_micro_usd: int) -> MicroUSD:
+    """Return what is held for a nominal price, rounded up to a micro-USD."""
+    return MicroUSD(-(-nominal_micro_usd * METERED_HOLD_PERCENT // 100))
+
+
 def tokens_for(ms: int, tokens_per_s: int) -> int:
     """Return the nominal number of tokens for a duration of video (spec 8)."""
     return divide_half_up(ms * tokens_per_s, MS_PER_S)
@@ -173,6 +194,8 @@ class Estimate:
         kind: How firm it is.
         lines: The price lines.
         notes: Sentences for people about the assumptions of the estimate.
+        known_micro_usd: A higher price that is held instead, micro-USD, where own
+            rates are below those of the price list; 0 for none.
     """
 
     low: MicroUSD | None
@@ -180,6 +203,7 @@ class Estimate:
     kind: EstimateKind
     lines: tuple[Line, ...] = ()
     notes: tuple[str, ...] = ()
+    known_micro_usd: int = 0
 
     @classmethod
     def of(cls, lines: Iterable[Line], notes: Iterable[str] = ()) -> "Estimate":
@@ -199,6 +223,17 @@ class Estimate:
             lines=lines,
             notes=tuple(notes),
         )
+
+    @property
+    def hold_micro_usd(self) -> MicroUSD | None:
+        """Return what a budget holds until the charge; None without an upper price."""
+        if self.high is None:
+            return None
+        held = sum(line.hold_micro_usd or 0 for line in self.lines)
+        if not self.lines:
+            is_nominal = self.kind is EstimateKind.NOMINAL
+            held = metered_hold(self.high) if is_nominal else self.high
+        return MicroUSD(max(held, self.known_micro_usd))
 
     @property
     def text(self) -> str:

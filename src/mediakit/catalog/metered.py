@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from mediakit.rates import EstimateKind, Line, Per, tokens_for
+from mediakit.rates import METERED_HOLD_TEXT, EstimateKind, Line, Per, tokens_for
 from mediakit.schema import InputFacts
 
-CHARGED_ON_TOKENS = "Charged on the tokens that the model reports."
+CHARGED_ON_TOKENS = (
+    "Charged on the tokens that the model reports; until then, a budget holds "
+    f"{METERED_HOLD_TEXT}."
+)
 
 
 @dataclass(frozen=True)

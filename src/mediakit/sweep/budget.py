@@ -11,7 +11,7 @@ from mediakit.history import BudgetUse
 from mediakit.money import format_usd
 
 UNTRIED_FACTOR = Fraction(5, 4)
-"""How much to hold for each estimated micro-USD until there is a charge."""
+"""How much to hold for each micro-USD of a price until there is a charge."""
 
 
 def parse_budget(amount: AnyBudget | None) -> int | None:
@@ -74,9 +74,9 @@ class Reservations:
     read again only if a cell does not fit the last known amounts, so most cells are
     reserved without reading it.
 
-    A charge may differ from its estimate. Until there is a charge, the estimates plus
-    a quarter are held; after that, the estimates are scaled by the largest ratio of a
-    charge to its estimate.
+    A charge may differ from its estimate. Until there is a charge, a quarter more than
+    the holds is kept; after that, the holds are scaled by the largest ratio of a charge
+    to its hold.
 
     Args:
         limit_micro_usd: The budget; None for no limit.
@@ -104,25 +104,25 @@ class Reservations:
 
     @property
     def factor(self) -> Fraction:
-        """Return how much is held for each estimated micro-USD."""
+        """Return how much is kept for each micro-USD of a hold."""
         ratio = self._largest_ratio
         return UNTRIED_FACTOR if ratio is None else max(Fraction(1), ratio)
 
     async def reserve(
-        self, cell: int, high_micro_usd: int, *, is_alone: bool = False
+        self, cell: int, hold_micro_usd: int, *, is_alone: bool = False
     ) -> bool:
         """Reserve the price of a cell before it is sent; False if it does not fit.
 
         Args:
             cell: The cell.
-            high_micro_usd: Its upper price.
+            hold_micro_usd: What a budget holds for it.
             is_alone: Whether nothing else is in flight. Until there is a charge, such
                 a cell may use the whole budget.
         """
         if self.limit_micro_usd is None:
             return True
         # Reserve before reading the history, because other cells continue meanwhile.
-        self._add_pending(cell, high_micro_usd)
+        self._add_pending(cell, hold_micro_usd)
         is_whole = is_alone and self._largest_ratio is None
         factor = Fraction(1) if is_whole else self.factor
         known = self._use if self._shared is None else None
@@ -141,26 +141,26 @@ class Reservations:
         """Release a reservation, because nothing was submitted for the cell."""
         self._remove_pending(cell)
 
-    def charged(self, high_micro_usd: int | None, charge_micro_usd: int) -> None:
-        """Record the charge of a job with this estimate.
+    def charged(self, hold_micro_usd: int | None, charge_micro_usd: int) -> None:
+        """Record the charge of a job with this hold.
 
         Args:
-            high_micro_usd: The upper end of the estimate; None if unknown.
+            hold_micro_usd: What was held for it; None if its price was unknown.
             charge_micro_usd: The settled charge of a completed job.
         """
-        if high_micro_usd:
-            ratio = Fraction(charge_micro_usd, high_micro_usd)
+        if hold_micro_usd:
+            ratio = Fraction(charge_micro_usd, hold_micro_usd)
             self._largest_ratio = max(self._largest_ratio or ratio, ratio)
 
-    def over_text(self, high_micro_usd: int) -> str:
-        """Explain that a cell with this price does not fit."""
+    def over_text(self, hold_micro_usd: int) -> str:
+        """Explain that a cell with this hold does not fit."""
         limit_micro_usd = self.limit_micro_usd or 0
         spent = held = 0
         if self._use is not None:
             spent, held = self._use.spent_micro_usd, self._use.reserved_micro_usd
         holding = f" and {format_usd(held)} is held" if held else ""
         return (
-            f"It may cost up to {format_usd(high_micro_usd)}{self._margin_text}, and "
+            f"It may cost up to {format_usd(hold_micro_usd)}{self._margin_text}, and "
             f"{format_usd(spent)} of {self._name} of {format_usd(limit_micro_usd)} is "
             f"spent{holding}. This cell was not sent. Run the plan with a larger "
             "budget to send it."
@@ -176,7 +176,7 @@ class Reservations:
         ratio = self._largest_ratio
         if ratio is None or ratio <= 1:
             return ""
-        return f" (charges were up to {float(ratio):.2f} times their estimates)"
+        return f" (charges were up to {float(ratio):.2f} times what was held)"
 
     def unknown_text(self) -> str:
         """Explain that a budget cannot be enforced for a cell with an unknown price."""
@@ -198,12 +198,12 @@ class Reservations:
         self._claimed_then_micro_usd = claimed_micro_usd
         return self._use
 
-    def _add_pending(self, cell: int, high_micro_usd: int) -> None:
+    def _add_pending(self, cell: int, hold_micro_usd: int) -> None:
         self._remove_pending(cell)
-        self._pending[cell] = high_micro_usd
-        self._pending_micro_usd += high_micro_usd
+        self._pending[cell] = hold_micro_usd
+        self._pending_micro_usd += hold_micro_usd
 
     def _remove_pending(self, cell: int) -> int:
-        high_micro_usd = self._pending.pop(cell, 0)
-        self._pending_micro_usd -= high_micro_usd
-        return high_micro_usd
+        hold_micro_usd = self._pending.pop(cell, 0)
+        self._pending_micro_usd -= hold_micro_usd
+        return hold_micro_usd

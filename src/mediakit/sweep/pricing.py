@@ -31,11 +31,13 @@ class Prices:
     Args:
         low_micro_usd: The lowest price of each cell, int64 micro-USD; -1 if unknown.
         high_micro_usd: The highest price of each cell; -1 if unknown.
+        hold_micro_usd: What a budget holds for each cell; -1 if unknown.
         kinds: The kind of each estimate, as an index into `KINDS`.
     """
 
     low_micro_usd: Codes
     high_micro_usd: Codes
+    hold_micro_usd: Codes
     kinds: npt.NDArray[np.int8]
 
     def total(self, cells: npt.NDArray[np.bool_]) -> Estimate:
@@ -140,8 +142,9 @@ def _spread(
     codes = grid.codes(dimensions)
     lows = np.array([_whole(each.low) for each in estimates], dtype="int64")
     highs = np.array([_whole(each.high) for each in estimates], dtype="int64")
+    holds = np.array([_whole(each.hold_micro_usd) for each in estimates], dtype="int64")
     kinds = np.array([KINDS.index(each.kind) for each in estimates], dtype="int8")
-    return Prices(lows[codes], highs[codes], kinds[codes])
+    return Prices(lows[codes], highs[codes], holds[codes], kinds[codes])
 
 
 def _whole(amount: int | None) -> int:

@@ -815,7 +815,7 @@ def _check_budget(
     """
     if budget_micro_usd is None:
         return
-    prices = plan.high_micro_usd[plan.new]
+    prices = plan.prices.hold_micro_usd[plan.new]
     prices = prices[prices >= 0]
     if not len(prices) or prices.min() <= budget_micro_usd:
         return

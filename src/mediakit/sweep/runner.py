@@ -59,9 +59,9 @@ STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send i
 class _OverBudgetError(Exception):
     """A cell does not fit the budget while others are in flight."""
 
-    def __init__(self, high_micro_usd: int) -> None:
+    def __init__(self, hold_micro_usd: int) -> None:
         super().__init__()
-        self.high_micro_usd = high_micro_usd
+        self.hold_micro_usd = hold_micro_usd
 
 
 class _UnsentError(Exception):
@@ -336,8 +336,8 @@ class Runner:
             self._is_short, self._is_last_try = False, True
             self._start_worker(heapq.heappop(self._waiting)[1])
             return
-        for high_micro_usd, cell in self._waiting:
-            self._unsent(cell, self._reservations.over_text(high_micro_usd))
+        for hold_micro_usd, cell in self._waiting:
+            self._unsent(cell, self._reservations.over_text(hold_micro_usd))
         self._waiting.clear()
         self._is_last_try = False
         self.done.set()
@@ -353,7 +353,7 @@ class Runner:
             if job is not None:
                 await self._follow(cell, job)
         except _OverBudgetError as error:
-            self._put_back(cell, error.high_micro_usd)
+            self._put_back(cell, error.hold_micro_usd)
         except _UnsentError as error:
             self._unsent(cell, str(error))
         except (BalanceError, BudgetError) as error:
@@ -401,7 +401,7 @@ class Runner:
                 self._reservations.dropped(cell)
                 return None
         if _is_new(entry):
-            await self._reserve(cell, request.estimate.high)
+            await self._reserve(cell, request.estimate.hold_micro_usd)
         elif not _is_unanswered(entry):
             self._reservations.dropped(cell)
         self._refuse_stopped()
@@ -413,7 +413,7 @@ class Runner:
 
     async def _resubmitted(self, cell: int, failed_id: str) -> AsyncJob:
         """Submit a request whose job failed again, with a new key."""
-        await self._reserve(cell, self._high_micro_usd(cell))
+        await self._reserve(cell, self._hold_micro_usd(cell))
         self._refuse_stopped()
         job = await self.core._submissions.retry(
             failed_id, sweep=self.plan.id, budget=self.shared
@@ -425,7 +425,7 @@ class Runner:
     def _unheld_micro_usd(self, cell: int, entry: Entry | None) -> int | None:
         """Return what a cell may cost beyond what its sweep already holds for it."""
         is_held = _is_unanswered(entry) and not self._is_of_others(entry)
-        return 0 if is_held else self._high_micro_usd(cell)
+        return 0 if is_held else self._hold_micro_usd(cell)
 
     def _is_of_others(self, entry: Entry | None) -> bool:
         """Tell whether an unanswered request counts against another budget.
@@ -438,9 +438,9 @@ class Runner:
             return entry.budget != self.shared.label(self.core._clock.now())
         return entry.sweep != self.plan.id
 
-    def _high_micro_usd(self, cell: int) -> int | None:
-        high_micro_usd = int(self.plan.high_micro_usd[cell])
-        return high_micro_usd if high_micro_usd >= 0 else None
+    def _hold_micro_usd(self, cell: int) -> int | None:
+        hold_micro_usd = int(self.plan.prices.hold_micro_usd[cell])
+        return hold_micro_usd if hold_micro_usd >= 0 else None
 
     def _record_job(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
         """Record that a cell has a job.
@@ -484,17 +484,17 @@ class Runner:
         self._owned_n += 1
         return True
 
-    async def _reserve(self, cell: int, high_micro_usd: int | None) -> None:
+    async def _reserve(self, cell: int, hold_micro_usd: int | None) -> None:
         """Reserve the price of a cell, or raise an error if it is not sent now."""
         if self.budget_micro_usd is None:
             return
-        if high_micro_usd is None:
+        if hold_micro_usd is None:
             raise _UnsentError(self._reservations.unknown_text())
         is_alone = self._workers_n == 1 and not self._settling_n
         if not await self._reservations.reserve(
-            cell, high_micro_usd, is_alone=is_alone
+            cell, hold_micro_usd, is_alone=is_alone
         ):
-            raise _OverBudgetError(high_micro_usd)
+            raise _OverBudgetError(hold_micro_usd)
         self._pump()
 
     async def _request_of(self, cell: int) -> ValidatedRequest:
@@ -571,8 +571,8 @@ class Runner:
         charge_micro_usd = state.charge_micro_usd
         if charge_micro_usd is not None and state.record.status is JobStatus.COMPLETED:
             estimate = state.estimate
-            high_micro_usd = None if estimate is None else estimate.high
-            self._reservations.charged(high_micro_usd, charge_micro_usd)
+            hold_micro_usd = None if estimate is None else estimate.hold_micro_usd
+            self._reservations.charged(hold_micro_usd, charge_micro_usd)
         self._released()
 
     def _released(self) -> None:
@@ -602,12 +602,12 @@ class Runner:
         else:
             self._failed(cell, error)
 
-    def _put_back(self, cell: int, high_micro_usd: int) -> None:
+    def _put_back(self, cell: int, hold_micro_usd: int) -> None:
         """Put a cell back until less is held."""
         if self.stopped is not None:
             self._unsent(cell, self.stopped)
         else:
-            heapq.heappush(self._waiting, (high_micro_usd, cell))
+            heapq.heappush(self._waiting, (hold_micro_usd, cell))
             self._has_release = False
 
     def _too_expensive(self, cell: int, error: BalanceError | BudgetError) -> None:

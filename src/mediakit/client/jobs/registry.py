@@ -99,6 +99,8 @@ class Jobs:
     """Submits another draw of a job's request; `Submissions` sets it."""
     on_wait: Callable[[AsyncJob], object] | None = None
     """Called, on the waiting thread, with each wait for a job; None for no listener."""
+    charged: Callable[[Entry, int], Awaitable[None]] | None = None
+    """Called with each entry whose charge was just recorded; `Submissions` sets it."""
 
     def __init__(
         self,
@@ -302,7 +304,12 @@ class Jobs:
             notify(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
+        charge_micro_usd, before = record.settled_charge_micro_usd, None
+        if charge_micro_usd is not None and self.charged is not None:
+            before = await self._account_history.ask(History.find, record.id)
         await self._account_history.write_or_defer(record.id, History.record, record)
+        if before is not None and before.charge_micro_usd is None:
+            await self.charged(before, charge_micro_usd)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.

@@ -18,7 +18,7 @@ from mediakit.client.records.idempotency import (
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.rebuilt_entries import rebuilt_key
-from mediakit.rates import EstimateKind
+from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import Record
 from mediakit.schema import canonical_json
 
@@ -124,6 +124,8 @@ class FoundJob:
         content = self.sidecar.content if self.sidecar else None
         sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="")
         low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
+        kind = sidecar.estimate_kind or EstimateKind.UNKNOWN
+        hold = Estimate(low, high, kind).hold_micro_usd
         plain = Submission(
             key=rebuilt_key(self.job_id),
             draw_key=rebuilt_key(self.job_id),
@@ -137,10 +139,10 @@ class FoundJob:
             webhook_url=None,
             take=1,
             attempt=1,
-            estimate_kind=(sidecar.estimate_kind or EstimateKind.UNKNOWN).value,
+            estimate_kind=kind.value,
             estimate_low_micro_usd=low,
             estimate_high_micro_usd=high,
-            reserved_micro_usd=high or low or 0,
+            reserved_micro_usd=hold or low or 0,
             project=sidecar.project,
             budget=sidecar.budget,
             sweep=sidecar.sweep,

@@ -88,14 +88,15 @@ def submission_of(
 def _price(estimate: Estimate) -> dict[str, Any]:
     """Return the fields of a submission that depend on its estimate.
 
-    The hold is the upper end of the estimate; if that is unknown, the lower end.
+    The hold is the upper end of the estimate, with the margin of a metered price; if
+    that is unknown, the lower end.
     """
-    low, high = estimate.low, estimate.high
+    low, high, hold = estimate.low, estimate.high, estimate.hold_micro_usd
     return {
         "estimate_kind": estimate.kind.value,
         "estimate_low_micro_usd": low,
         "estimate_high_micro_usd": high,
-        "reserved_micro_usd": high if high is not None else (low or 0),
+        "reserved_micro_usd": hold if hold is not None else (low or 0),
     }
 
 

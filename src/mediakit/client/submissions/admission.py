@@ -26,12 +26,14 @@ from mediakit.history import (
     Spendable,
     Submission,
 )
+from mediakit.money import format_usd
 
 log = logging.getLogger("mediakit.client")
 
 # The history has what this account has spent since; a balance becomes outdated only by
 # what others spend or top up.
 BALANCE_FOR_S = 10.0
+EXCEEDED = 101  # above all warning levels, in percent
 
 
 class Admission:
@@ -60,6 +62,7 @@ class Admission:
         self.name = name
         self._sweeps: dict[str, BudgetLimit] = {}
         self._warned: dict[str, int] = {}
+        self._named: dict[str, Budget] = {}
         self._read_at_s: float | None = None
         self._last: Spendable | None = None
         self._reading: asyncio.Task[Spendable] | None = None
@@ -144,8 +147,36 @@ class Admission:
         entry = await self._account_history.write(
             History.count_against, entry.key, limit
         )
+        self._named[limit.name] = budget
         await self._warn(budget, limit.name)
         return entry
+
+    async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
+        """Log a charge above its hold, and a budget that a charge has exceeded.
+
+        Args:
+            entry: The entry of the job.
+            charge_micro_usd: Its charge, as it was recorded.
+        """
+        held_micro_usd = entry.reserved_micro_usd
+        has_upper_price = entry.estimate_high_micro_usd is not None
+        if has_upper_price and charge_micro_usd > held_micro_usd:
+            log.warning(
+                "%s (%s) was charged %s, %s more than the %s that was held for it",
+                entry.job_id,
+                entry.kind,
+                format_usd(charge_micro_usd),
+                format_usd(charge_micro_usd - held_micro_usd),
+                format_usd(held_micro_usd),
+            )
+        label = entry.budget
+        if label is None:
+            return
+        budget = self._named.get(label)
+        if budget is None and self.budget and self.budget.has_label(label):
+            budget = self.budget
+        if budget is not None:
+            await self._warn(budget, label)
 
     async def state(self) -> BudgetState | None:
         """Return how far the budget is used; None without one."""
@@ -177,7 +208,9 @@ class Admission:
         limit = None if budget is None else budget.limit_at(self._clock.now())
         entry, is_new = await self._fitting(submission, limit, parents, origin)
         if is_new and budget is not None and limit is not None:
-            await self._warn(budget, limit.name)
+            self._named[limit.name] = budget
+            if budget.warn:
+                await self._warn(budget, limit.name)
         return entry, is_new
 
     async def _fitting(
@@ -211,8 +244,8 @@ class Admission:
         return await write(await self._spendable())
 
     async def _warn(self, budget: Budget, label: str) -> None:
-        """Log each warning level once, when charges and holds reach it."""
-        if not budget.warn:
+        """Log each warning level, and that the limit is exceeded, once."""
+        if self._warned.get(label, 0) >= EXCEEDED:
             return
         try:
             use = await self._account_history.ask(History.budget_use, label)
@@ -221,10 +254,15 @@ class Admission:
             log.warning("the budget %s cannot be read: %s", shown(label), error)
             return
         spent, held = use.spent_micro_usd, use.reserved_micro_usd
-        level = budget.level(spent + held)
-        if level is not None and level > self._warned.get(label, 0):
-            self._warned[label] = level
-            text = budget_text(budget, spent, held)
+        is_exceeded = spent + held > budget.limit_micro_usd
+        level = EXCEEDED if is_exceeded else budget.level(spent + held)
+        if level is None or level <= self._warned.get(label, 0):
+            return
+        self._warned[label] = level
+        text = budget_text(budget, spent, held)
+        if is_exceeded:
+            log.warning("Budget %s is exceeded: %s", shown(label), text)
+        else:
             log.warning("Budget %s has reached %s %%: %s", shown(label), level, text)
 
     def _recent(self) -> Spendable | None:

@@ -76,6 +76,7 @@ class Submissions:
         self._service = jobs.service
         jobs.retry = self.retry
         jobs.next_take = self.next_take
+        jobs.charged = admission.charged
         self._account_history = account_history
         self._admission = admission
         self._pricer = pricer
@@ -216,6 +217,8 @@ class Submissions:
             submission, sent_before=sent_before, claim=keys.claim_or_take_over
         )
         self._submitted.add(record.id)
+        if entry.charge_micro_usd is not None:
+            await self._admission.charged(entry, entry.charge_micro_usd)
         state = await self._jobs.state_of(entry, record, estimate)
         return await self._jobs.begun(state)
 

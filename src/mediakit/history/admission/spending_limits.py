@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
 from mediakit.history.entries.entry import Submission
 from mediakit.money import format_usd
+from mediakit.rates import METERED_HOLD_TEXT, EstimateKind
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,10 @@ def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) 
     """
     if submission.estimate_high_micro_usd is None:
         return
-    needed = submission.reserved_micro_usd
-    held = use.reserved_micro_usd - needed
+    # The service admits it by its own holds: the margin of a metered price is not asked
+    # of the balance, only kept for the budgets.
+    needed = submission.estimate_high_micro_usd
+    held = use.reserved_micro_usd - submission.reserved_micro_usd
     settled_since = use.spent_micro_usd - spendable.settled_micro_usd
     available = spendable.micro_usd - settled_since - held
     if needed <= available:
@@ -134,10 +137,22 @@ def check_budget(
     if needed <= available:
         return
     raise BudgetError(
-        f"It may cost up to {format_usd(needed)}, and of {named}, "
+        f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, and of "
+        f"{named}, "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
         f"for jobs in flight: it is {format_usd(needed - available)} over. "
         f"{sent} Raise the budget, or ask for less.",
         needed_micro_usd=needed,
         available_micro_usd=available,
     )
+
+
+def _margin_text(submission: Submission) -> str:
+    """Explain a hold above the estimate; empty for a hold that equals it."""
+    high_micro_usd = submission.estimate_high_micro_usd or 0
+    if submission.reserved_micro_usd <= high_micro_usd:
+        return ""
+    price = format_usd(high_micro_usd)
+    if submission.estimate_kind == EstimateKind.NOMINAL:
+        return f" ({METERED_HOLD_TEXT} of {price})"
+    return f" (more than its estimate of {price}, as the estimate's notes explain)"
