@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from mediakit import Budget, Client
@@ -123,8 +123,16 @@ class Books:
         return frame["budget"].dropna().unique().tolist()
 
 
+# New examples in every run, in CI as well. An example takes too long to shrink it: what
+# fails is printed as drawn, with the line that repeats it.
 @settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=False,
+    database=None,
+    print_blob=True,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(
     st.lists(steps, min_size=4, max_size=14), st.lists(outcomes, min_size=1, max_size=5)

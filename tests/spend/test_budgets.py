@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
@@ -142,23 +143,63 @@ def test_a_budget_is_shared_by_its_name_whatever_the_project(desk: Desk) -> None
         second.submit("text-to-video", prompt="b", **CLIP)
 
 
-def test_a_client_without_a_limit_does_not_use_up_a_budget_of_others(
+@pytest.mark.parametrize("limit", ["$0.34", "$0.68"])
+def test_a_retry_without_a_budget_counts_against_that_of_the_job_and_its_limit(
+    tmp_path: Path, limit: str
+) -> None:
+    def decide(body: dict[str, Any], before: int) -> Outcome:
+        return _fails_first(before) if body["prompt"] == "a" else Outcome()
+
+    desk = Desk(tmp_path, Service(decide))
+    budget = monthly(limit)
+    with desk.client(budget=budget) as client:
+        with pytest.raises(mk.JobFailedError) as caught:
+            client.run("text-to-video", prompt="a", **CLIP)
+        failed = caught.value.job.id
+        client.submit("text-to-video", prompt="b", **CLIP)
+    with desk.client() as other:
+        with suppress(BudgetError):
+            other.job(failed).retry().settle(PATIENCE_S)
+        with suppress(BudgetError):
+            other.job(failed).retry().next_take().settle(PATIENCE_S)
+        status = other.spend.budget(budget)
+        assert status.spent_micro_usd == budget.limit_micro_usd
+        assert desk.service.charged_micro_usd == budget.limit_micro_usd
+
+
+def test_a_retry_from_elsewhere_stays_within_the_limit_of_a_project(
     tmp_path: Path,
 ) -> None:
     def decide(body: dict[str, Any], before: int) -> Outcome:
         return _fails_first(before) if body["prompt"] == "a" else Outcome()
 
     desk = Desk(tmp_path, Service(decide))
-    with desk.client(budget=monthly("$0.34")) as client:
+    with desk.client(project="kites", budget="$0.70") as client:
         with pytest.raises(mk.JobFailedError) as caught:
             client.run("text-to-video", prompt="a", **CLIP)
-        failed = caught.value.job.id
-        client.submit("text-to-video", prompt="b", **CLIP)
-    with desk.client() as other:
-        other.job(failed).retry().settle(PATIENCE_S)
-        status = other.spend.budget(monthly("$0.34"))
-        assert status.spent_micro_usd + status.held_micro_usd == CLIP_MICRO_USD
-        assert desk.service.charged_micro_usd == 2 * CLIP_MICRO_USD
+        for prompt in "bc":
+            client.submit("text-to-video", prompt=prompt, **CLIP)
+    with desk.client() as free:
+        with pytest.raises(BudgetError, match="project kites"):
+            free.job(caught.value.job.id).retry()
+    assert desk.service.charged_micro_usd == 2 * CLIP_MICRO_USD
+
+
+def test_a_retry_in_a_later_start_stays_within_the_limit_of_its_sweep(
+    tmp_path: Path,
+) -> None:
+    def decide(body: dict[str, Any], before: int) -> Outcome:
+        fails = body["prompt"].endswith("0") and before == 0
+        return Outcome(fails="provider_error" if fails else None)
+
+    desk = Desk(tmp_path, Service(decide))
+    with desk.client() as client:
+        results = plan_of(client, 3, duration=3).run("$0.41")
+        frame = results.wait(PATIENCE_S).frame()
+    [failed] = frame.loc[frame["status"] == "failed", "job_id"]
+    with desk.client() as other, pytest.raises(BudgetError, match="sweep's budget"):
+        other.job(failed).retry()
+    assert desk.service.charged_micro_usd == 2 * CELL_MICRO_USD
 
 
 def _fails_first(before: int) -> Outcome:

@@ -60,7 +60,7 @@ class Admission:
         self._clock = clock
         self.budget = budget
         self.name = name
-        self._sweeps: dict[str, BudgetLimit] = {}
+        self._sweeps: dict[str, BudgetLimit | None] = {}
         self._warned: dict[str, int] = {}
         self._named: dict[str, Budget] = {}
         self._read_at_s: float | None = None
@@ -76,9 +76,8 @@ class Admission:
             sweep: The sweep's id.
             limit_micro_usd: The limit; None for none.
         """
-        if limit_micro_usd is None:
-            self._sweeps.pop(sweep, None)
-        else:
+        self._sweeps[sweep] = None
+        if limit_micro_usd is not None:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
 
     async def claim(
@@ -105,7 +104,8 @@ class Admission:
         """
         budget = budget or self.budget
         if budget is None:
-            submission = self._without_limit(submission)
+            submission, limit = await self._inherited(submission)
+            return await self._fitting(submission, limit, parents, origin)
         return await self._claim(submission, budget, parents, origin)
 
     async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
@@ -113,11 +113,12 @@ class Admission:
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, where its budget is the caller's, or of the
-                sweep's budget.
+            BudgetError: The same, of its budget, or of the sweep's budget.
         """
-        is_ours = self.budget is not None and self.budget.has_label(submission.budget)
-        return await self._claim(submission, self.budget if is_ours else None)
+        if self.budget is not None and self.budget.has_label(submission.budget):
+            return await self._claim(submission, self.budget)
+        limit = await self._last_limit(submission)
+        return await self._fitting(submission, limit)
 
     async def take_over(
         self,
@@ -188,26 +189,49 @@ class Admission:
             self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
 
-    def _without_limit(self, submission: Submission) -> Submission:
-        """Remove a submission from a budget whose limit is not known here.
+    async def _inherited(
+        self, submission: Submission
+    ) -> tuple[Submission, BudgetLimit | None]:
+        """Return a submission and the limit of the budget that it inherits.
 
-        A further draw or attempt begins with the label of the previous one; it would
-        be added to that budget without a check of its limit.
+        A further draw or attempt begins with the budget of the previous one, whose
+        limit the caller does not have: the history knows the last one. Without one,
+        only the caller's own project counts it.
         """
-        if submission.budget == budget_name(submission.project, None):
-            return submission
-        return replace(submission, budget=self.name)
+        if submission.budget == self.name:
+            return submission, None
+        limit = await self._last_limit(submission)
+        is_of_project = submission.budget == budget_name(submission.project, None)
+        if limit is None and not is_of_project:
+            submission = replace(submission, budget=self.name)
+        return submission, limit
+
+    async def _last_limit(self, submission: Submission) -> BudgetLimit | None:
+        if submission.budget is None:
+            return None
+        return await self._account_history.ask(History.budget_limit, submission.budget)
+
+    async def _last_sweep_limit(self, submission: Submission) -> BudgetLimit | None:
+        """Return the limit of a submission's sweep, which may be of an earlier start.
+
+        A sweep that runs in this process without a limit has none.
+        """
+        if submission.sweep is None:
+            return None
+        if submission.sweep in self._sweeps:
+            return self._sweeps[submission.sweep]
+        return await self._account_history.ask(History.sweep_limit, submission.sweep)
 
     async def _claim(
         self,
         submission: Submission,
-        budget: Budget | None,
+        budget: Budget,
         parents: Sequence[Parent] = (),
         origin: str | None = None,
     ) -> tuple[Entry, bool]:
-        limit = None if budget is None else budget.limit_at(self._clock.now())
+        limit = budget.limit_at(self._clock.now())
         entry, is_new = await self._fitting(submission, limit, parents, origin)
-        if is_new and budget is not None and limit is not None:
+        if is_new:
             self._named[limit.name] = budget
             if budget.warn:
                 await self._warn(budget, limit.name)
@@ -217,10 +241,10 @@ class Admission:
         self,
         submission: Submission,
         budget: BudgetLimit | None,
-        parents: Sequence[Parent],
-        origin: str | None,
+        parents: Sequence[Parent] = (),
+        origin: str | None = None,
     ) -> tuple[Entry, bool]:
-        sweep = None if submission.sweep is None else self._sweeps.get(submission.sweep)
+        sweep = await self._last_sweep_limit(submission)
 
         async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
             return await self._account_history.write(

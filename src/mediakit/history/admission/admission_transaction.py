@@ -148,7 +148,10 @@ def _reserve(
         account = holds.of_account(entry.service, entry.account)
         check_balance(entry, spendable, uses[account])
     if budget is not None:
-        check_budget(entry, budget, uses[holds.of_budget(budget.name)])
+        total = holds.of_budget(budget.name)
+        check_budget(entry, budget, uses[total])
+        holds.keep_limit(connection, total, budget)
     if sweep is not None:
-        use = uses[holds.of_sweep(sweep.name)]
-        check_budget(entry, sweep, use, name=THE_SWEEPS)
+        total = holds.of_sweep(sweep.name)
+        check_budget(entry, sweep, uses[total], name=THE_SWEEPS)
+        holds.keep_limit(connection, total, sweep)

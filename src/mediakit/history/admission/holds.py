@@ -5,7 +5,11 @@ takes 0.1 ms (`benchmarks/history.py`). The transaction that changes an entry al
 changes its totals, so that they always agree.
 """
 
-from mediakit.history.admission.spending_limits import NOTHING_USED, BudgetUse
+from mediakit.history.admission.spending_limits import (
+    NOTHING_USED,
+    BudgetLimit,
+    BudgetUse,
+)
 from mediakit.history.entries import queries
 from mediakit.history.entries.entry import Entry
 from mediakit.history.storage.database import Database
@@ -37,6 +41,18 @@ class Holds:
     def sweep_use(self, name: str) -> BudgetUse:
         """Return the use of a sweep's budget, by the sweep's id (spec 2.2)."""
         return self._total(of_sweep(name))
+
+    def budget_limit(self, name: str) -> BudgetLimit | None:
+        """Return the limit that a budget had last; None if it never had one."""
+        return self._limit(of_budget(name), name)
+
+    def sweep_limit(self, name: str) -> BudgetLimit | None:
+        """Return the limit that a sweep had last, by its id; None for none."""
+        return self._limit(of_sweep(name), name)
+
+    def _limit(self, total: str, name: str) -> BudgetLimit | None:
+        row = self._database.first(queries.LIMIT, {"name": total})
+        return None if row is None else BudgetLimit(name, row[0])
 
     def _total(self, name: str) -> BudgetUse:
         row = self._database.first(queries.TOTAL, {"name": name})
@@ -88,6 +104,12 @@ def changes(before: Entry, after: Entry) -> dict[str, BudgetUse]:
 def without(entry: Entry) -> dict[str, BudgetUse]:
     """Return what the removal of an entry adds to totals, by name."""
     return {name: NOTHING_USED - use for name, use in of_entry(entry).items()}
+
+
+def keep_limit(connection: Connected, total: str, limit: BudgetLimit) -> None:
+    """Keep the limit of a total, for clients that do not have it."""
+    values = {"name": total, "limit_micro_usd": limit.limit_micro_usd}
+    connection.execute(queries.keep_limit(connection.dialect.name), values)
 
 
 def add_to_totals(

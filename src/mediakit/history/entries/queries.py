@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    Executable,
     Row,
     Select,
     Update,
@@ -35,7 +36,7 @@ from mediakit.history.entries.entry import (
 )
 from mediakit.history.entries.fast_replace import made
 from mediakit.history.entries.search_text import searchable
-from mediakit.history.storage.tables import entries, insert_into, totals
+from mediakit.history.storage.tables import entries, insert_into, limits, totals
 from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
@@ -197,6 +198,26 @@ def add_to_total(dialect: str) -> ReturningInsert[Any]:
     return statement.on_conflict_do_update(
         index_elements=[totals.c.name], set_=sums
     ).returning(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+
+
+LIMIT = select(limits.c.limit_micro_usd).where(
+    limits.c.name == bindparam("name", type_=limits.c.name.type)
+)
+
+
+@cache
+def keep_limit(dialect: str) -> Executable:
+    """Keep the limit of a total; the last one replaces the earlier ones."""
+    values = {
+        column.name: bindparam(column.name, type_=column.type) for column in limits.c
+    }
+    statement = insert_into(limits, dialect).values(values)
+    kept = {"limit_micro_usd": statement.excluded["limit_micro_usd"]}
+    return statement.on_conflict_do_update(
+        index_elements=[limits.c.name],
+        set_=kept,
+        where=limits.c.limit_micro_usd != statement.excluded["limit_micro_usd"],
+    )
 
 
 REMOVE = delete(entries).where(entries.c.number == bindparam("its_number"))

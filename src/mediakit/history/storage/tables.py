@@ -168,6 +168,14 @@ totals = Table(
     Column("reserved_micro_usd", BigInteger, nullable=False),
 )
 
+# By the name of the total: a client that does not have the limit retries within it.
+limits = Table(
+    "mediakit_limits",
+    metadata,
+    Column("name", Label, primary_key=True),
+    Column("limit_micro_usd", BigInteger, nullable=False),
+)
+
 uploads = Table(
     "mediakit_uploads",
     metadata,
