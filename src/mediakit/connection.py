@@ -53,6 +53,7 @@ class Settings(ProcessBound):
         *,
         home: str | Path | None = None,
         history: str | Path | None = None,
+        own_rates: bool = False,
         environ: Mapping[str, str] = os.environ,
         folder: Path | None = None,
     ) -> Settings:
@@ -63,6 +64,7 @@ class Settings(ProcessBound):
             api_key: See `MEDIAKIT_API_KEY`.
             home: See `MEDIAKIT_HOME`; the user's data directory by default.
             history: See `MEDIAKIT_HISTORY`; a file in `home` by default.
+            own_rates: See `Bindings.read`.
             environ: The environment variables.
             folder: The folder that contains `mediakit.toml`; the working directory by
                 default.
@@ -82,7 +84,7 @@ class Settings(ProcessBound):
             or platformdirs.user_data_dir("mediakit")
         ).expanduser()
         history = history or environ.get("MEDIAKIT_HISTORY") or home / "history.sqlite3"
-        bindings = Bindings.read(folder or Path.cwd())
+        bindings = Bindings.read(folder or Path.cwd(), own_rates=own_rates)
         return cls(base_url, api_key, home, history, bindings)
 
 

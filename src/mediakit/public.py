@@ -30,7 +30,7 @@ from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
-from mediakit.rules import any_of
+from mediakit.rules import all_of, any_of
 from mediakit.schema import InputFacts
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ class AsyncClient(core.AsyncClient):
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
+        own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
+            price list are higher; the higher of both is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -95,9 +97,12 @@ class AsyncClient(core.AsyncClient):
         clock: Clock | None = None,
         project: str | None = None,
         budget: AnyBudget | None = None,
+        own_rates: bool = False,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._settings = Settings.read(base_url, api_key, home=home, history=history)
+        self._settings = Settings.read(
+            base_url, api_key, home=home, history=history, own_rates=own_rates
+        )
         refuse_no_catalog(catalog)
         check_budget(project, budget)
         self._find = partial(locate, self._settings, catalog, transport)
@@ -392,6 +397,8 @@ class Client(core.Client[Job]):
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
+        own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
+            price list are higher; the higher of both is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -412,6 +419,7 @@ class Client(core.Client[Job]):
         clock: Clock | None = None,
         project: str | None = None,
         budget: AnyBudget | None = None,
+        own_rates: bool = False,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         made = AsyncClient(
@@ -423,6 +431,7 @@ class Client(core.Client[Job]):
             clock=clock,
             project=project,
             budget=budget,
+            own_rates=own_rates,
             transport=transport,
         )._open()
         self.place = made.place
@@ -569,6 +578,7 @@ def connect(
     catalog: Catalog | None = None,
     project: str | None = None,
     budget: AnyBudget | None = None,
+    own_rates: bool = False,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
@@ -587,6 +597,8 @@ def connect(
         budget: What may be spent, such as "$5": by the project over all its clients
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
+        own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
+            price list are higher; the higher of both is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -604,6 +616,7 @@ def connect(
         catalog=catalog,
         project=project,
         budget=budget,
+        own_rates=own_rates,
         transport=transport,
     )
     try:
@@ -623,6 +636,7 @@ def _greeting(place: Place, spendable_micro_usd: int) -> str:
     return (
         f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
         f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(place.catalog)}"
+        f"{_rates_text(place.catalog)}"
     )
 
 
@@ -634,6 +648,18 @@ def _gaps_text(catalog: Catalog) -> str:
     take, are = ("takes", "is") if count == 1 else ("take", "are")
     bodies = any_of(dict.fromkeys(catalog.left_out.values()))
     return f" {count} more {take} {bodies} instead of a JSON object and {are} left out."
+
+
+def _rates_text(catalog: Catalog) -> str:
+    """Name the functions that a file prices; nothing when the price list does."""
+    rates = [(f, f.rate) for f in catalog if f.rate and f.rate.source]
+    if not rates:
+        return ""
+    kinds = all_of(dict.fromkeys(function.kind for function, _ in rates))
+    text = f" The rates of {kinds} are from {rates[0][1].source}."
+    if any(f.is_listed and not rate.sets_holds for f, rate in rates):
+        text += " Where the price list has rates, budgets hold the higher of both."
+    return text
 
 
 def _log_failure(future: Future[Any]) -> None:

@@ -179,9 +179,8 @@ def test_a_retry_from_elsewhere_stays_within_the_limit_of_a_project(
             client.run("text-to-video", prompt="a", **CLIP)
         for prompt in "bc":
             client.submit("text-to-video", prompt=prompt, **CLIP)
-    with desk.client() as free:
-        with pytest.raises(BudgetError, match="project kites"):
-            free.job(caught.value.job.id).retry()
+    with desk.client() as free, pytest.raises(BudgetError, match="project kites"):
+        free.job(caught.value.job.id).retry()
     assert desk.service.charged_micro_usd == 2 * CLIP_MICRO_USD
 
 

@@ -36,8 +36,13 @@ class Bindings:
     source: Path | None = None
 
     @classmethod
-    def read(cls, folder: Path) -> Bindings:
+    def read(cls, folder: Path, *, own_rates: bool = False) -> Bindings:
         """Read `mediakit.toml` in a folder; empty without the file.
+
+        Args:
+            folder: The folder.
+            own_rates: Let budgets hold the file's rates where those of the price list
+                are higher.
 
         Raises:
             InputError: It cannot be read, or its contents are not accepted.
@@ -53,12 +58,14 @@ class Bindings:
             got = f"{file} ({error})"
             raise InputError(FILE_NAME, got=got, accepted=EXAMPLE) from None
         try:
-            return cls._of(table, file)
+            return cls._of(table, file, own_rates=own_rates)
         except InputError as error:
             raise _in_file(file, error) from None
 
     @classmethod
-    def _of(cls, table: Mapping[str, object], file: Path) -> Bindings:
+    def _of(
+        cls, table: Mapping[str, object], file: Path, *, own_rates: bool
+    ) -> Bindings:
         for key in table:
             if key not in KEYS:
                 raise InputError(key, got=key, accepted=any_of(KEYS))
@@ -66,7 +73,10 @@ class Bindings:
         rates = _table("rates", table.get("rates", {}))
         return cls(
             None if functions is None else _functions(functions),
-            {name: OwnRate.read(name, rate) for name, rate in rates.items()},
+            {
+                name: OwnRate.read(name, rate, source=file, sets_holds=own_rates)
+                for name, rate in rates.items()
+            },
             _openapi(table.get("openapi"), file.parent),
             file,
         )

@@ -220,8 +220,28 @@ class Function:
         Raises:
             InputError: A field that affects the price is missing or wrong.
         """
-        if self.rate is not None:
-            return Estimate.of(self.rate.lines(with_defaults(self.request_type, body)))
+        if self.rate is None:
+            return self._listed(body, facts, request)
+        try:
+            listed = self._listed(body, facts, request)
+        except InputError:
+            # Own rates may price a body that the price list cannot; nothing is sent
+            # before the whole body is valid.
+            listed = Estimate.of(())
+        return self.rate.estimate(with_defaults(self.request_type, body), listed)
+
+    @property
+    def is_listed(self) -> bool:
+        """Return whether the price list may have a rate for it."""
+        return self.request_type.lines is not MediaRequest.lines
+
+    def _listed(
+        self,
+        body: Mapping[str, object],
+        facts: InputFacts,
+        request: MediaRequest | None,
+    ) -> Estimate:
+        """Price a body by the price list."""
         if request is None:
             request, problems = self.read(body)
             if request is None:

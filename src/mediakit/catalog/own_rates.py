@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 
 from mediakit.errors import InputError
-from mediakit.money import MicroUSD, parse_usd
-from mediakit.rates import MS_PER_S, EstimateKind, Line, Per, per_piece, per_second
+from mediakit.money import MicroUSD, format_usd, parse_usd
+from mediakit.rates import (
+    MS_PER_S,
+    Estimate,
+    EstimateKind,
+    Line,
+    Per,
+    per_piece,
+    per_second,
+)
 
 BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
+USE = "connect(own_rates=True) holds your rate instead."
 ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
 
@@ -23,19 +33,32 @@ class OwnRate:
             request.
         second_micro_usd: Micro-USD per second of the body's `duration`; None if it is
             not charged by the second.
+        source: The file that it was read from; None for a rate given in code.
+        sets_holds: Whether budgets hold its price where the price list's is higher.
     """
 
     request_micro_usd: MicroUSD | None = None
     second_micro_usd: MicroUSD | None = None
+    source: Path | None = None
+    sets_holds: bool = True
 
     @classmethod
-    def read(cls, name: str, table: object) -> OwnRate:
+    def read(
+        cls,
+        name: str,
+        table: object,
+        *,
+        source: Path | None = None,
+        sets_holds: bool = True,
+    ) -> OwnRate:
         """Read a rate from `mediakit.toml`.
 
         Args:
             name: Its kind or path, for errors.
             table: US dollars, as text or numbers, under `usd_per_request` and
                 `usd_per_second`.
+            source: The file; None for a table given in code.
+            sets_holds: See the class.
 
         Raises:
             InputError: The table has other contents.
@@ -49,7 +72,37 @@ class OwnRate:
         return cls(
             _micro_usd(f"{field}.{BY_REQUEST}", table.get(BY_REQUEST)),
             _micro_usd(f"{field}.{BY_SECOND}", table.get(BY_SECOND)),
+            source,
+            sets_holds,
         )
+
+    def estimate(self, body: Mapping[str, object], listed: Estimate) -> Estimate:
+        """Price a body; a rate from a file is named beside the price.
+
+        Args:
+            body: The body, with defaults.
+            listed: The estimate by the price list; unknown if it has no rate.
+        """
+        own = Estimate.of(self.lines(body))
+        if self.source is None:
+            return own
+        if listed.kind is EstimateKind.UNKNOWN:
+            return replace(own, notes=(f"The rate is from {self.source.name}.",))
+        note = (
+            f"The rate is from {self.source.name} and replaces the price list's, by "
+            f"which it is {listed.text}."
+        )
+        if self.sets_holds:
+            return replace(own, notes=(note,))
+        known_micro_usd, held = listed.hold_micro_usd, own.hold_micro_usd
+        if known_micro_usd is None:
+            note += f" The price list has no upper price, so a budget refuses it. {USE}"
+            kind = EstimateKind.UPPER_BOUND
+            return replace(own, high=None, kind=kind, notes=(note,))
+        if held is None or known_micro_usd <= held:
+            return replace(own, notes=(note,))
+        note += f" A budget holds {format_usd(known_micro_usd)}. {USE}"
+        return replace(own, notes=(note,), known_micro_usd=known_micro_usd)
 
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:
         """Price a body; without a duration, seconds have no upper bound."""

@@ -1,0 +1,158 @@
+"""Own rates are named where prices are, and lower no hold of a budget unasked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import mediakit as mk
+from mediakit import BudgetError
+from tests.sweep.service import BASE_URL, KEY, Outcome, Service
+
+CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
+CLIP_MICRO_USD = 340_000
+OWN_MICRO_USD = 100
+FUNCTIONS = """
+[functions]
+text-to-video = "sandbox/text-to-video/text-to-video"
+text-to-image = "sandbox/text-to-image/text-to-image"
+video-upscale = "sandbox/video-upscale/video-upscale"
+"""
+LOWER = '[rates.text-to-video]\nusd_per_request = "0.0001"\n'
+HIGHER = '[rates.text-to-video]\nusd_per_request = "2"\n'
+NEW = '[rates.text-to-image]\nusd_per_request = "0.04"\n'
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def connected(tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Connect in a folder with these rates."""
+    opened: list[mk.Client] = []
+
+    def connect(rates: str, **more: Any) -> mk.Client:
+        (tmp_path / "mediakit.toml").write_text(FUNCTIONS + rates)
+        monkeypatch.chdir(tmp_path)
+        client = mk.connect(
+            BASE_URL,
+            KEY,
+            home=tmp_path / "home",
+            transport=httpx.MockTransport(service.handle),
+            **more,
+        )
+        opened.append(client)
+        return client
+
+    yield connect
+    for client in opened:
+        client.close()
+
+
+def test_a_lower_rate_of_the_folder_does_not_lower_what_a_budget_holds(
+    connected: Any, service: Service
+) -> None:
+    client = connected(LOWER, budget="$0.01")
+    with pytest.raises(BudgetError) as caught:
+        client.submit("text-to-video", **CLIP)
+    assert caught.value.needed_micro_usd == CLIP_MICRO_USD
+    assert not service.posts
+
+
+def test_the_price_names_the_file_and_what_the_price_list_says(
+    connected: Any,
+) -> None:
+    price = connected(LOWER).estimate("text-to-video", **CLIP)
+    assert price.high == OWN_MICRO_USD
+    assert price.hold_micro_usd == CLIP_MICRO_USD
+    said = " ".join(price.notes)
+    assert "mediakit.toml" in said
+    assert "$0.34" in said
+    assert "own_rates=True" in said
+
+
+def test_the_greeting_names_the_file_and_the_functions(
+    connected: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connected(LOWER + NEW)
+    said = capsys.readouterr().out
+    assert str(tmp_path / "mediakit.toml") in said
+    assert "text-to-video" in said
+    assert "text-to-image" in said
+    assert "hold the higher" in said
+
+
+def test_a_greeting_without_own_rates_does_not_speak_of_them(
+    connected: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connected("")
+    assert "mediakit.toml" not in capsys.readouterr().out
+
+
+def test_an_argument_in_code_lets_budgets_hold_the_lower_rate(
+    connected: Any, service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = connected(LOWER, budget="$0.01", own_rates=True)
+    price = client.estimate("text-to-video", **CLIP)
+    assert price.hold_micro_usd == OWN_MICRO_USD
+    assert "$0.34" in " ".join(price.notes)
+    assert "hold the higher" not in capsys.readouterr().out
+    client.submit("text-to-video", **CLIP)
+    assert service.sold_n == 1
+
+
+def test_a_higher_rate_of_the_folder_is_held(connected: Any) -> None:
+    price = connected(HIGHER).estimate("text-to-video", **CLIP)
+    assert price.high == price.hold_micro_usd == 2_000_000
+    assert "own_rates=True" not in " ".join(price.notes)
+
+
+def test_a_rate_for_what_the_price_list_does_not_know_serves_budgets(
+    connected: Any, service: Service
+) -> None:
+    service.decide = lambda *_: Outcome(settles=10**6)  # the hold stays
+    client = connected(NEW, budget="$0.05")
+    price = client.estimate("text-to-image", prompt="a kite")
+    assert price.hold_micro_usd == 40_000
+    assert "mediakit.toml" in " ".join(price.notes)
+    client.submit("text-to-image", prompt="a kite")
+    with pytest.raises(BudgetError):
+        client.submit("text-to-image", prompt="a gull")
+    assert len(service.posts) == 1
+
+
+def test_a_rate_for_what_has_no_upper_price_does_not_invent_one(connected: Any) -> None:
+    client = connected('[rates.video-upscale]\nusd_per_request = "0.0001"\n')
+    price = client.estimate("video-upscale", video="https://media.test/a.mp4")
+    assert price.high is None
+    assert price.hold_micro_usd is None
+
+
+def test_a_sweep_holds_the_higher_rate_too(connected: Any, service: Service) -> None:
+    plan = connected(LOWER).sweep("text-to-video", prompt=["a", "b"], duration=5)
+    with pytest.raises(mk.InputError, match=r"at least \$0\.34"):
+        plan.run("$0.01")
+    assert not service.posts
+
+
+def test_rates_that_code_gives_are_used_as_they_are(
+    tmp_path: Path, service: Service
+) -> None:
+    from mediakit.catalog import OwnRate
+    from mediakit.money import MicroUSD
+
+    rates = {"text-to-video": OwnRate(MicroUSD(OWN_MICRO_USD))}
+    with mk.Client(
+        BASE_URL,
+        KEY,
+        home=tmp_path,
+        catalog=mk.Catalog.default().with_rates(rates),
+        transport=httpx.MockTransport(service.handle),
+    ) as client:
+        price = client.estimate("text-to-video", **CLIP)
+    assert price.hold_micro_usd == OWN_MICRO_USD
