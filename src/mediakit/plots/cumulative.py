@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mediakit.errors import InputError
+from mediakit.errors import InputError, shown
 from mediakit.money import MICRO_PER_USD, format_usd, parse_usd
 from mediakit.plots.days import day_text, format_days, notes_of, nothing_spent
 from mediakit.plots.dollars import cents, format_y
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _BUDGET = "budget_micro_usd"
+_LEFT = "left_micro_usd"  # a column of the burn-down of a budget
 
 
 class HasLimit(Protocol):
@@ -56,10 +57,11 @@ def cumulative(
     """Draw a month's cumulative spend, with budget and forecast (spec 4.19).
 
     Args:
-        frame: The month's days, as `client.spend.daily(...)` returns them.
+        frame: The month's days, as `client.spend.daily(...)` returns them; for a
+            `Budget`, what counts against it: `client.spend.budget(...).frame()`.
         budget: A `Budget`, or an amount such as "$200"; drawn as a line.
-        forecast: As `client.spend.forecast(...)` returns it; drawn as a fan from
-            today to the end of the month.
+        forecast: As `client.spend.forecast(...)` returns it, of the same budget; drawn
+            as a fan from today to the end of the month.
         ax: Where to draw; a new figure when None.
         theme: "light" or "dark": the colours of text and grid. The background is
             transparent.
@@ -69,8 +71,9 @@ def cumulative(
         `frame` is what `cumulative_frame` returns.
 
     Raises:
-        InputError: The frame is not daily spend, the budget is not an amount, or the
-            forecast covers other days.
+        InputError: The frame is not daily spend, the budget is not an amount, the
+            forecast covers other days, or the spend of all keys would be compared
+            with a `Budget`.
     """
     drawn = cumulative_frame(frame, budget, forecast)
     canvas = canvas_on(ax, theme)
@@ -109,12 +112,14 @@ def cumulative_frame(
         the count of rows without a day or a charge.
 
     Raises:
-        InputError: The frame is not daily spend, the budget is not an amount, or the
-            forecast covers other days.
+        InputError: The frame is not daily spend, the budget is not an amount, the
+            forecast covers other days, or the spend of all keys would be compared
+            with a `Budget`.
     """
     import pandas as pd
 
     limit = _limit_of(budget)
+    _refuse_mixed(frame, budget, forecast)
     stack = daily_stack(frame, None, most_names=1)
     ahead = None if forecast is None else forecast_days(forecast)
     span = days_drawn(stack, ahead)
@@ -138,6 +143,35 @@ def _limit_of(budget: HasLimit | str | int | Decimal | None) -> int | None:
         accepted = 'a Budget, or an amount such as "$200"'
         raise InputError("budget", got=budget, accepted=accepted)
     return budget.limit_micro_usd
+
+
+def _refuse_mixed(frame: pd.DataFrame, budget: object, forecast: object) -> None:
+    """Refuse to compare a budget that counts its own requests with other spend."""
+    named = _name_of(budget)
+    if named is not None and _LEFT not in frame:
+        raise InputError(
+            "frame",
+            got="the spend of all keys",
+            accepted=f"what counts against the budget {shown(named)}, as "
+            "client.spend.budget(...).frame() gives it; or give an amount such as "
+            '"$200" as the budget',
+        )
+    of_forecast = _name_of(getattr(forecast, "budget", None))
+    is_other = forecast is not None and of_forecast != named
+    if is_other and (named is not None or _LEFT not in frame):
+        raise InputError(
+            "forecast",
+            got="a forecast of other spend than that of the frame",
+            accepted="the forecast of the same budget: "
+            "client.spend.forecast(budget=...) for a Budget and the frame of "
+            "client.spend.budget(...); without a Budget for client.spend.daily(...)",
+        )
+
+
+def _name_of(budget: object) -> str | None:
+    """Return the name of a budget that counts only its own requests; else None."""
+    is_named = getattr(budget, "counts_by_name", False)
+    return getattr(budget, "name", None) if is_named else None
 
 
 def _description(drawn: pd.DataFrame, stack: DailyStack) -> dict[Hashable, Any]:

@@ -251,13 +251,16 @@ class AsyncSpend:
     ) -> Forecast:
         """Forecast a month's total, with an 80 % interval.
 
-        The forecast uses the charges of the thirteen weeks before the month and of the
-        month so far. `text` summarizes it, and `method` says how it was made.
+        It is the total of all keys, or with a `mk.Budget`, of what counts against that
+        budget in this history, as in `budget()`. The forecast uses the charges of the
+        thirteen weeks before the month and of the month so far. `text` summarizes it,
+        and `method` says how it was made.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For
                 a month that is over, the forecast is its exact sum.
-            budget: What to compare it with: a `mk.Budget`, or an amount such as "$5".
+            budget: What to compare it with: a `mk.Budget`, or an amount such as "$5",
+                which the spend of all keys is compared with.
 
         Raises:
             InputError: The month cannot be read or has not begun, or the budget is not
@@ -273,6 +276,16 @@ class AsyncSpend:
         asked = asked or month_of(today)
         forecast.refuse_future(asked, today)
         first, last = forecast.first_day_needed(asked), min(today, end_of_month(asked))
+        if compared is not None and compared.counts_by_name:
+            from mediakit.spend.budget_status import budget_days
+
+            store = self._history.store
+            totals, before_micro_usd = await to_thread.run_sync(
+                budget_days, store, compared, asked, first, last
+            )
+            return forecast.forecast_month(
+                asked, totals, today, compared, before_micro_usd=before_micro_usd
+            )
         daily = await self.daily(first, last)
         totals = daily_totals(daily, first, last)
         return forecast.forecast_month(

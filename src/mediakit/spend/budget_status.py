@@ -13,6 +13,8 @@ from mediakit.history import History
 from mediakit.spend.dates import end_of_month, month_of, month_text
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pandas as pd
 
 __all__ = ["Budget", "BudgetStatus", "budget_status"]
@@ -67,10 +69,11 @@ class BudgetStatus:
         """Return the burn-down, one row per day.
 
         Returns:
-            day (datetime64[us, UTC]), spent_micro_usd (int64, all charges up to and
-            with that day) and left_micro_usd (int64, the limit less that, at least
-            0). Held amounts are not included. The rows end today, or at the end of
-            the budget's month if that is over.
+            day (datetime64[us, UTC]), charge_micro_usd (int64, the charges of that
+            day), spent_micro_usd (int64, all charges up to and with that day) and
+            left_micro_usd (int64, the limit less that, at least 0). Held amounts are
+            not included. The rows end today, or at the end of the budget's month if
+            that is over: what settles later counts on its last day.
         """
         import numpy as np
         import pandas as pd
@@ -79,11 +82,13 @@ class BudgetStatus:
         of_day = dict.fromkeys(_days_between(first, last), 0)
         for day, charge_micro_usd in self.charges:
             of_day[day] += charge_micro_usd
-        spent = np.cumsum(np.array([*of_day.values()], dtype="int64"))
+        charges = np.array([*of_day.values()], dtype="int64")
+        spent = np.cumsum(charges)
         midnights = np.array([*of_day], dtype="datetime64[us]")
         return pd.DataFrame(
             {
                 "day": pd.DatetimeIndex(midnights).tz_localize("UTC"),
+                "charge_micro_usd": charges,
                 "spent_micro_usd": spent,
                 "left_micro_usd": np.maximum(0, self.budget.limit_micro_usd - spent),
             }
@@ -111,7 +116,7 @@ def budget_status(
     label = budget.name if month is None else f"{budget.name} {month}"
     # A charge that settles between the two reads counts twice; none is missed.
     use = history.budget_use(label)
-    charges = tuple((at.date(), charge) for at, charge in history.budget_charges(label))
+    charges = _charges(history, label, month)
     return BudgetStatus(
         budget,
         month,
@@ -120,6 +125,52 @@ def budget_status(
         charges,
         _range_of(charges, month, now.date()),
     )
+
+
+def budget_days(
+    history: History, budget: Budget, month: str, first: date, last: date
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Read from the history what counts against a budget, by day; blocks.
+
+    Args:
+        history: The history.
+        budget: The budget.
+        month: The month that is asked for, YYYY-MM.
+        first: The first day, in that month or before it.
+        last: The last day, in that month.
+
+    Returns:
+        One amount per day, micro-USD; and what was spent before the month of a budget
+        that never resets.
+    """
+    import numpy as np
+
+    charges: list[tuple[date, int]] = []
+    if budget.period is None:
+        charges += _charges(history, budget.name, None)
+    else:
+        begin = first
+        while begin <= last:
+            its = month_of(begin)
+            charges += _charges(history, f"{budget.name} {its}", its)
+            begin = end_of_month(its) + A_DAY
+    totals = np.zeros((last - first).days + 1, "int64")
+    for day, charge_micro_usd in charges:
+        if day >= first:
+            totals[(min(day, last) - first).days] += charge_micro_usd
+    if budget.period is not None:
+        return totals, 0
+    start = date.fromisoformat(f"{month}-01")
+    return totals, sum(charge for day, charge in charges if day < start)
+
+
+def _charges(history: History, label: str, month: str | None) -> Charges:
+    """Read the charges under a label; each is on a day of its month."""
+    found = ((at.date(), charge) for at, charge in history.budget_charges(label))
+    if month is None:
+        return tuple(found)
+    first, last = date.fromisoformat(f"{month}-01"), end_of_month(month)
+    return tuple((min(max(day, first), last), charge) for day, charge in found)
 
 
 def _month_of_budget(budget: Budget, today: date, month: str | None) -> str | None:
@@ -141,8 +192,7 @@ def _range_of(charges: Charges, month: str | None, today: date) -> tuple[date, d
     if month is None:
         return min(days, default=today), max([*days, today])
     first = date.fromisoformat(f"{month}-01")
-    last = min(today, end_of_month(month))
-    return min([*days, first]), max([*days, last])
+    return first, max([*days, min(today, end_of_month(month))])
 
 
 def _days_between(first: date, last: date) -> Sequence[date]:

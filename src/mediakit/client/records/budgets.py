@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 from uuid import uuid4
 
 from mediakit.errors import InputError
@@ -48,6 +48,8 @@ class Budget:
     limit: Amount
     period: Literal["month"] | None = None
     warn: tuple[int, ...] = WARN_PERCENTS
+    counts_by_name: ClassVar[bool] = True
+    """Whether only requests under this name count, and not the spend of all."""
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -106,7 +108,9 @@ AnyBudget = Amount | Budget
 
 
 class Allowance(Budget):
-    """An unnamed budget, with a name that the client assigns; it never warns."""
+    """An unnamed budget, with a name that the client assigns; it has no levels."""
+
+    counts_by_name: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_limit(self.limit)

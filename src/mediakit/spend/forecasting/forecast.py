@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mediakit.client.records.budgets import Budget
-from mediakit.errors import InputError
+from mediakit.errors import InputError, shown
 from mediakit.money import format_usd
 from mediakit.spend.dates import end_of_month, month_name, month_of
 from mediakit.spend.forecasting.weekday_medians import (
@@ -151,6 +151,7 @@ def forecast_month(
     today: date,
     budget: Budget | None = None,
     *,
+    before_micro_usd: int = 0,
     note: str = "",
 ) -> Forecast:
     """Forecast a month from its charges so far and those before it.
@@ -161,6 +162,7 @@ def forecast_month(
             to the end of the month if that is earlier; micro-USD.
         today: Today in UTC by the service's clock; its charges are incomplete.
         budget: What to compare it with; None for nothing.
+        before_micro_usd: What the budget had spent before the month.
         note: A note about the charges to append to the text; empty for none.
 
     Raises:
@@ -169,8 +171,10 @@ def forecast_month(
     refuse_future(month, today)
     spent, so_far = totals[HISTORY_DAYS:], int(totals[HISTORY_DAYS:].sum())
     if today > end_of_month(month):
-        charged = f"{format_usd(so_far)} was charged in {month_name(month)}"
-        text = f"{charged}; the month is over."
+        text = (
+            f"{format_usd(so_far)} was charged in {month_name(month)}{_under(budget)}; the "
+            "month is over."
+        )
         ahead: list[tuple[int, int, int]] = []
         method = "The sum of the month's charges; nothing is estimated."
         total = (so_far, so_far, so_far)
@@ -179,8 +183,9 @@ def forecast_month(
         left_n = (end_of_month(month) - today).days + 1
         ahead = _ahead(complete, int(totals[-1]), so_far, left_n)
         method, total = _method(len(complete), left_n), ahead[-1]
-        text = _text(month, so_far, total, len(complete))
-    compared = _budget_text(budget, total, is_over=not ahead)
+        where = f"{month_name(month)}{_under(budget)}"
+        text = _text(where, so_far, total, len(complete))
+    compared = _budget_text(month, budget, before_micro_usd, total, is_over=not ahead)
     return Forecast(
         month=month,
         so_far_micro_usd=so_far,
@@ -297,8 +302,15 @@ def _counted(days_n: int) -> str:
     return "1 day" if days_n == 1 else f"{days_n} days"
 
 
-def _text(month: str, so_far: int, total: tuple[int, int, int], complete_n: int) -> str:
-    begin = f"{format_usd(so_far)} has been charged so far in {month_name(month)}"
+def _under(budget: Budget | None) -> str:
+    """Name the budget whose charges these are; empty for those of all keys."""
+    if budget is None or not budget.counts_by_name:
+        return ""
+    return f" under the budget {shown(budget.name)}"
+
+
+def _text(where: str, so_far: int, total: tuple[int, int, int], complete_n: int) -> str:
+    begin = f"{format_usd(so_far)} has been charged so far in {where}"
     if not complete_n:
         return (
             f"{begin}. There is no complete day of spend to forecast from; try again "
@@ -324,19 +336,27 @@ def _text(month: str, so_far: int, total: tuple[int, int, int], complete_n: int)
 
 
 def _budget_text(
-    budget: Budget | None, total: tuple[int, int, int], *, is_over: bool
+    month: str,
+    budget: Budget | None,
+    before_micro_usd: int,
+    total: tuple[int, int, int],
+    *,
+    is_over: bool,
 ) -> str:
     if budget is None:
         return ""
     low, expected, high = total
-    limit = budget.limit_micro_usd
-    named = f"the budget of {format_usd(limit)}"
+    limit = budget.limit_micro_usd - before_micro_usd
+    named = f"the budget of {format_usd(budget.limit_micro_usd)}"
+    if before_micro_usd:
+        left = format_usd(max(0, limit))
+        named = f"the {left} that {month_name(month)} began with"
     if is_over:
         excess = expected - limit
         is_within = (
             "was not exceeded" if excess <= 0 else f"was exceeded by {_cents(excess)}"
         )
-        return f" {named.capitalize()} {is_within}."
+        return f" {named[0].upper()}{named[1:]} {is_within}."
     if high <= limit:
         return f" The whole interval is within {named}."
     if low > limit:

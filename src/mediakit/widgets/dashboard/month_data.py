@@ -65,6 +65,9 @@ class SpendReports(Protocol):
     async def forecast(self, month: str, budget: Any) -> Any:
         """Forecast the month's end."""
 
+    async def budget(self, budget: Any, month: str | None) -> Any:
+        """Report how much of a budget is used."""
+
 
 @dataclass(frozen=True, eq=False)
 class MonthReading:
@@ -81,6 +84,7 @@ class MonthReading:
         monthly_before: The same for the month before.
         charges: The settled charges of this history.
         budget: The budget to compare with; None for none.
+        budget_days: What counts against it, by day; None where all spend does.
         reconciliation: What `spend.reconcile` returned; None before it is read.
         forecast: What `spend.forecast` returned; None before it is read, and for
             months that are over.
@@ -97,6 +101,7 @@ class MonthReading:
     monthly_before: pd.DataFrame
     charges: pd.DataFrame
     budget: Any = None
+    budget_days: pd.DataFrame | None = None
     reconciliation: Any = None
     forecast: Any = None
     troubles: tuple[str, ...] = ()
@@ -152,9 +157,21 @@ async def read_month(
             monthly_before=await spend.monthly(month_before(month)),
             charges=await spend.charges(first, last),
             budget=budget,
+            budget_days=await _budget_days(spend, budget, month),
         )
 
     return await _in_time(read())
+
+
+async def _budget_days(
+    spend: SpendReports, budget: Any, month: str
+) -> pd.DataFrame | None:
+    """Read the burn-down of a budget that counts its own requests; None for others."""
+    if budget is None or not budget.counts_by_name:
+        return None
+    status = await spend.budget(budget, None if budget.period is None else month)
+    frame: pd.DataFrame = status.frame()
+    return frame
 
 
 def with_checks_of(reading: MonthReading, other: MonthReading) -> MonthReading:

@@ -112,11 +112,15 @@ def _with_sums(panel: Panel, column: str) -> Iterator[Swatch]:
 
 def budget_panel(reading: MonthReading) -> Panel:
     """Draw the month against its budget, with the forecast; blocks."""
-    budget, forecast = reading.budget, reading.forecast
+    budget, forecast, days = reading.budget, reading.forecast, reading.daily
+    if reading.budget_days is not None:
+        days = reading.budget_days
+        if budget.period is None:
+            forecast = None  # the burn-down is longer than the month
 
     def cumulative(ax: Axes, theme: Theme) -> Axes:
         return plots.cumulative(
-            reading.daily, budget=budget, forecast=forecast, ax=ax, theme=theme
+            days, budget=budget, forecast=forecast, ax=ax, theme=theme
         )
 
     return panel_of(_budget_title(reading), cumulative)
