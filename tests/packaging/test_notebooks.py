@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,41 @@ from tests.support.offline import Offline
 
 INDEX = NOTEBOOKS / "README.md"
 TEAM = NOTEBOOKS / "06_team_history.ipynb"
+SPEND = NOTEBOOKS / "05_spend.ipynb"
+
+# What several places say about the same money, in the variables of the notebook.
+SPEND_FIGURES = """
+import json
+
+begin = f"{forecast.month}-01"
+everybody = {
+    "forecast": forecast.so_far_micro_usd,
+    "daily": int(this_month["charge_micro_usd"].sum()),
+    "charges": int(client.spend.charges(begin)["charge_micro_usd"].sum()),
+    "monthly": int(client.spend.monthly(forecast.month)["charge_micro_usd"].sum()),
+}
+buyer = mk.connect(budget=team)
+clip = buyer.run("text-to-video", prompt="a pier at noon", duration=3).settle()
+ahead = client.spend.forecast(budget=team)
+burn_down = client.spend.budget(team).frame()
+drawn = plots.cumulative_frame(burn_down, budget=team, forecast=ahead)
+rows = client.history.frame()
+of_team = {
+    "budget": client.spend.budget(team).spent_micro_usd,
+    "forecast": ahead.so_far_micro_usd,
+    "burn down": int(burn_down["charge_micro_usd"].sum()),
+    "plot": int(drawn["spent_micro_usd"].max()),
+    "history": int(rows.loc[rows["budget"].notna(), "charge_micro_usd"].sum()),
+    "clip": clip.charge_micro_usd,
+}
+page = client.spend.report(forecast.month, folder / "team.html", budget=team)
+print(json.dumps({
+    "everybody_micro_usd": everybody,
+    "team_micro_usd": of_team,
+    "title": drawn.attrs["title"],
+    "report": page.read_text(),
+}))
+"""
 
 CELL_TIMEOUT_S = 60
 MOST_NOTEBOOKS = 8
@@ -39,13 +75,21 @@ ROW = re.compile(r"\| \[(\d)\. ([\w ]+)\]\(([\w.]+)\) \| .+ \| (\d+) \|")
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
-def run(path: Path, tmp_path: Path, **settings: str) -> Any:
+def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
     """Execute a notebook in a copy of the folder and without a network.
+
+    Args:
+        path: The notebook.
+        tmp_path: The test's folder.
+        more: The code of a further cell at its end; empty for none.
+        settings: Further environment variables.
 
     Returns:
         The notebook with its outputs.
     """
     notebook = read(path)
+    if more:
+        notebook.cells.append(nbformat.v4.new_code_cell(more))
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_S,
@@ -69,6 +113,25 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
     assert all(cell.execution_count for cell in code_cells(notebook))
     outputs = [each for cell in code_cells(notebook) for each in cell.outputs]
     assert [each for each in outputs if each.output_type == "error"] == []
+
+
+@pytest.mark.soak
+def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
+    tmp_path: Path,
+) -> None:
+    notebook = run(SPEND, tmp_path, more=SPEND_FIGURES)
+
+    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    printed = "".join(
+        each.get("text", "") for cell in code_cells(notebook) for each in cell.outputs
+    )
+    assert "$0.00 of $200.00 is spent" in printed
+    assert len({*figures["everybody_micro_usd"].values()}) == 1
+    assert figures["everybody_micro_usd"]["forecast"] > 0
+    # The clip that the last cell buys is all that counts against the budget.
+    assert {*figures["team_micro_usd"].values()} == {204_000}
+    assert "$0.204 of $200.00 spent" in figures["title"]
+    assert "$0.204 of $200.00 spent" in figures["report"]
 
 
 def test_the_team_shares_a_postgres_where_one_is_set(

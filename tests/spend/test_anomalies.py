@@ -92,8 +92,8 @@ def test_a_dear_tuesday_is_explained_by_tuesdays() -> None:
     )
     assert (row["factor"], row["direction"]) == (4.0, "high")
     assert row["text"] == (
-        "$120.00 is 4 times what a Tuesday usually costs, $30.00 (the median of the 8 "
-        "Tuesdays before)."
+        "Tuesday, 6 October 2026: $120.00 is 4 times what a Tuesday usually costs, "
+        "$30.00 (the median of the 8 Tuesdays before)."
     )
 
 
@@ -109,7 +109,8 @@ def test_what_is_usual_on_a_monday_is_not_on_a_sunday() -> None:
     row = found(totals).iloc[0]
     assert (row["factor"], row["direction"]) == (float("inf"), "high")
     assert row["text"] == (
-        "$10.00; a Sunday usually costs nothing (the median of the 8 Sundays before)."
+        "Sunday, 11 October 2026: $10.00; a Sunday usually costs nothing (the median "
+        "of the 8 Sundays before)."
     )
 
 
@@ -119,8 +120,8 @@ def test_a_day_without_spend_is_low_where_the_weekday_has_some() -> None:
     row = found(totals).iloc[0]
     assert (row["factor"], row["direction"]) == (0.0, "low")
     assert row["text"] == (
-        "Nothing was charged; a Wednesday usually costs $10.00 (the median of the 8 "
-        "Wednesdays before)."
+        "Wednesday, 7 October 2026: nothing was charged; a Wednesday usually costs "
+        "$10.00 (the median of the 8 Wednesdays before)."
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.dates import weekday_name
+from mediakit.spend.dates import month_name, weekday_name
 from mediakit.spend.forecasting.weekday_medians import (
     A_DAY,
     MEDIAN_WEEKS,
@@ -80,7 +80,13 @@ class Unusual:
 
     @property
     def text(self) -> str:
-        """Explain what is unusual about it."""
+        """Name the day, and explain what is unusual about it."""
+        month = month_name(f"{self.day:%Y-%m}")
+        when = f"{weekday_name(self.day)}, {self.day.day} {month}"
+        return f"{when}: {self._explanation}"
+
+    @property
+    def _explanation(self) -> str:
         weekday = weekday_name(self.day)
         median = f"the median of the {self.compared_n} {weekday}s before"
         charge = format_usd(self.charge_micro_usd)
@@ -88,7 +94,7 @@ class Unusual:
         if not self.usual_micro_usd:
             return f"{charge}; a {weekday} usually costs nothing ({median})."
         if not self.charge_micro_usd:
-            return f"Nothing was charged; a {weekday} usually costs {usual} ({median})."
+            return f"nothing was charged; a {weekday} usually costs {usual} ({median})."
         factor = f"{self.factor:,.0f}" if self.factor >= 10 else f"{self.factor:.2g}"
         return (
             f"{charge} is {factor} times what a {weekday} usually costs, "

@@ -171,10 +171,8 @@ def forecast_month(
     refuse_future(month, today)
     spent, so_far = totals[HISTORY_DAYS:], int(totals[HISTORY_DAYS:].sum())
     if today > end_of_month(month):
-        text = (
-            f"{format_usd(so_far)} was charged in {month_name(month)}{_under(budget)}; the "
-            "month is over."
-        )
+        where = f"{month_name(month)}{_under(budget)}"
+        text = f"{format_usd(so_far)} was charged in {where}; the month is over."
         ahead: list[tuple[int, int, int]] = []
         method = "The sum of the month's charges; nothing is estimated."
         total = (so_far, so_far, so_far)
