@@ -43,12 +43,13 @@ ahead = client.spend.forecast(budget=team)
 burn_down = client.spend.budget(team).frame()
 drawn = plots.cumulative_frame(burn_down, budget=team, forecast=ahead)
 rows = client.history.frame()
+of_budget = rows["budget"] == f"team {forecast.month}"
 of_team = {
     "budget": client.spend.budget(team).spent_micro_usd,
     "forecast": ahead.so_far_micro_usd,
     "burn down": int(burn_down["charge_micro_usd"].sum()),
     "plot": int(drawn["spent_micro_usd"].max()),
-    "history": int(rows.loc[rows["budget"].notna(), "charge_micro_usd"].sum()),
+    "history": int(rows.loc[of_budget, "charge_micro_usd"].sum()),
     "clip": clip.charge_micro_usd,
 }
 page = client.spend.report(forecast.month, folder / "team.html", budget=team)

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit import Budget, Client, InputError
+from mediakit import Client, InputError
 from tests.spend.budget_desk import Calendar
 from tests.sweep.service import BASE_URL, CATALOG, KEY
 
@@ -89,9 +89,9 @@ def test_today_is_the_service_s_day(bill: Bill) -> None:
     assert over.text == "$60.00 was charged in November 2026; the month is over."
 
 
-def test_a_month_that_is_over_can_be_compared_with_a_named_budget(bill: Bill) -> None:
+def test_a_month_that_is_over_can_be_compared_with_an_amount(bill: Bill) -> None:
     with bill.client() as client:
-        said = client.spend.forecast("2026-10", budget=Budget("team", "$60"))
+        said = client.spend.forecast("2026-10", budget="$60")
     assert said.text.endswith("The budget of $60.00 was exceeded by $2.00.")
 
 

@@ -281,7 +281,12 @@ def in_budget(state: FormState, left_micro_usd: int) -> FormState:
         (
             "r1",
             {"duration": "auto"},
-            "It may cost up to $7.28028; $0.50 of your budget is left.",
+            "It may cost up to $10.92042; $0.50 of your budget is left.",
+        ),
+        (  # $0.4494 nominal
+            "r1",
+            {"duration": 4, "resolution": "480p"},
+            "It may cost up to $0.6741; $0.50 of your budget is left.",
         ),
     ],
 )

@@ -255,6 +255,8 @@ class FormState:
             return Affordability(None, self.funds.left_micro_usd)
         # From 0 on without an upper end is not free: nothing is known of it.
         needed = (estimate.low or None) if estimate.high is None else estimate.high
+        if estimate.high is not None and self.funds.left_of == "budget":
+            needed = estimate.hold_micro_usd
         return Affordability(needed, self.funds.left_micro_usd)
 
     # What the main button does.
@@ -338,7 +340,8 @@ class FormState:
         if self.affordability.covered is not False:
             return None
         needed = format_usd(self.affordability.needed_micro_usd)
-        exact = self.estimate.kind is EstimateKind.EXACT
+        is_listed = not self.estimate.known_micro_usd
+        exact = self.estimate.kind is EstimateKind.EXACT and is_listed
         price = f"It costs {needed}" if exact else f"It may cost up to {needed}"
         if self.estimate.high is None:
             price = f"It costs at least {needed}"
