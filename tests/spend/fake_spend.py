@@ -233,6 +233,9 @@ class FakeSpend:
         text = f"${total / 1e6:.2f} charged in October 2026; all of it is explained."
         return FakeReconciliation(month or "", total, text=text)
 
+    async def budget(self, budget: Any, month: str | None = None) -> Any:
+        raise NotImplementedError  # a dashboard of these frames has no named budget
+
     async def forecast(
         self, month: str | None = None, budget: Any = None
     ) -> FakeForecast:

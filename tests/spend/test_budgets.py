@@ -502,6 +502,7 @@ def test_a_burn_down_has_a_row_a_day_and_ends_at_what_is_spent(desk: Desk) -> No
     ]
     assert {name: str(dtype) for name, dtype in frame.dtypes.items()} == {
         "day": "datetime64[us, UTC]",
+        "charge_micro_usd": "int64",
         "spent_micro_usd": "int64",
         "left_micro_usd": "int64",
     }

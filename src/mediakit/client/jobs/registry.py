@@ -304,12 +304,16 @@ class Jobs:
             notify(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
-        charge_micro_usd, before = record.settled_charge_micro_usd, None
-        if charge_micro_usd is not None and self.charged is not None:
-            before = await self._account_history.ask(History.find, record.id)
+        charge_micro_usd, charged = record.settled_charge_micro_usd, self.charged
+        if charge_micro_usd is None or charged is None:
+            await self._account_history.write_or_defer(
+                record.id, History.record, record
+            )
+            return
+        before = await self._account_history.ask(History.find, record.id)
         await self._account_history.write_or_defer(record.id, History.record, record)
         if before is not None and before.charge_micro_usd is None:
-            await self.charged(before, charge_micro_usd)
+            await charged(before, charge_micro_usd)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.

@@ -18,7 +18,7 @@ from mediakit.client.records.idempotency import (
 from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.rebuilt_entries import rebuilt_key
-from mediakit.rates import Estimate, EstimateKind
+from mediakit.rates import EstimateKind, metered_hold
 from mediakit.records import Record
 from mediakit.schema import canonical_json
 
@@ -125,7 +125,9 @@ class FoundJob:
         sidecar = self.sidecar or Sidecar(job_id=self.job_id, service="")
         low, high = sidecar.estimate_low_micro_usd, sidecar.estimate_high_micro_usd
         kind = sidecar.estimate_kind or EstimateKind.UNKNOWN
-        hold = Estimate(low, high, kind).hold_micro_usd
+        hold = high
+        if kind is EstimateKind.NOMINAL and high is not None:
+            hold = metered_hold(high)
         plain = Submission(
             key=rebuilt_key(self.job_id),
             draw_key=rebuilt_key(self.job_id),
