@@ -31,12 +31,7 @@ from mediakit.history.storage.database_url import (
     shown_place,
     unusable,
 )
-from mediakit.history.storage.tables import (
-    VERSION,
-    limits,
-    metadata,
-    schema_version,
-)
+from mediakit.history.storage.tables import VERSION, metadata, schema_version
 from mediakit.private_folders import make_private_folder
 
 BUSY_TIMEOUT_S = 30.0
@@ -69,21 +64,16 @@ def open_engine(url: URL) -> Engine:
 def _prepare_tables(engine: Engine, url: URL) -> None:
     """Create the tables of a new history; one of several processes does so.
 
-    A history that was made before limits were kept gets their table.
-
     Raises:
         InputError: The history has another version.
     """
     with engine.begin() as connection:
         found = _version(connection)
-        has_limits = connection.dialect.has_table(connection, limits.name)
-    if found is None or (found == VERSION and not has_limits):
+    if found is None:
         with engine.execution_options(**{WRITES: True}).begin() as connection:
             if not is_local(url):
                 connection.execute(select(func.pg_advisory_xact_lock(_SCHEMA_LOCK)))
             found = _version(connection) or _make_tables(connection)
-            if found == VERSION:
-                limits.create(connection, checkfirst=True)
     if found != VERSION:
         raise of_another_version(url, found)
 
