@@ -19,7 +19,11 @@ from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.runtime.process_bound import ProcessBound
-from mediakit.client.runtime.service import normal_url, refuse_credentials
+from mediakit.client.runtime.service import (
+    check_api_key,
+    normal_url,
+    refuse_credentials,
+)
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 
@@ -102,6 +106,8 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
         raise InputError("base_url", got=None, accepted=accepted)
     if api_key and not isinstance(api_key, str):
         raise InputError("api_key", got=type(api_key), accepted="the key as text")
+    if api_key:
+        check_api_key(api_key)
 
 
 def _refuse_no_place(field: str, value: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from decimal import Decimal
 from functools import cached_property, partial
@@ -27,7 +27,7 @@ from mediakit.client.runtime.process_bound import closed
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
-from mediakit.history import History
+from mediakit.history import Entry, History
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
 from mediakit.rules import all_of, any_of
@@ -584,7 +584,8 @@ def connect(
     """Connect to the hosted service when it is configured, else to the sandbox.
 
     It says which, checks the key by reading the balance, and resumes in the
-    background what an earlier start left unanswered or unsettled.
+    background what an earlier start left unanswered or unsettled. What it sends again,
+    and for how much, it says first.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
@@ -621,10 +622,12 @@ def connect(
     )
     try:
         balance = client.balance()
+        resent = client.io.call(client.core._left_to_resend)
     except BaseException:
         client.close()
         raise
-    print(_greeting(client.place, balance.spendable_micro_usd))  # noqa: T201
+    greeting = _greeting(client.place, balance.spendable_micro_usd)
+    print(greeting + _resent_text(resent))  # noqa: T201
     client.io.post(client.core.resume).add_done_callback(_log_failure)
     _offer_names()
     return client
@@ -637,6 +640,23 @@ def _greeting(place: Place, spendable_micro_usd: int) -> str:
         f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
         f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(place.catalog)}"
         f"{_rates_text(place.catalog)}"
+    )
+
+
+def _resent_text(entries: Sequence[Entry]) -> str:
+    """Say what is sent again, and for how much; nothing when nothing is."""
+    if not entries:
+        return ""
+    highs = [entry.estimate_high_micro_usd for entry in entries]
+    known = [high for high in highs if high is not None]
+    prices = [f"up to {format_usd(sum(known))}"] if known else []
+    if len(known) < len(highs):
+        prices.append(f"{len(highs) - len(known)} at an unknown price")
+    one = len(entries) == 1
+    return (
+        f" {len(entries)} {'request' if one else 'requests'} of an earlier start "
+        f"{'was' if one else 'were'} not answered and {'is' if one else 'are'} sent "
+        f"again now, {' and '.join(prices)}: each finds or creates its job, once."
     )
 
 

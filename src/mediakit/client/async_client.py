@@ -22,6 +22,7 @@ from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.submissions.submit_or_reuse import Take, check_take
 from mediakit.errors import InputError
+from mediakit.history import Entry
 from mediakit.rates import Estimate
 from mediakit.records import Balance
 from mediakit.webhooks import Event
@@ -262,6 +263,11 @@ class AsyncClient(ClientComponents):
         """
         self._refuse_closed()
         return await self._submissions.resume()
+
+    @opened
+    async def _left_to_resend(self) -> list[Entry]:
+        """Return the unanswered submissions that `resume` sends again."""
+        return await self._submissions.left_to_resend()
 
     def _refuse_closed(self) -> None:
         """Raise before anything is recorded that could not be sent."""

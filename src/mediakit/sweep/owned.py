@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
-from mediakit.client.records.idempotency import REJECTIONS, draw_keys
+from mediakit.client.records.idempotency import draw_keys, was_rejected
 from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw
@@ -283,7 +283,6 @@ def state_of(draw: OwnedDraw | None) -> CellState:
         return CellState.NEW
     if draw.status == JobStatus.FAILED:
         # A request rejected on submission made no job: the next call submits it again.
-        rejected = draw.error_code in REJECTIONS
-        return CellState.NEW if rejected else CellState.FAILED
+        return CellState.NEW if was_rejected(draw) else CellState.FAILED
     is_lost = draw.gone_at is not None or draw.deleted_at is not None
     return CellState.LOST if is_lost else CellState.OWNED

@@ -29,6 +29,10 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _inherited_from_parent: list[object] = []
 
 
+class UnusableProxyError(ServiceError):
+    """The environment names a proxy that cannot be used; nothing was sent."""
+
+
 class ClientPool:
     """The open clients of one event loop, by kind and whether they use proxies.
 
@@ -95,7 +99,7 @@ class ClientPool:
             why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
         except (ValueError, httpx.InvalidURL):
             why = "is not supported: its URL must start with http, https or socks5"
-        raise ServiceError(
+        raise UnusableProxyError(
             f"The proxy set in the environment {why}. Alternatively, set another "
             "proxy, or list the service's host in NO_PROXY. Nothing was sent."
         )

@@ -19,6 +19,7 @@ class NoAnswerError(ConnectionError):
         sent: Whether the service may have received it.
         retry_after_s: Seconds that the service asks to wait; None when it does not.
         is_final: Whether a retry is of no use.
+        status: The HTTP status of an answer that decides nothing; None without one.
     """
 
     def __init__(
@@ -28,12 +29,14 @@ class NoAnswerError(ConnectionError):
         sent: bool,
         retry_after_s: float | None = None,
         is_final: bool = False,
+        status: int | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.sent = sent
         self.retry_after_s = retry_after_s
         self.is_final = is_final
+        self.status = status
 
 
 @dataclass(frozen=True)

@@ -83,8 +83,14 @@ _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
 _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 
 
-def refused_input(answer: Answer, what: str) -> InputError:
-    """Return the error for a body or parameter that the service refused."""
+def refused_input(answer: Answer, what: str, *, then: str = "") -> InputError:
+    """Return the error for a body or parameter that the service refused.
+
+    Args:
+        answer: The response.
+        what: What was requested.
+        then: What was sent and created, if anything may have been.
+    """
     field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
     words = answer.message.rstrip(".") or "it does not say why"
     problem = Problem(
@@ -93,7 +99,8 @@ def refused_input(answer: Answer, what: str) -> InputError:
         accepted=words,
         said=f"was not accepted by the service ({answer.status}): {words}",
     )
-    return InputError.of([problem], sent=f"It was sent and refused. {NOT_CHARGED}")
+    sent = then or f"It was sent and refused. {NOT_CHARGED}"
+    return InputError.of([problem], sent=sent)
 
 
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:

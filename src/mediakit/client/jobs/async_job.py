@@ -21,6 +21,7 @@ from mediakit.errors import (
     InputError,
     JobFailedError,
     MediakitError,
+    NotFoundError,
     WaitTimeoutError,
 )
 from mediakit.records import Job as JobRecord
@@ -239,6 +240,9 @@ class AsyncJob(ProcessBound):
         loop = asyncio.get_running_loop()
         began_s, releases = loop.time(), self._releases
         with anyio.move_on_after(timeout_s):
+            if isinstance(self._ended, NotFoundError) and not reached(self._state):
+                # The service may know it again, so a new wait asks.
+                await self._services.read(self)
             while releases == self._releases:
                 # Register the waiter before the check, so that no change is missed.
                 with self._waiter() as waiter:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from random import Random
 
 from mediakit.client.records.job_state import JobState
-from mediakit.errors import AnswerError, RateLimitError, ServiceError, shown
+from mediakit.errors import (
+    AnswerError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    shown,
+)
 from mediakit.records import BillingState, Job
 
 # Without a usual time: often while an image may be ready, then less often.
@@ -124,6 +130,14 @@ def jittered_s(seconds: float, random: Random) -> float:
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 
+def is_unknown(error: BaseException) -> bool:
+    """Return whether the service has not known a job for minutes.
+
+    The job may be found again: a gateway may have answered.
+    """
+    return isinstance(error, NotFoundError)
+
+
 def passes(error: BaseException) -> bool:
     """Return whether an error may be temporary.
 
@@ -132,7 +146,7 @@ def passes(error: BaseException) -> bool:
     if not isinstance(error, AnswerError) or error.status is None:
         return True
     if error.status == 404:
-        # The service's own 404 is a NotFoundError; any other is a gateway's.
+        # A NotFoundError has lasted for minutes; any other 404 may pass.
         return isinstance(error, ServiceError)
     return error.status < 400 or error.status == 429 or error.status >= 500
 

@@ -16,7 +16,9 @@ from mediakit.client.jobs.poll_budget import Lane, PollBudget
 from mediakit.client.jobs.poll_schedule import (
     HEARD_GAP_S,
     PATIENT_FOR_S,
+    SETTLES_LATE_GAP_S,
     concerns_all,
+    is_unknown,
     jittered_s,
     passes,
     pause_s,
@@ -24,7 +26,7 @@ from mediakit.client.jobs.poll_schedule import (
 )
 from mediakit.client.jobs.watched_job import Place, Watched
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, MediakitError, RateLimitError
+from mediakit.errors import AnswerError, MediakitError
 
 log = logging.getLogger("mediakit.client")
 
@@ -42,8 +44,8 @@ class Poller:
     running job waits for more than `n / r` seconds beyond its own gap.
 
     The poller keeps a reference to a job until its charge is settled, so that the
-    charge reaches the history. An unknown status may be temporary; one that stays
-    ends the waiting but not the watching.
+    charge reaches the history. An unknown status or an unknown job may be temporary;
+    one that stays so ends the waiting but not the watching.
 
     Args:
         read: Reads a job once. `AnswerError` is an error response of the service, or
@@ -247,6 +249,10 @@ class Poller:
     def _take(self, watched: Watched, error: BaseException | None) -> None:
         if error is None:
             self._went_well(watched)
+        elif is_unknown(error):
+            watched.job.end(error)
+            now_s = self._clock.monotonic_s()
+            self._rest(watched, now_s + jittered_s(SETTLES_LATE_GAP_S, self._random))
         elif isinstance(error, MediakitError) and not passes(error):
             del self._watched[watched.job.id]
             watched.job.end(error)
@@ -299,5 +305,6 @@ def trouble_text(error: BaseException, wait_s: float) -> str:
     """Return a sentence with the error and the time of the next attempt."""
     said = str(error) if isinstance(error, MediakitError) else type(error).__name__
     end = "" if said.endswith("?") else "."
-    then = "" if isinstance(error, RateLimitError) else "; the job continues"
+    is_unsaid = getattr(error, "status", None) in (404, 429)
+    then = "" if is_unsaid else "; the job continues"
     return f"{said.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."

@@ -20,6 +20,7 @@ from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.job_state import JobState
@@ -32,8 +33,16 @@ from mediakit.client.runtime.listeners import notify
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.service import Service
 from mediakit.clock import Clock
-from mediakit.errors import ConflictError, ServiceError, shown
-from mediakit.history import Entry, History
+from mediakit.errors import (
+    AnswerError,
+    ConflictError,
+    GoneError,
+    NotFoundError,
+    ServiceError,
+    shown,
+)
+from mediakit.history import Entry, EntryState, History
+from mediakit.history.entries.queries import AT_WORK
 from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
@@ -60,6 +69,11 @@ class _Usual:
 def path_of(job_id: str) -> str:
     """Return the path of a job; its id is one segment of the path."""
     return f"{JOBS_PATH}/{quote(job_id, safe='')}"
+
+
+def is_404(answer: Answer) -> bool:
+    """Return whether the service, or a gateway, does not know the job."""
+    return answer.status == 404
 
 
 def is_foreign(answer: Answer) -> bool:
@@ -119,6 +133,7 @@ class Jobs:
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
+        self._unknown_since_s: dict[str, float] = {}
         account = f"{self.service.identity} {self.service.account}"
         self.poller = ClientPoller(self._poll, account, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
@@ -265,18 +280,24 @@ class Jobs:
         return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 
     async def _read_record(self, job_id: str) -> JobRecord:
+        entry = await self._account_history.ask(History.find, job_id)
+        is_odd = is_foreign if entry is None else is_404
         answer = await self._transport.read(
-            path_of(job_id), retry_for_s=2.0, is_foreign=is_foreign
+            path_of(job_id), retry_for_s=2.0, is_foreign=is_odd
         )
-        return await self._record_of(answer, job_id)
+        is_paid = entry is not None and entry.state is EntryState.SETTLED
+        if is_paid and is_404(answer) and not is_foreign(answer):
+            await self._mark_gone(job_id)
+        return self._record_of(answer, job_id)
 
-    async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
+    async def _mark_gone(self, job_id: str) -> None:
+        await self._account_history.write_or_defer(
+            job_id, History.mark_gone, job_id, account=self.service.account
+        )
+
+    def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
         if is_foreign(answer):
             raise foreign(self.service, job_id)
-        if answer.status == 404:
-            await self._account_history.write_or_defer(
-                job_id, History.mark_gone, job_id, account=self.service.account
-            )
         if answer.status != 200:
             then = CONTINUES if answer.status == 429 else ""
             raise error_of(answer, f"the job {job_id}", self._clock, then=then)
@@ -346,7 +367,42 @@ class Jobs:
             # A truncated response, or another server's page: not about the job.
             reason = "it answered 200 with something that is not JSON"
             raise self._transport.silence(NoAnswerError(reason, sent=True))
-        await self._take(job, await self._record_of(answer, job.id))
+        if is_404(answer) and not is_foreign(answer):
+            raise await self._unknown(job.id, answer)
+        record = self._record_of(answer, job.id)
+        self._unknown_since_s.pop(job.id, None)
+        await self._take(job, record)
+
+    async def _unknown(self, job_id: str, answer: Answer) -> AnswerError:
+        """Return the error for a job that the service accepted and does not know.
+
+        A replica that lags and a gateway answer 404 for jobs that exist: the job is
+        read again, for minutes while calls wait for it, and for a day while its hold
+        lasts.
+        """
+        now_s = self._clock.monotonic_s()
+        since_s = self._unknown_since_s.setdefault(job_id, now_s)
+        what = f"The service says that it does not know the job {job_id}"
+        if now_s - since_s < PATIENT_FOR_S:
+            return ServiceError(
+                f"{what}, which it accepted.", status=answer.status, job_id=job_id
+            )
+        await self._mark_gone(job_id)
+        entry = await self._account_history.ask(History.find, job_id)
+        if entry is None or entry.state not in AT_WORK:
+            return GoneError(
+                f"{what} any more. Its charge is not known.",
+                status=answer.status,
+                job_id=job_id,
+            )
+        return NotFoundError(
+            f"{what}, which it accepted, and has said so for "
+            f"{PATIENT_FOR_S / 60:.0f} minutes. The job may still be charged, so its "
+            "price is held for a day, and the job is read every "
+            f"{SETTLES_LATE_GAP_S / 60:.0f} minutes; job.refresh() reads it now.",
+            status=answer.status,
+            job_id=job_id,
+        )
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client.runtime.service import Service
-from mediakit.history import Entry, Submission, plain_values
+from mediakit.history import Entry, OwnedDraw, Submission, plain_values
 from mediakit.history.admission.rebuilt_entries import REBUILT
 from mediakit.history.entries.entry import PAST
 from mediakit.rates import Estimate
@@ -202,6 +202,11 @@ def _is_rebuilt(submission: Submission) -> bool:
     return submission.draw_key.startswith(REBUILT)
 
 
-def was_rejected(entry: Entry) -> bool:
-    """Return whether the entry's job was rejected on submission and never ran."""
-    return entry.status is JobStatus.FAILED and entry.error_code in REJECTIONS
+def was_rejected(entry: Entry | OwnedDraw) -> bool:
+    """Return whether the entry's job was rejected on submission and never ran.
+
+    A rejected job has failed when it is first seen. One that was accepted before may
+    fail with the same codes; it ran.
+    """
+    has_failed = entry.status == JobStatus.FAILED and entry.error_code in REJECTIONS
+    return has_failed and entry.submitted_at == entry.finished_at

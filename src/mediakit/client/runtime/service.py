@@ -1,5 +1,6 @@
 """The service that a client uses, and its account there."""
 
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -49,6 +50,21 @@ def refuse_credentials(base_url: str) -> None:
         )
 
 
+def check_api_key(api_key: str) -> None:
+    """Reject a key that no HTTP header can hold, such as one with a line end.
+
+    Raises:
+        InputError: It has such a character; the error does not repeat it.
+    """
+    if not re.fullmatch(r"[!-~]+", api_key):
+        raise InputError(
+            "api_key",
+            got="a key with a space, a line end or another unusual character",
+            accepted="the key alone, in letters, digits and signs of ASCII; check "
+            "MEDIAKIT_API_KEY, or api_key=",
+        )
+
+
 @dataclass(frozen=True)
 class Service(ProcessBound):
     """A service and an account there.
@@ -67,6 +83,7 @@ class Service(ProcessBound):
 
     def __post_init__(self) -> None:
         refuse_credentials(self.base_url)
+        check_api_key(self.api_key)
         base_url = normal_url(self.base_url)
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)

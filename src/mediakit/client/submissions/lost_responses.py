@@ -7,9 +7,13 @@ from datetime import datetime, timedelta
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import leads_to
 from mediakit.client.http.response_parsing import failed_job, parse, retry_after_s
-from mediakit.client.submissions.submission_errors import is_foreign
+from mediakit.client.submissions.submission_errors import (
+    BOUND,
+    is_foreign,
+    is_of_request,
+)
 from mediakit.errors import ServiceError
-from mediakit.history import Entry
+from mediakit.history import Entry, Submission
 from mediakit.records import Job
 
 RESEND_UNASKED_FOR = timedelta(days=1)
@@ -25,7 +29,7 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     Args:
         answer: The response.
         in_doubt: Whether an earlier attempt with the same bytes may have created a job:
-            then only the service's own error shape shows that it did not.
+            then a page of a gateway is no answer.
 
     Raises:
         NoAnswerError: The response is neither, so the outcome is unknown.
@@ -39,7 +43,7 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         raise _undecided(answer, reason) from error
     if 300 <= answer.status < 400:
         reason = f"HTTP {answer.status}{leads_to(answer)}"
-        raise NoAnswerError(reason, sent=True, is_final=True)
+        raise NoAnswerError(reason, sent=True, is_final=True, status=answer.status)
     # A status below 200 is not final, and so refuses nothing.
     lost = answer.status < 200 or answer.status == 408 or answer.status > 500
     unsaid = answer.status == 500 and not answer.message
@@ -49,6 +53,38 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     if job is not None and not job.id:
         raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
     return job
+
+
+def leaves_doubt(answer: Answer, job: Job | None) -> bool:
+    """Return whether an answer without a job may hide one.
+
+    The service rejects what is too much with a job in its envelope (spec 7.1); a 429
+    without any words of the service comes from a gateway, which may have passed the
+    request on.
+    """
+    return job is None and answer.status == 429 and not answer.message
+
+
+def decides(
+    answer: Answer, entry: Submission, now: datetime, *, in_doubt: bool
+) -> bool:
+    """Return whether an answer without a job frees the key and the hold.
+
+    Gateways answer with `{message}`, too, so after an attempt that may have arrived it
+    says nothing about that attempt. Only a key that is bound to another body (409) has
+    no job of this request. A doubt that is a day old ends with any refusal of the
+    request.
+
+    Args:
+        answer: The answer.
+        entry: The entry that was sent.
+        now: The current instant.
+        in_doubt: Whether an earlier attempt with the same bytes may have created a job.
+    """
+    if not in_doubt or (answer.status == BOUND and answer.message):
+        return True
+    is_old = isinstance(entry, Entry) and not may_resend_unasked(entry, now)
+    return is_old and is_of_request(answer)
 
 
 def may_resend_unasked(entry: Entry, now: datetime) -> bool:
@@ -66,7 +102,8 @@ def may_resend_unasked(entry: Entry, now: datetime) -> bool:
 
 
 def _undecided(answer: Answer, reason: str) -> NoAnswerError:
-    return NoAnswerError(reason, sent=True, retry_after_s=retry_after_s(answer))
+    asked_s = retry_after_s(answer)
+    return NoAnswerError(reason, sent=True, retry_after_s=asked_s, status=answer.status)
 
 
 def is_success(answer: Answer) -> bool:

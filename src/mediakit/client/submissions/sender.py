@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from mediakit.client.http.client_pool import UnusableProxyError
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import NOT_CHARGED, rejection
 from mediakit.client.http.response_parsing import retry_after_s
@@ -14,7 +15,12 @@ from mediakit.client.records.idempotency import next_attempt, was_rejected
 from mediakit.client.runtime.process_bound import ClosedError
 from mediakit.client.submissions.concurrency import SubmitConcurrency
 from mediakit.client.submissions.keys_in_flight import Claim
-from mediakit.client.submissions.lost_responses import is_success, job_unless_lost
+from mediakit.client.submissions.lost_responses import (
+    decides,
+    is_success,
+    job_unless_lost,
+    leaves_doubt,
+)
 from mediakit.client.submissions.rejection_retry import (
     FIRST_PAUSE_S,
     LONGEST_S,
@@ -24,15 +30,17 @@ from mediakit.client.submissions.rejection_retry import (
     submit_should_stop,
     temporary_rejection,
 )
-from mediakit.client.submissions.submission_errors import is_final, refusal, silence
+from mediakit.client.submissions.submission_errors import refusal, silence
 from mediakit.clock import Clock
-from mediakit.errors import MediakitError
+from mediakit.errors import AnswerError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission
 from mediakit.records import Job
 
 log = logging.getLogger("mediakit.client")
 
 SUBMIT_RETRY_FOR_S = 60.0
+UNSENT = "unsent"
+ONCE = "tried once"
 
 
 class Sender:
@@ -125,9 +133,18 @@ class Sender:
     async def _record(self, submission: Submission, job: Job | None) -> Entry | None:
         if job is None:
             return None
-        return await self._account_history.write(
-            History.record_job, submission.key, job
-        )
+        try:
+            return await self._account_history.write(
+                History.record_job, submission.key, job
+            )
+        except MediakitError as error:
+            if isinstance(error, AnswerError):
+                raise
+            # The disk is full, or the database is away.
+            raise MediakitError(
+                f"{error} The request was sent, and the service answered with the job "
+                f"{job.id}, which may be charged; the same call finds it."
+            ) from error
 
     async def _post_until_answered(
         self, submission: Submission, *, in_doubt: bool
@@ -145,22 +162,40 @@ class Sender:
                 in_doubt = in_doubt or error.sent
                 raise
 
+        def silent(reason: str, *, was_answered: bool) -> ServiceError:
+            for_s = self._clock.monotonic_s() - started_s
+            return silence(
+                reason,
+                submission,
+                self._transport.service.base_url,
+                in_doubt=in_doubt,
+                was_answered=was_answered,
+                times=f"tried {tries} times in {for_s:.0f} s" if tries > 1 else ONCE,
+            )
+
         try:
             answer, job = await self._transport.retry_until_answered(
                 once, for_s=self._retry_for_s
             )
-        except (NoAnswerError, ClosedError) as error:
-            if isinstance(error, ClosedError) and not in_doubt:
-                raise
-            for_s = self._clock.monotonic_s() - started_s
-            raise silence(
-                getattr(error, "reason", "the client was closed meanwhile"),
-                submission,
-                self._transport.service.base_url,
-                in_doubt=in_doubt,
-                times=f"tried {tries} times in {for_s:.0f} s",
-            ) from error
-        return SubmitResponse(answer, job, in_doubt)
+        except (ClosedError, UnusableProxyError) as error:
+            if not in_doubt:
+                await self._note_unsent(submission, str(error))
+            elif isinstance(error, ClosedError):
+                reason = "the client was closed meanwhile"
+                raise silent(reason, was_answered=False) from error
+            raise
+        except NoAnswerError as error:
+            found = silent(error.reason, was_answered=error.status is not None)
+            if not in_doubt:
+                await self._note_unsent(submission, str(found))
+            raise found from error
+        return SubmitResponse(answer, job, in_doubt or leaves_doubt(answer, job))
+
+    async def _note_unsent(self, submission: Submission, why: str) -> None:
+        """Record that nothing was sent: so nothing is held, or sent at a next start."""
+        await self._account_history.write(
+            History.record_refusal, submission.key, code=UNSENT, message=why
+        )
 
     async def _post(self, submission: Submission) -> Answer:
         async with self._concurrency.slot() as its_round:
@@ -184,7 +219,8 @@ class Sender:
         answer, job = said.answer, said.job
         if job is not None:
             return rejection(answer, job, self._clock)
-        if is_final(answer) or not said.in_doubt:
+        now = self._clock.now()
+        if decides(answer, submission, now, in_doubt=said.in_doubt):
             await self._account_history.write(
                 History.record_refusal,
                 submission.key,

@@ -9,7 +9,11 @@ from __future__ import annotations
 from hashlib import sha256
 
 from mediakit.client.http.exchange import Answer
-from mediakit.client.http.response_errors import NOT_CHARGED, error_of
+from mediakit.client.http.response_errors import (
+    NOT_CHARGED,
+    error_of,
+    refused_input,
+)
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError, shown
 from mediakit.history import Submission
@@ -17,8 +21,10 @@ from mediakit.money import format_usd
 
 SHOWN_DIGITS = 12
 
-# These depend on the sent bytes alone: each earlier attempt had the same response.
-_OF_THE_REQUEST = frozenset({400, 404, 409, 413, 422})
+BOUND = 409
+"""The status for a key that is bound to another body (spec 4.3)."""
+# The service refuses the sent bytes; a gateway may answer the same.
+_OF_THE_REQUEST = frozenset({400, 404, BOUND, 413, 422})
 _ADVICE = {
     401: "Set it; the same call then submits the request again.",
     403: "Its owner has to activate it; the same call then submits the request again.",
@@ -27,10 +33,10 @@ _ADVICE = {
 }
 
 
-def is_final(answer: Answer) -> bool:
-    """Return whether a request-level error holds for earlier attempts, too.
+def is_of_request(answer: Answer) -> bool:
+    """Return whether a request-level error depends on the sent bytes alone.
 
-    A wrong API key or a gateway's limit says nothing about an earlier attempt.
+    A wrong API key or a limit says nothing about them.
     """
     return answer.status in _OF_THE_REQUEST
 
@@ -39,7 +45,7 @@ def is_foreign(answer: Answer) -> bool:
     """Return whether a refusal lacks the service's error shape (spec 7.1).
 
     A gateway that cannot find the service answers 404, and knows nothing about earlier
-    attempts. A body that is too large for it (413) was too large each time.
+    attempts. It is worth asking again, but for a body that is too large for it (413).
     """
     status = answer.status
     return status in _OF_THE_REQUEST and status != 413 and not answer.message
@@ -54,22 +60,28 @@ def refusal(
         answer: The answer.
         submission: What was sent.
         clock: Turns `Retry-After` into an instant.
-        in_doubt: Whether an earlier attempt with the same bytes may have created a job.
+        in_doubt: Whether this attempt, or an earlier one with the same bytes, may have
+            created a job.
     """
-    if answer.status == 409:
+    if answer.status == BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
     then = f"It was sent and refused: no job was created. {NOT_CHARGED}"
-    if in_doubt and not is_final(answer):
-        then = f"It was sent and refused; {_EARLIER}"
-    advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
+    if in_doubt:
+        by_gateway = answer.status == 429 and not answer.message
+        who = "the service" if by_gateway else "an earlier attempt"
+        how = " by a gateway" if by_gateway else ""
+        then = f"It was sent and refused{how}; {who} {_MAY_BE_MADE}"
     of_callback = answer.status == 400  # the only reason for it (spec 4.3)
     what = "webhook_url" if of_callback else f"the function {submission.function}"
+    if answer.status in (400, 422):
+        return refused_input(answer, what, then=then if in_doubt else "")
+    advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
     return error_of(answer, what, clock, then=f"{then} {advice}")
 
 
-_EARLIER = (
-    "an earlier attempt may have created the job, which is then charged once. The "
-    "history keeps its key: the same call, or the next start, finds or creates the job."
+_MAY_BE_MADE = (
+    "may have created the job, which is then charged once. The history keeps its key: "
+    "the same call, or the next start, finds or creates the job."
 )
 
 
@@ -90,15 +102,22 @@ def _conflict(answer: Answer, asked: Submission) -> ConflictError:
 
 
 def silence(
-    reason: str, submission: Submission, base_url: str, *, in_doubt: bool, times: str
+    reason: str,
+    submission: Submission,
+    base_url: str,
+    *,
+    in_doubt: bool,
+    was_answered: bool,
+    times: str,
 ) -> ServiceError:
-    """Return the error for a submission without a response.
+    """Return the error for a submission whose outcome is not known, or not sent.
 
     Args:
-        reason: Why there is no response, in words.
+        reason: Why it is not known, in words.
         submission: What was sent.
         base_url: Where it was sent.
         in_doubt: Whether it, or an earlier attempt, may have arrived.
+        was_answered: Whether there was an answer, which decides nothing.
         times: The number of attempts, and their time.
     """
     where = f"The service at {base_url}"
@@ -110,8 +129,9 @@ def silence(
         )
     most = submission.estimate_high_micro_usd
     price = "once" if most is None else f"once, up to {format_usd(most)}"
+    did = "answered it without a job" if was_answered else "did not answer it"
     return ServiceError(
-        f"{where} was sent the request and did not answer it ({reason}; {times}), so "
+        f"{where} was sent the request and {did} ({reason}; {times}), so "
         "it is not known whether the job was created. If it was, it is charged "
         f"{price}. The history keeps its key: the same call, or the next start, finds "
         "the job or creates it, once."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Literal
 
 from mediakit.client.jobs.async_job import AsyncJob
@@ -27,6 +27,7 @@ from mediakit.client.submissions.admission import Admission
 from mediakit.client.submissions.keys_in_flight import IN_FLIGHT, ClaimedKeys
 from mediakit.client.submissions.lost_responses import may_resend_unasked
 from mediakit.client.submissions.sender import Sender
+from mediakit.client.submissions.submission_errors import BOUND
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,
@@ -36,14 +37,16 @@ from mediakit.errors import (
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Parent, Submission
+from mediakit.history.admission.outcomes import JOB_OF_ANOTHER
+from mediakit.history.entries.queries import AT_WORK
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
 
 Take = int | Literal["next"]
-# The 404 may be a gateway's: a job that still exists gets its hold back.
-GONE_CHECKED_FOR = timedelta(days=1)
+# The key of such a take belongs to another request.
+_NEVER_ASKED_AGAIN = frozenset({str(BOUND), JOB_OF_ANOTHER})
 HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
 
@@ -268,12 +271,25 @@ class Submissions:
 
     async def _claim_next(self, keys: ClaimedKeys, draw: Submission) -> Entry:
         while True:
-            take = await self._last_take(draw_of(draw)) + 1
-            its = take_of(draw, self._service, take=take)
+            take, attempt = await self._next_key(draw_of(draw))
+            its = take_of(draw, self._service, take=take, attempt=attempt)
             entry, claimed = await keys.claim(its)
             if claimed:
                 return entry
             keys.release(its.key)
+
+    async def _next_key(self, draw: dict[str, str]) -> tuple[int, int]:
+        """Return take and attempt of the next draw.
+
+        A refused take is asked for again with its own key: the refusal may have been a
+        gateway's, and its job may exist.
+        """
+        last = await self._last_take(draw)
+        entry = await self._newest(draw, last) if last else None
+        is_refused = entry is not None and entry.state is EntryState.REFUSED
+        if entry is None or not is_refused or entry.error_code in _NEVER_ASKED_AGAIN:
+            return last + 1, 1
+        return last, entry.attempt
 
     async def _owned(self, entry: Entry, job_id: str) -> AsyncJob:
         if entry.deleted_at is not None:
@@ -285,6 +301,10 @@ class Submissions:
         try:
             job = await self._jobs.job(job_id)
         except NotFoundError:
+            if self._may_be_found(entry):
+                job = await self._jobs.resume(entry)
+                job.update(replace(job.state, reused=True))
+                return job
             is_ours = entry.account == self._service.account
             raise GoneError(
                 f"This request was already submitted as {job_id}, which the service no "
@@ -300,6 +320,23 @@ class Submissions:
             job.update(replace(job.state, reused=True))
         return job
 
+    def _may_be_found(self, entry: Entry) -> bool:
+        """Return whether one 404 says little: the job was accepted, and is not paid."""
+        is_ours = entry.account == self._service.account
+        return is_ours and entry.state in AT_WORK and entry.gone_at is None
+
+    async def left_to_resend(self) -> list[Entry]:
+        """Return the unanswered submissions that `resume` sends again, oldest first."""
+        unanswered = await self._account_history.ask(
+            History.unanswered_entries, **self._account_history.owner
+        )
+        now = self._clock.now()
+        return [
+            entry
+            for entry in unanswered
+            if self._is_unanswered(entry) and may_resend_unasked(entry, now)
+        ]
+
     async def resume(self) -> list[AsyncJob]:
         """Resume an earlier process's unanswered submissions and unsettled charges.
 
@@ -309,19 +346,24 @@ class Submissions:
         Returns:
             The jobs, oldest first; they are watched until their charge is settled.
         """
-        unanswered = await self._account_history.ask(
-            History.unanswered_entries, **self._account_history.owner
+        owner = self._account_history.owner
+        unsettled = await self._account_history.ask(
+            History.unsettled, service=self._service.identity
         )
-        resent = [await self._resent(entry) for entry in unanswered]
-        jobs = [job for job in resent if job is not None]
-        known = {job.id for job in jobs}
-        gone_since = self._clock.now() - GONE_CHECKED_FOR
-        for entry in await self._account_history.ask(
-            History.unsettled, service=self._service.identity, gone_since=gone_since
-        ):
-            if entry.job_id and entry.job_id not in known:
-                jobs.append(await self._jobs.resume(entry))
-        return jobs
+        unanswered = await self._account_history.ask(
+            History.unanswered_entries, **owner
+        )
+        # Jobs that only need reading do not wait for those that may be slow to send.
+        found = {
+            entry.number: await self._jobs.resume(entry)
+            for entry in unsettled
+            if entry.job_id
+        }
+        sent = await asyncio.gather(*(self._resent(entry) for entry in unanswered))
+        for entry, job in zip(unanswered, sent, strict=True):
+            if job is not None:
+                found[entry.number] = job
+        return [found[number] for number in sorted(found)]
 
     async def _resent(self, entry: Entry) -> AsyncJob | None:
         if IN_FLIGHT.has(self._place, entry.key):

@@ -79,11 +79,7 @@ def of_entry(entry: Entry) -> dict[str, BudgetUse]:
 
     Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
     """
-    holds = (
-        entry.state in queries.HOLDING
-        and entry.gone_at is None
-        and entry.status is not JobStatus.FAILED
-    )
+    holds = entry.state in queries.HOLDING and entry.status is not JobStatus.FAILED
     held = entry.reserved_micro_usd if holds else 0
     names = [of_account(entry.service, entry.account)]
     if entry.budget is not None:

@@ -1,12 +1,13 @@
 """Records the outcome of a submission: its job, its charge or its refusal."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
-from mediakit.errors import NotFoundError
+from mediakit.errors import NotFoundError, ServiceError
 from mediakit.history.admission import holds
-from mediakit.history.admission.rebuilt_entries import RebuiltEntries, rebuilt_key
+from mediakit.history.admission.rebuilt_entries import RebuiltEntries
 from mediakit.history.entries import queries
-from mediakit.history.entries.entry import Entry
+from mediakit.history.entries.entry import Entry, EntryState
 from mediakit.history.entries.entry_changes import (
     Changes,
     changes_from_job,
@@ -17,6 +18,9 @@ from mediakit.history.entries.lookups import Lookups
 from mediakit.history.entries.search_text import SEARCHED, search_text
 from mediakit.history.storage.database import Database
 from mediakit.records import Job
+
+GONE_FOR_SURE = timedelta(days=1)
+JOB_OF_ANOTHER = "job_of_another_request"
 
 
 class Outcomes(RebuiltEntries, Lookups):
@@ -45,7 +49,8 @@ class Outcomes(RebuiltEntries, Lookups):
 
         Raises:
             NotFoundError: No entry has this key.
-            ServiceError: The entry already has another job.
+            ServiceError: The entry already has another job, or another entry has this
+                job.
         """
         now = self._clock.now()
         return self._change(key, lambda entry: changes_from_job(entry, job, now=now))
@@ -68,7 +73,10 @@ class Outcomes(RebuiltEntries, Lookups):
         )
 
     def mark_gone(self, job_id: str, *, account: str | None = None) -> None:
-        """Record that the service no longer has this job; its hold ends.
+        """Record that the service does not know this job.
+
+        A gateway, or a replica that lags, may be wrong for a while, and the job may
+        still be charged: its hold ends when this has lasted for a day.
 
         Args:
             job_id: The job.
@@ -77,7 +85,7 @@ class Outcomes(RebuiltEntries, Lookups):
         """
         entry, now = self.find(job_id), self._clock.now()
         if entry is not None and account in (None, entry.account):
-            self._change(entry.key, lambda e: {} if e.gone_at else {"gone_at": now})
+            self._change(entry.key, lambda known: _gone(known, now))
 
     def forget(self, job_id: str) -> None:
         """Erase the prompt, the body and the error message of a job.
@@ -105,16 +113,37 @@ class Outcomes(RebuiltEntries, Lookups):
             after = changed(entry, changes)
             if self._write(entry, after, changes, revision):
                 return after
-            # The entry was changed concurrently.
+            # The entry was changed concurrently, or another one has its job.
             if "job_id" in changes:
                 self.join_rebuilt(key, changes["job_id"])
+                self._refuse_job_of_another(key, changes["job_id"])
+
+    def _refuse_job_of_another(self, key: str, job_id: str) -> None:
+        """Refuse a request whose answer names the job of another request.
+
+        A charge is recorded once for each job (spec 2.2).
+
+        Raises:
+            ServiceError: Another entry has this job.
+        """
+        owner = self.find(job_id)
+        if owner is None or owner.key == key:
+            return
+        said = f"The service answered this request with {job_id}"
+        self.record_refusal(key, code=JOB_OF_ANOTHER, message=f"{said}.")
+        raise ServiceError(
+            f"{said}, which is the job of another request in this history. It was "
+            "sent, and the history keeps the job and its charge for the first request "
+            "only. Ask the service which request the job is of.",
+            job_id=job_id,
+        )
 
     def _write(
         self, before: Entry, after: Entry, changes: Changes, revision: int
     ) -> bool:
         """Write a change; False if the entry was changed concurrently.
 
-        Also False if the change names its job, and that was rebuilt before.
+        Also False if the change names its job, and another entry has that.
         """
         if not changes.keys().isdisjoint(SEARCHED):
             changes = changes | {"search": search_text(after)}
@@ -122,7 +151,7 @@ class Outcomes(RebuiltEntries, Lookups):
         change = queries.change
         if "job_id" in changes:
             change = queries.begin
-            values["rebuilt_key"] = rebuilt_key(changes["job_id"])
+            values["its_job_id"] = changes["job_id"]
         statement = change(tuple(sorted(changes)))
         added = holds.changes(before, after)
         if not added:
@@ -147,6 +176,13 @@ def with_revision(database: Database, key: str) -> tuple[Entry, int]:
             "claimed before its job is recorded. Nothing was changed."
         )
     return queries.entry_of(row), int(row.revision)
+
+
+def _gone(entry: Entry, now: datetime) -> Changes:
+    if entry.gone_at is None:
+        return {"gone_at": now}
+    is_sure = entry.state in queries.AT_WORK and now - entry.gone_at >= GONE_FOR_SURE
+    return {"state": EntryState.GONE} if is_sure else {}
 
 
 def _forgotten(entry: Entry) -> Changes:

@@ -25,6 +25,8 @@ class EntryState(StrEnum):
     """The charge is known, 0 included (spec 2.2)."""
     REFUSED = "refused"
     """Answered without a job: the key is not bound, nothing is charged (spec 4.3)."""
+    GONE = "gone"
+    """The service has not known the job for a day; its charge is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ late, twice or out of order, from several threads and processes, and the entry s
 ends the same.
 """
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from mediakit.errors import ServiceError
@@ -20,6 +20,7 @@ from mediakit.records import BillingState, Job, JobStatus
 Changes = dict[str, Any]
 """New values of fields of an entry, by name."""
 
+LONGEST_RUN_S = 86_400.0
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
 _OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
 # Unavailable billing says nothing; pending billing announces a charge.
@@ -93,13 +94,21 @@ def _status(entry: Entry, job: Job, now: datetime) -> Changes:
     message = entry.error_message if entry.job_id else None
     if status is JobStatus.FAILED and job.error and code is None:
         code, message = job.error.code.value, job.error.message
+    began = now - _ran_for(job) if entry.job_id is None else None
     return {
         "status": status,
         "error_code": code,
         "error_message": message,
-        "submitted_at": entry.submitted_at or (now if entry.job_id is None else None),
+        "submitted_at": entry.submitted_at or began,
         "finished_at": entry.finished_at or (now if ended else None),
     }
+
+
+def _ran_for(job: Job) -> timedelta:
+    """Return how long a failed job ran, which tells it from one that was rejected."""
+    if job.status is not JobStatus.FAILED or job.runtime_s is None:
+        return timedelta()
+    return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
 
 
 def _further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:

@@ -45,21 +45,15 @@ class Lookups:
         owner = {"service": service, "account": account}
         return self._all(queries.UNANSWERED, owner)
 
-    def unsettled(
-        self, *, service: str, gone_since: datetime | None = None
-    ) -> list[Entry]:
+    def unsettled(self, *, service: str) -> list[Entry]:
         """Return the jobs without a recorded charge, oldest first (spec 2.2).
 
-        They include failed jobs until their 0 is settled, but not the jobs that the
-        service no longer has. Any API key of an organization can read its jobs, so
-        those of all accounts are included.
-
-        Args:
-            service: The service.
-            gone_since: Include jobs that vanished at this instant or later.
+        They include failed jobs until their 0 is settled, and jobs that the service
+        does not know at the moment, but not those that it surely no longer has. Any
+        API key of an organization can read its jobs, so those of all accounts are
+        included.
         """
-        values = {"service": service, "gone_since": gone_since}
-        return self._all(queries.UNSETTLED, values)
+        return self._all(queries.UNSETTLED, {"service": service})
 
     def settled_total_micro_usd(
         self,

@@ -41,7 +41,7 @@ from mediakit.records import BillingState, JobStatus
 
 USUAL_OF = 20
 HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
-_AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
+AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 _CLAIMED = (*SUBMISSION_FIELDS, "state", "search")
 
 
@@ -100,13 +100,9 @@ UNANSWERED = (
     .where(*_OWN, _IS_OPEN, entries.c.state == EntryState.UNANSWERED)
     .order_by(entries.c.number)
 )
-_IS_KNOWN = or_(
-    entries.c.gone_at.is_(None),
-    entries.c.gone_at >= bindparam("gone_since", type_=entries.c.gone_at.type),
-)
 UNSETTLED = (
     whole_entries()
-    .where(*_is("service"), _IS_OPEN, _in(_AT_WORK), _IS_KNOWN)
+    .where(*_is("service"), _IS_OPEN, _in(AT_WORK))
     .order_by(entries.c.number)
 )
 # Start and end of the newest completed jobs of a function, without sample entries:
@@ -226,17 +222,21 @@ REMOVE = delete(entries).where(entries.c.number == bindparam("its_number"))
 _REBUILT_KEY = bindparam("rebuilt_key", type_=entries.c.job_id.type)
 REBUILT = whole_entries().where(entries.c.key == _REBUILT_KEY)
 _others = entries.alias()
-_IS_REBUILT = exists().where(_others.c.key == _REBUILT_KEY)
+# Also an entry that was rebuilt, which has the job as its own.
+_IS_OF_ANOTHER = exists().where(
+    _others.c.job_id == bindparam("its_job_id", type_=entries.c.job_id.type),
+    _others.c.number != bindparam("its_number"),
+)
 
 
 @cache
 def begin(names: tuple[str, ...]) -> Update:
-    """Set the job and other fields of an entry, unless its job was rebuilt before.
+    """Set the job and other fields of an entry, unless another entry has that job.
 
-    Takes `rebuilt_key` and the parameters of `change`. A separate query would cost each
+    Takes `its_job_id` and the parameters of `change`. A separate query would cost each
     submission one more statement.
     """
-    return change(names).where(~_IS_REBUILT)
+    return change(names).where(~_IS_OF_ANOTHER)
 
 
 @cache

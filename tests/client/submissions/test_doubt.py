@@ -1,0 +1,539 @@
+"""What a service that misbehaves leaves in doubt, what it holds, and what it pays."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import sys
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import mediakit as mk
+from tests.support.fast_clock import FastClock
+
+API = "https://api.example.com"
+KEY = "key-0123456789abcdef"
+PRICE_MICRO_USD = 340_000
+DAY_S = 86_400.0
+PATIENCE_S = 20.0
+CLIP: dict[str, Any] = {"duration": 5}
+SETTLED = {"state": "settled", "charge_micro_usd": PRICE_MICRO_USD}
+FILE = {"url": "https://files.example.net/a.mp4", "content_type": "video/mp4"}
+OUTPUT = {"media_type": "video", "video": FILE}
+COMPLETED = {"status": "completed", "output": OUTPUT, "billing": SETTLED}
+NOT_FOUND = httpx.Response(404, json={"message": "no Route matched those values"})
+
+Answer = Callable[[str, int], Awaitable[httpx.Response]]
+
+
+class Service:
+    """A service in memory that makes one job for each key.
+
+    Attributes:
+        on_submit: Gives the answer to a submit, by the job and how many came before.
+        on_read: Gives the answer to a read, by the job and how many came before.
+    """
+
+    def __init__(self) -> None:
+        self.jobs: dict[str, str] = {}
+        self.posts: list[str] = []
+        self.reads: list[str] = []
+        self.balance_micro_usd = 50_000_000
+        self.on_submit: Answer = self.accepts
+        self.on_read: Answer = self.completes
+
+    async def handle(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request."""
+        if request.url.path == "/billing/balance":
+            return httpx.Response(
+                200, json={"balance_micro_usd": self.balance_micro_usd}
+            )
+        if request.method == "GET":
+            job_id = request.url.path.rpartition("/")[2]
+            self.reads.append(job_id)
+            return await self.on_read(job_id, self.reads.count(job_id) - 1)
+        key = request.headers["Idempotency-Key"]
+        self.posts.append(key)
+        return await self.on_submit(key, len(self.posts) - 1)
+
+    async def accepts(self, key: str, _: int = 0) -> httpx.Response:
+        """Make the job of a key, or find it."""
+        job_id = self.jobs.setdefault(key, f"media_{len(self.jobs) + 1}")
+        return httpx.Response(200, json={"id": job_id, "status": "queued"})
+
+    async def completes(self, job_id: str, _: int = 0) -> httpx.Response:
+        """Say that a job has ended and is paid."""
+        return httpx.Response(200, json={"id": job_id, **COMPLETED})
+
+    async def runs(self, job_id: str, _: int = 0) -> httpx.Response:
+        """Say that a job goes on."""
+        return httpx.Response(200, json={"id": job_id, "status": "running"})
+
+    async def is_away(self, *_: object) -> httpx.Response:
+        """Let no connection be made."""
+        raise httpx.ConnectError("no route to host")
+
+    async def loses_its_answer(self, key: str, _: int = 0) -> httpx.Response:
+        """Make the job, and break the connection."""
+        await self.accepts(key)
+        raise httpx.ReadError("lost")
+
+    def in_turn(self, *answers: Answer) -> Answer:
+        """Give one answer after the other; the last one again for all that follow."""
+
+        async def answer(name: str, before: int) -> httpx.Response:
+            return await answers[min(before, len(answers) - 1)](name, before)
+
+        return answer
+
+
+def says(response: httpx.Response) -> Answer:
+    """Give the same answer whatever is asked."""
+
+    async def answer(*_: object) -> httpx.Response:
+        return httpx.Response(
+            response.status_code, headers=response.headers, content=response.content
+        )
+
+    return answer
+
+
+def with_message(status: int) -> Answer:
+    return says(httpx.Response(status, json={"message": "Forbidden by the gateway"}))
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def clock() -> FastClock:
+    return FastClock(200)
+
+
+Open = Callable[..., mk.Client]
+
+
+@pytest.fixture
+def opened(service: Service, clock: FastClock, tmp_path: Path) -> Iterator[Open]:
+    """Give a function that opens a client, as a new process would."""
+    clients: list[mk.Client] = []
+
+    def make(**how: Any) -> mk.Client:
+        how = {"clock": clock, "home": tmp_path, "catalog": mk.Catalog.default(), **how}
+        transport = httpx.MockTransport(service.handle)
+        clients.append(mk.Client(API, KEY, transport=transport, **how))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def connected(service: Service, home: Path) -> mk.Client:
+    return mk.connect(
+        API,
+        KEY,
+        home=home,
+        catalog=mk.Catalog.default(),
+        transport=httpx.MockTransport(service.handle),
+    )
+
+
+def failed_submit(client: mk.Client, prompt: str = "a kite", **how: Any) -> str:
+    with pytest.raises(mk.MediakitError) as caught:
+        client.submit("text-to-video", prompt=prompt, **CLIP, **how)
+    return str(caught.value)
+
+
+# -- what was surely not sent --------------------------------------------------------
+
+
+def test_what_could_not_be_sent_holds_nothing_and_only_the_same_call_sends_it(
+    service: Service, opened: Open, tmp_path: Path
+) -> None:
+    service.on_submit = service.is_away
+    offline = opened()
+    assert "Nothing was sent and nothing is charged" in failed_submit(offline)
+    assert offline.reserved_micro_usd() == 0
+    offline.close()
+
+    service.on_submit = service.accepts
+    service.posts.clear()
+    with connected(service, tmp_path) as client:
+        assert client.resume() == []
+        assert service.posts == []
+        client.submit("text-to-video", prompt="a kite", **CLIP)
+        assert len(service.posts) == len(service.jobs) == 1
+
+
+def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
+    service: Service, opened: Open, tmp_path: Path
+) -> None:
+    service.on_submit = service.is_away
+    offline = opened()
+    plan = offline.sweep("text-to-video", prompt=["a", "b", "c"], **CLIP)
+    results = plan.run(budget="$5")
+    results.wait()
+    assert offline.reserved_micro_usd() == 0
+    offline.close()
+
+    service.on_submit = service.accepts
+    with connected(service, tmp_path) as client:
+        client.resume()
+    assert service.jobs == {}
+
+
+def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
+    service: Service, opened: Open, clock: FastClock
+) -> None:
+    service.on_submit, waits = service.is_away, threading.Event()
+    clock.at_sleep = waits.set
+    client = opened(clock=clock)
+    with ThreadPoolExecutor(1) as threads:
+        said = threads.submit(failed_submit, client)
+        assert waits.wait(PATIENCE_S)
+        client.close()
+        assert "Nothing was sent" in said.result(PATIENCE_S)
+
+    service.on_submit = service.accepts
+    again = opened()
+    assert again.reserved_micro_usd() == 0
+    assert again.resume() == []
+    assert service.jobs == {}
+
+
+def test_the_greeting_says_what_it_sends_again_and_for_how_much(
+    service: Service, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.on_submit = service.loses_its_answer
+    lost = opened()
+    for prompt in ("a kite", "a boat"):
+        failed_submit(lost, prompt)
+    lost.close()
+
+    printed, said = io.StringIO(), []
+
+    async def accepts(key: str, _: int) -> httpx.Response:
+        said.append(printed.getvalue())
+        return await service.accepts(key)
+
+    service.on_submit = accepts
+    monkeypatch.setattr(sys, "stdout", printed)
+    with connected(service, tmp_path) as client:
+        client.resume()
+
+    assert len(said) >= 2
+    assert "2 requests" in said[0]
+    assert "up to $0.68" in said[0]
+    assert len(service.jobs) == 2
+
+
+# -- verdicts after doubt ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
+def test_after_a_lost_answer_no_message_frees_the_hold_or_the_key(
+    status: int, service: Service, opened: Open
+) -> None:
+    service.on_submit = service.in_turn(
+        service.loses_its_answer, with_message(status), service.accepts
+    )
+    client = opened()
+    said = failed_submit(client, take="next")
+
+    assert "may have created the job" in said
+    assert not any(words in said for words in ("no job was", "Nothing was charged"))
+    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    job = client.submit("text-to-video", prompt="a kite", **CLIP, take="next")
+    assert list(service.jobs.values()) == [job.id]
+    assert len(set(service.posts)) == 1
+
+
+def test_a_message_decides_once_the_doubt_is_a_day_old(
+    service: Service, opened: Open, clock: FastClock
+) -> None:
+    service.on_submit = service.in_turn(service.loses_its_answer, with_message(422))
+    client = opened()
+    failed_submit(client)
+    failed_submit(client)
+    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+
+    clock.skip(DAY_S)
+    failed_submit(client)
+    assert client.reserved_micro_usd() == 0
+
+
+def test_the_next_take_after_a_refusal_asks_with_the_same_key_first(
+    service: Service, opened: Open
+) -> None:
+    async def made_behind_a_gateway(key: str, _: int) -> httpx.Response:
+        await service.accepts(key)
+        return httpx.Response(500, json={"message": "Internal server error"})
+
+    service.on_submit = service.in_turn(made_behind_a_gateway, service.accepts)
+    client = opened()
+    failed_submit(client, take="next")
+    first = client.submit("text-to-video", prompt="a kite", **CLIP, take="next")
+    assert list(service.jobs.values()) == [first.id]
+    another = client.submit("text-to-video", prompt="a kite", **CLIP, take="next")
+    assert list(service.jobs.values()) == [first.id, another.id]
+
+
+def test_another_take_of_a_job_asks_for_a_refused_take_with_its_key_first(
+    service: Service, opened: Open
+) -> None:
+    client = opened()
+    first = client.submit("text-to-video", prompt="a kite", **CLIP)
+    service.on_submit = with_message(500)
+    with pytest.raises(mk.ServiceError):
+        first.next_take()
+    service.on_submit = service.accepts
+    first.next_take()
+    assert len(set(service.posts)) == len(service.jobs) == 2
+
+
+def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
+    service: Service, opened: Open
+) -> None:
+    service.on_submit = service.in_turn(with_message(409), service.accepts)
+    client = opened()
+    assert 'take="next"' in failed_submit(client)
+    client.submit("text-to-video", prompt="a kite", **CLIP, take="next")
+    assert len(set(service.posts)) == 2
+
+
+# -- a 404 for a job that was accepted -----------------------------------------------
+
+
+@pytest.mark.parametrize("known_first", [0, 1], ids=["at the first read", "later"])
+def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
+    known_first: int, service: Service, opened: Open
+) -> None:
+    unknown = [says(NOT_FOUND)] * 3
+    service.on_read = service.in_turn(
+        *[service.runs] * known_first, *unknown, service.completes
+    )
+    client = opened(budget=mk.Budget("kites", "$0.50"))
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    with pytest.raises(mk.BudgetError):
+        client.submit("text-to-video", prompt="another", **CLIP)
+    job.wait(PATIENCE_S).settle(PATIENCE_S)
+    with pytest.raises(mk.BudgetError):
+        client.run("text-to-video", prompt="another", **CLIP)
+
+    assert job.charge_micro_usd == PRICE_MICRO_USD
+    used = client.budget()
+    assert used is not None
+    assert (used.spent_micro_usd, used.reserved_micro_usd) == (PRICE_MICRO_USD, 0)
+    assert len(service.jobs) == 1
+
+
+def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
+    service: Service, opened: Open, clock: FastClock
+) -> None:
+    service.on_read = says(NOT_FOUND)
+    client = opened()
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    with pytest.raises(mk.NotFoundError, match=job.id):
+        job.wait(PATIENCE_S)
+    assert clock.monotonic_s() > 100
+    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    with pytest.raises(mk.GoneError):
+        client.submit("text-to-video", prompt="a kite", **CLIP)
+
+    service.on_read = service.completes
+    assert job.wait(PATIENCE_S) is job
+    job.settle(PATIENCE_S)
+    assert job.charge_micro_usd == client.history.settled_total_micro_usd()
+    assert client.reserved_micro_usd() == 0
+
+
+def test_a_job_that_is_unknown_for_a_day_holds_nothing(
+    service: Service, opened: Open, clock: FastClock
+) -> None:
+    service.on_read = says(NOT_FOUND)
+    client = opened()
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    with pytest.raises(mk.NotFoundError):
+        job.wait(PATIENCE_S)
+    client.close()
+
+    clock.skip(DAY_S)
+    client = opened()
+    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    (job,) = client.resume()
+    with pytest.raises(mk.GoneError):
+        job.wait(PATIENCE_S)
+    assert client.reserved_micro_usd() == 0
+    assert opened().resume() == []
+
+
+def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
+    service: Service, opened: Open
+) -> None:
+    service.on_read = says(NOT_FOUND)
+    first = opened()
+    job_id = first.submit("text-to-video", prompt="a kite", **CLIP).id
+    first.close()
+
+    client = opened()
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    assert (job.id, job.reused) == (job_id, True)
+    service.on_read = service.completes
+    job.wait(PATIENCE_S)
+    assert len(service.posts) == 1
+
+
+# -- resume --------------------------------------------------------------------------
+
+
+def test_resume_watches_jobs_first_and_sends_the_others_at_once(
+    service: Service, opened: Open
+) -> None:
+    prompts = [f"kite {number}" for number in range(5)]
+    service.on_read = service.runs
+    earlier = opened()
+    earlier.submit("text-to-video", prompt="accepted", **CLIP)
+    service.on_submit = service.loses_its_answer
+    for prompt in prompts:
+        failed_submit(earlier, prompt)
+    earlier.close()
+
+    was_read, under_way = asyncio.Event(), []
+
+    async def completes(job_id: str, _: int) -> httpx.Response:
+        was_read.set()
+        return await service.completes(job_id)
+
+    all_sent = asyncio.Event()
+
+    async def accepts(key: str, _: int) -> httpx.Response:
+        under_way.append(key)
+        if len(under_way) == len(prompts):
+            all_sent.set()
+        async with asyncio.timeout(PATIENCE_S / 4):
+            await was_read.wait()
+            await all_sent.wait()
+        return await service.accepts(key)
+
+    service.on_read, service.on_submit = completes, accepts
+    client = opened(clock=FastClock(1))
+    jobs = client.resume()
+    assert [job.id for job in jobs] == [f"media_{n}" for n in range(1, 7)]
+    assert len(under_way) == len(set(under_way)) == len(prompts)
+
+
+# -- jobs that ran, and jobs of two requests -----------------------------------------
+
+
+def failed_job(job_id: str, **more: Any) -> httpx.Response:
+    error = {"code": "provider_unavailable", "message": "The provider went away."}
+    return httpx.Response(
+        200, json={"id": job_id, "status": "failed", "error": error, **more}
+    )
+
+
+def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
+    service: Service, opened: Open
+) -> None:
+    async def fails(job_id: str, _: int) -> httpx.Response:
+        return failed_job(job_id)
+
+    service.on_read = service.in_turn(service.runs, fails)
+    client = opened()
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    with pytest.raises(mk.JobFailedError):
+        job.wait(PATIENCE_S)
+    for _ in range(2):
+        with pytest.raises(mk.JobFailedError, match="The same call returns this job"):
+            client.submit("text-to-video", prompt="a kite", **CLIP)
+    assert len(service.posts) == 1
+    plan = client.sweep("text-to-video", prompt=["a kite", "a boat"], **CLIP)
+    assert "1 failed before" in repr(plan)
+
+
+def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call(
+    service: Service, opened: Open
+) -> None:
+    async def has_failed(key: str, _: int) -> httpx.Response:
+        return failed_job(service.jobs[key], runtime_s=12.5)
+
+    async def stays_failed(job_id: str, _: int) -> httpx.Response:
+        return failed_job(job_id)
+
+    service.on_submit = service.in_turn(service.loses_its_answer, has_failed)
+    service.on_read = stays_failed
+    client = opened()
+    for _ in range(3):
+        with pytest.raises(mk.JobFailedError, match="media_1"):
+            client.submit("text-to-video", prompt="a kite", **CLIP)
+    assert len(set(service.posts)) == 1
+
+
+def test_requests_that_are_answered_with_one_job_count_its_charge_once(
+    service: Service, opened: Open
+) -> None:
+    client = opened(budget=mk.Budget("kites", "$5"))
+    service.on_submit = says(
+        httpx.Response(200, json={"id": "media_1", "status": "queued"})
+    )
+    client.submit("text-to-video", prompt="a kite", **CLIP).settle(PATIENCE_S)
+    for prompt in ("a boat", "a tree"):
+        assert "media_1" in failed_submit(client, prompt)
+
+    used = client.budget()
+    assert used is not None
+    assert (used.spent_micro_usd, used.reserved_micro_usd) == (PRICE_MICRO_USD, 0)
+    assert client.spend.charges().charge_micro_usd.sum() == PRICE_MICRO_USD
+
+
+# -- words ---------------------------------------------------------------------------
+
+
+def test_a_bare_429_does_not_say_that_no_job_was_created(
+    service: Service, opened: Open
+) -> None:
+    async def busy(key: str, _: int) -> httpx.Response:
+        await service.accepts(key)
+        return httpx.Response(429, headers={"Retry-After": "3600"}, text="slow down")
+
+    service.on_submit = service.in_turn(busy, service.accepts)
+    client = opened()
+    said = failed_submit(client)
+    assert "may have created the job" in said
+    assert "no job was created" not in said
+    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    client.submit("text-to-video", prompt="a kite", **CLIP)
+    assert len(service.jobs) == 1
+
+
+def test_one_try_is_once_and_a_redirect_is_an_answer(
+    service: Service, opened: Open
+) -> None:
+    service.on_submit = says(
+        httpx.Response(301, headers={"Location": "https://www.example.com/"})
+    )
+    said = failed_submit(opened())
+    assert "tried once" in said
+    assert "HTTP 301, which leads to https://www.example.com" in said
+    assert "did not answer" not in said
+
+
+@pytest.mark.parametrize("key", ["key-0123\n", "key-01\r\n23", "schlüssel-0123", "k 1"])
+def test_a_key_that_no_header_can_hold_is_refused_in_a_sentence(
+    key: str, tmp_path: Path
+) -> None:
+    for make in (mk.Client, mk.connect, mk.AsyncClient):
+        with pytest.raises(mk.InputError, match="api_key") as caught:
+            make(API, key, home=tmp_path)
+        assert key.strip() not in str(caught.value)
+    assert json.dumps(key)[1:-1] not in str(caught.value)
