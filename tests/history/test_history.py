@@ -273,12 +273,19 @@ def test_a_job_replaces_a_refusal_in_either_order(history):
     assert history.record_refusal("k1", code="401", message="bad key") == after
 
 
-def test_a_job_that_the_service_lost_holds_nothing_until_it_is_seen_again(history):
+def test_a_job_that_the_service_does_not_know_is_asked_for_and_held_for_a_day(
+    history, clock
+):
     history.claim(submission())
     history.record_job("k1", job("running"))
     history.mark_gone("media_1")
     gone = history.find("media_1")
-    assert gone.gone_at == START
+    assert (gone.gone_at, gone.state) == (START, EntryState.SUBMITTED)
+    assert history.unsettled(service="sandbox") == [gone]
+    assert history.reserved_micro_usd(**HERE) == 340_000
+    asyncio.run(clock.advance(86_400))
+    history.mark_gone("media_1")
+    assert history.find("media_1").state is EntryState.GONE
     assert history.unsettled(service="sandbox") == []
     assert history.reserved_micro_usd(**HERE) == 0
     assert history.record_job("k1", job("running")).gone_at is None

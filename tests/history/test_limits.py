@@ -210,13 +210,11 @@ def test_a_submission_of_unknown_price_is_not_moved_to_a_budget(history):
     assert caught.value.available_micro_usd == 300
 
 
-def test_failed_refused_and_vanished_submissions_release_their_holds(history):
-    for key in ("k1", "k2", "k3"):
+def test_failed_and_refused_submissions_release_their_holds(history):
+    for key in ("k1", "k2"):
         history.claim(costing(key, 300), budget=KITES)
     history.record_job("k1", failed(job_id="media_1"))
     history.record_refusal("k2", code="422", message="no")
-    history.record_job("k3", job("running", "media_3"))
-    history.mark_gone("media_3")
     assert history.budget_use("kites") == BudgetUse(0, 0)
     assert history.claim(costing("k4", 1_000), budget=KITES)[1]
 

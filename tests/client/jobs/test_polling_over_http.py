@@ -378,12 +378,13 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
     history: History,
 ) -> None:
     async def resume(server: JobServer) -> list[AsyncJob]:
-        async with client_of(server, history) as client:
+        async with client_of(server, history, FastClock(200)) as client:
             jobs = await client.resume()
             at_first.extend(job.state.record.status.value for job in jobs)
             waiting = (job.settle(PATIENCE_S) for job in jobs)
             await asyncio.gather(*waiting, return_exceptions=True)
-            assert history.unsettled(service=owner["service"]) == []
+            (open_entry,) = history.unsettled(service=owner["service"])
+            assert open_entry.job_id == "media_1"
             assert history.settled_total_micro_usd(**owner) == 2 * 340_000
             return jobs
 
@@ -400,7 +401,9 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
         jobs = runner.run(resume(it))
 
     assert at_first == ["completed"] * 3
-    assert sorted(name for _, name in it.reads) == ["media_0", "media_1", "media_2"]
+    read = [name for _, name in it.reads]
+    assert (read.count("media_0"), read.count("media_2")) == (1, 1)
+    assert read.count("media_1") > 5
     assert jobs[0].state.record.output is not None
     assert "does not know the job media_1" in str(jobs[1].state.trouble)
 
@@ -455,7 +458,7 @@ def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
     assert history.reserved_micro_usd(**owner) == 340_000
 
 
-def test_what_the_service_did_not_know_is_read_once_more_within_a_day(
+def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
     history: History, tmp_path: Path
 ) -> None:
     async def resume(server: JobServer) -> list[str]:
@@ -476,11 +479,12 @@ def test_what_the_service_did_not_know_is_read_once_more_within_a_day(
             then = VirtualClock(datetime.now(UTC) - timedelta(hours=hours))
             with History(tmp_path / "history.sqlite", clock=then) as earlier:
                 earlier.mark_gone(job_id)
-        assert history.reserved_micro_usd(**owner) == 0
-        assert runner.run(resume(server)) == ["media_new"]
+        assert history.reserved_micro_usd(**owner) == 2 * 340_000
+        assert runner.run(resume(server)) == ["media_old", "media_new"]
 
-    assert held == [0, 340_000]
-    assert history.settled_total_micro_usd(**owner) == 340_000
+    assert held[0] == 2 * 340_000
+    assert history.reserved_micro_usd(**owner) == 0
+    assert history.settled_total_micro_usd(**owner) == 2 * 340_000
 
 
 def test_one_job_is_waited_for_on_two_loops_and_settles_once(history: History) -> None:

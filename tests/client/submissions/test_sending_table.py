@@ -367,7 +367,8 @@ def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
         for fault, state in (
             (once("status", status=401), EntryState.UNANSWERED),
             (always("status", status=404, text=PAGE), EntryState.UNANSWERED),
-            (once("status", status=422), EntryState.REFUSED),
+            (once("status", status=422), EntryState.UNANSWERED),
+            (once("status", status=409), EntryState.REFUSED),
         ):
             stage.api.running.clear_faults()
             stage.script(fault)

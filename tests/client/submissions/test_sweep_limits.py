@@ -145,11 +145,13 @@ def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
     assert history.sweep_use("3f2a") == BudgetUse(300, 0)
 
 
-def test_a_vanished_job_of_a_sweep_holds_nothing(history: History) -> None:
+def test_a_job_of_a_sweep_keeps_its_hold_while_it_is_not_known(
+    history: History,
+) -> None:
     history.claim(costing("k1", 400), sweep=SWEEP)
     history.record_job("k1", job("running"))
     history.mark_gone("media_1")
-    assert history.sweep_use("3f2a") == BudgetUse(0, 0)
+    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
 
 
 # -- through a client -------------------------------------------------------------

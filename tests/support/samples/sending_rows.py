@@ -76,6 +76,7 @@ WELL = {
 DROPPED, LOST, AWAY = once("drop_before"), once("drop_after"), once("outage")
 IN_DOUBT = "not known whether the job was created"
 NO_JOB = "no job was created. Nothing was charged"
+EARLIER = "an earlier attempt may have created the job"
 
 SILENCE = [
     Row("dropped before the job is made", DROPPED),
@@ -234,7 +235,7 @@ REFUSED = [
         LOST,
         later=once("status", status=401),
         error=AuthError,
-        words="an earlier attempt may have created the job",
+        words=EARLIER,
     ),
     Row(
         "dropped before, then 404 {message}",
@@ -242,7 +243,7 @@ REFUSED = [
         later=once("status", status=404),
         jobs=0,
         error=NotFoundError,
-        words=NO_JOB,
+        words=EARLIER,
     ),
     Row(
         "dropped before, then 413 of a gateway",
@@ -250,7 +251,21 @@ REFUSED = [
         later=gateway(413),
         jobs=0,
         error=ServiceError,
-        words=NO_JOB,
+        words=EARLIER,
+    ),
+    *(
+        Row(
+            f"dropped after, then {status} {{message}}",
+            LOST,
+            later=once("status", status=status),
+            error=error,
+            words=EARLIER,
+        )
+        for status, error in (
+            (400, InputError),
+            (404, NotFoundError),
+            (422, InputError),
+        )
     ),
     *(
         Row(
