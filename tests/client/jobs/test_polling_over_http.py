@@ -21,8 +21,8 @@ from mediakit.client.jobs.poller import AT_ONCE
 from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
+    AuthError,
     JobFailedError,
-    NotFoundError,
     RateLimitError,
     ServiceError,
     WaitTimeoutError,
@@ -236,13 +236,13 @@ def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(
             for _ in range(4):
                 try:
                     await job.settle(PATIENCE_S)
-                except NotFoundError as error:
+                except AuthError as error:
                     found.append(len(traceback.extract_tb(error.__traceback__)))
         return found
 
-    gone = Said({"message": "no such job"}, status=404)
+    refused = Said({"message": "no such key"}, status=401)
     with (
-        JobServer(lambda name, n: gone if n else running(name)) as server,
+        JobServer(lambda name, n: refused if n else running(name)) as server,
         asyncio.Runner() as runner,
     ):
         first, *later = runner.run(lengths(server))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import sqlite3
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -526,6 +528,33 @@ def test_one_try_is_once_and_a_redirect_is_an_answer(
     assert "tried once" in said
     assert "HTTP 301, which leads to https://www.example.com" in said
     assert "did not answer" not in said
+
+
+def test_a_disk_that_fills_after_the_request_was_sent_says_that_a_job_may_exist(
+    service: Service, opened: Open, tmp_path: Path
+) -> None:
+    def change(statement: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "history.sqlite3")) as history:
+            history.execute(statement)
+            history.commit()
+
+    async def accepts_and_fills(key: str, _: int) -> httpx.Response:
+        change(
+            "CREATE TRIGGER is_full BEFORE UPDATE ON mediakit_entries "
+            "BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END"
+        )
+        return await service.accepts(key)
+
+    service.on_submit = accepts_and_fills
+    client = opened()
+    said = failed_submit(client)
+    assert "disk is full" in said
+    assert "The request was sent, and the service answered with the job media_1" in said
+
+    change("DROP TRIGGER is_full")
+    service.on_submit = service.accepts
+    assert client.submit("text-to-video", prompt="a kite", **CLIP).id == "media_1"
+    assert len(service.jobs) == 1
 
 
 @pytest.mark.parametrize("key", ["key-0123\n", "key-01\r\n23", "schlüssel-0123", "k 1"])

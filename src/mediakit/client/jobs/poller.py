@@ -26,7 +26,7 @@ from mediakit.client.jobs.poll_schedule import (
 )
 from mediakit.client.jobs.watched_job import Place, Watched
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, MediakitError
+from mediakit.errors import AnswerError, MediakitError, RateLimitError
 
 log = logging.getLogger("mediakit.client")
 
@@ -305,6 +305,5 @@ def trouble_text(error: BaseException, wait_s: float) -> str:
     """Return a sentence with the error and the time of the next attempt."""
     said = str(error) if isinstance(error, MediakitError) else type(error).__name__
     end = "" if said.endswith("?") else "."
-    is_unsaid = getattr(error, "status", None) in (404, 429)
-    then = "" if is_unsaid else "; the job continues"
+    then = "" if isinstance(error, RateLimitError) else "; the job continues"
     return f"{said.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."
