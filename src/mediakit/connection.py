@@ -106,7 +106,7 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
         raise InputError("base_url", got=None, accepted=accepted)
     if api_key and not isinstance(api_key, str):
         raise InputError("api_key", got=type(api_key), accepted="the key as text")
-    if api_key:
+    if isinstance(api_key, str) and api_key:
         check_api_key(api_key)
 
 

@@ -7,7 +7,6 @@ from random import Random
 from mediakit.client.records.job_state import JobState
 from mediakit.errors import (
     AnswerError,
-    NotFoundError,
     RateLimitError,
     ServiceError,
     shown,
@@ -128,14 +127,6 @@ def jittered_s(seconds: float, random: Random) -> float:
     It is never shortened: no read is sooner than the specification allows (spec 2.2).
     """
     return seconds * random.uniform(1.0, 1.0 + JITTER)
-
-
-def is_unknown(error: BaseException) -> bool:
-    """Return whether the service has not known a job for minutes.
-
-    The job may be found again: a gateway may have answered.
-    """
-    return isinstance(error, NotFoundError)
 
 
 def passes(error: BaseException) -> bool:

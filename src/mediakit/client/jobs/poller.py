@@ -18,7 +18,6 @@ from mediakit.client.jobs.poll_schedule import (
     PATIENT_FOR_S,
     SETTLES_LATE_GAP_S,
     concerns_all,
-    is_unknown,
     jittered_s,
     passes,
     pause_s,
@@ -26,7 +25,12 @@ from mediakit.client.jobs.poll_schedule import (
 )
 from mediakit.client.jobs.watched_job import Place, Watched
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, MediakitError, RateLimitError
+from mediakit.errors import (
+    AnswerError,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+)
 
 log = logging.getLogger("mediakit.client")
 
@@ -249,7 +253,8 @@ class Poller:
     def _take(self, watched: Watched, error: BaseException | None) -> None:
         if error is None:
             self._went_well(watched)
-        elif is_unknown(error):
+        elif isinstance(error, NotFoundError):
+            # A gateway may have answered so: the job may be found again.
             watched.job.end(error)
             now_s = self._clock.monotonic_s()
             self._rest(watched, now_s + jittered_s(SETTLES_LATE_GAP_S, self._random))
