@@ -124,19 +124,30 @@ class BillingState(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-# The largest integer that the history and a frame can hold.
-LARGEST_CHARGE_MICRO_USD = 2**63 - 1
+# The largest integer that every program reads exactly: beyond it JSON numbers are
+# rounded, and a sum of few such amounts would not fit a column of the history.
+LARGEST_CHARGE_MICRO_USD = 2**53
+
+
+def _whole_number(value: object) -> object:
+    """Return a whole number as an integer: 340000.0 is one in JSON, too."""
+    if type(value) is float and value.is_integer():
+        return int(value)
+    return value
+
+
+_WholeNumber = Annotated[int, Field(strict=True), BeforeValidator(_whole_number)]
 
 
 class Billing(Record):
     """The charge of a job (spec 2.2).
 
-    An unknown state, and a settled charge that is not an amount, are `unavailable`:
-    they are read again and never count as a charge. `raw` is then the original value.
+    `state` is None if it is none of those that are specified. What cannot be read never
+    counts as a charge, and is read again; `raw` is then the original value.
     """
 
-    state: BillingState
-    charge_micro_usd: Annotated[int, Field(strict=True)] | None = None
+    state: BillingState | None
+    charge_micro_usd: _WholeNumber | None = None
     raw: Any = Field(default=None, repr=False)
 
     @model_validator(mode="before")
@@ -145,13 +156,20 @@ class Billing(Record):
         if raw is None or isinstance(raw, Billing):
             return raw
         fields = raw if isinstance(raw, dict) else {}
-        state, charge = _billing_state(fields), fields.get("charge_micro_usd")
+        state = _billing_state(fields)
+        charge = _whole_number(fields.get("charge_micro_usd"))
         is_open = state in (BillingState.PENDING, BillingState.UNAVAILABLE)
         if state is not None and (_is_charge(charge) or (is_open and charge is None)):
             return raw
-        if not is_open:
-            state = BillingState.UNAVAILABLE
-        return {**fields, "state": state, "charge_micro_usd": None, "raw": raw}
+        return {"raw": raw, **fields, "state": state, "charge_micro_usd": None}
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Return whether it is neither a charge nor announced as one to come."""
+        is_charge = self.charge_micro_usd is not None
+        return self.state is None or (
+            self.state is BillingState.SETTLED and not is_charge
+        )
 
 
 def _billing_state(fields: dict[str, Any]) -> BillingState | None:
@@ -162,7 +180,7 @@ def _billing_state(fields: dict[str, Any]) -> BillingState | None:
 
 
 def _is_charge(amount: object) -> bool:
-    # Neither a boolean nor 5.0 is an amount in micro-USD.
+    # A boolean is not an amount, though it is an integer in Python.
     return type(amount) is int and 0 <= amount <= LARGEST_CHARGE_MICRO_USD
 
 
@@ -236,7 +254,7 @@ class UploadGrant(Record):
 class PostpaidCycle(Record):
     """The current invoice cycle of a postpaid organization."""
 
-    remaining_micro_usd: Annotated[int, Field(strict=True)] | None = None
+    remaining_micro_usd: _WholeNumber | None = None
 
 
 class Postpaid(Record):
@@ -248,7 +266,7 @@ class Postpaid(Record):
 class Balance(Record):
     """The funds that can be spent (spec 2.4)."""
 
-    balance_micro_usd: Annotated[int, Field(strict=True)]
+    balance_micro_usd: _WholeNumber
     postpaid: Postpaid | None = None
 
     @property

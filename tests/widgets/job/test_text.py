@@ -183,7 +183,7 @@ def test_an_unavailable_billing_says_that_it_cannot_be_read() -> None:
 def test_a_billing_that_cannot_be_read_here_is_not_laid_to_the_service() -> None:
     billing = {"state": "refunded", "charge_micro_usd": 340_000}
     assert charge_text(state_of("completed", billing=billing)) == (
-        "settling… (what the service says of it cannot be read here)"
+        "unknown (what the service says of it cannot be read here)"
     )
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from mediakit.client.http.exchange import Answer
-from mediakit.errors import (
-    ServiceError,
-)
-from mediakit.records import Job, Record
+from mediakit.errors import ServiceError, shown
+from mediakit.records import Balance, Job, Record, UploadGrant
 
 R = TypeVar("R", bound=Record)
 
@@ -35,12 +35,31 @@ def parse(record_type: type[R], answer: Answer) -> R:
         return record_type.model_validate(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the whole"
         raise ServiceError(
-            f"The service answered {answer.status} with something that is not a "
-            f"{record_type.__name__} ({where}: {first['msg']}).",
+            f"The service answered {answer.status} with "
+            f"{_NOUNS.get(record_type, 'an answer')} that cannot be read: "
+            f"{_problem_text(first)}",
             status=answer.status,
         ) from None
+
+
+_NOUNS: Mapping[type[Record], str] = {
+    Balance: "a balance",
+    Job: "a job",
+    UploadGrant: "an upload grant",
+}
+
+
+def _problem_text(problem: ErrorDetails) -> str:
+    """Say in a sentence what is wrong with a field; the value may be a secret."""
+    names = [str(part) for part in problem["loc"]]
+    where = f"`{'.'.join(names)}`" if names else "it"
+    if problem["type"] == "missing":
+        return f"{where} is missing."
+    if names and names[-1].endswith("_micro_usd"):
+        got = shown(problem["input"])
+        return f"{where} must be a whole number of micro-USD (got {got})."
+    return f"{where} is not what the specification says."
 
 
 def failed_job(answer: Answer) -> Job | None:

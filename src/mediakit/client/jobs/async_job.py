@@ -228,6 +228,7 @@ class AsyncJob(ProcessBound):
         Raises:
             WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
+            ServiceError: The charge cannot be read, and could not 30 s before.
         """
         await self._until(lambda state: state.charge_micro_usd is not None, timeout_s)
         return self
@@ -268,10 +269,14 @@ class AsyncJob(ProcessBound):
     def _left(self, waited_s: float, *, closed: bool) -> WaitTimeoutError:
         why = "The client was closed. " if closed else ""
         waited = f"{waited_s:.1f}".removesuffix(".0")
+        status = self._state.record.status
+        if status.terminal:
+            what, then = f"the charge of {self.id}", "The charge is still read;"
+        else:
+            what, then = self.id, "The job continues;"
         return WaitTimeoutError(
-            f"{why}Waited {waited} s for {self.id}, which is "
-            f"{self._state.record.status.value}.{self._last_trouble} The job "
-            f'continues; client.job("{self.id}") returns it again.',
+            f"{why}Waited {waited} s for {what}, which is {status.value}."
+            f"{self._last_trouble} {then} client.job({self.id!r}) returns it again.",
             job=self,
             waited_s=waited_s,
         )
@@ -279,7 +284,7 @@ class AsyncJob(ProcessBound):
     @property
     def _last_trouble(self) -> str:
         trouble = self._state.trouble
-        return f" It could not be read the last time: {trouble}" if trouble else ""
+        return f" {trouble}" if trouble else ""
 
     def raise_if_failed(self) -> None:
         """Raise if the job failed (spec 7.3).

@@ -102,7 +102,7 @@ class Job(ProcessBound):
                 self.io.call(reached, timeout_s)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(
-                f'stopped waiting; the job continues: client.job("{self.id}")'
+                f"stopped waiting; the job continues: client.job({self.id!r})"
             ) from None
 
     def settle(self, timeout_s: float | None = None) -> Self:
@@ -114,6 +114,7 @@ class Job(ProcessBound):
         Raises:
             WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
+            ServiceError: The charge cannot be read, and could not 30 s before.
         """
         self._wait_for(self.core.settle, timeout_s)
         return self

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from mediakit.client.records.job_state import JobState
-from mediakit.errors import (
-    AnswerError,
-    RateLimitError,
-    ServiceError,
-    shown,
-)
-from mediakit.records import BillingState, Job
+from mediakit.client.records.job_state import JobState, unreadable_charge_text
+from mediakit.errors import AnswerError, RateLimitError, ServiceError, shown
+from mediakit.records import Billing, BillingState, Job
 
 # Without a usual time: often while an image may be ready, then less often.
 BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -31,6 +26,8 @@ PENDING_GAPS_S = (1.0, 2.0, 5.0)
 # most charges have settled by then.
 HEARD_GAP_S = PENDING_GAPS_S[0] + PENDING_GAPS_S[1]
 UNAVAILABLE_GAP_S = 30.0
+# Two reads: a charge that neither can read is not waited for any longer.
+UNREADABLE_FOR_S = UNAVAILABLE_GAP_S
 SETTLES_SOON_FOR_S = 1_800.0
 SETTLES_LATE_GAP_S = 300.0
 
@@ -91,7 +88,7 @@ def gap_s(
         elapsed_s: Seconds since it was submitted.
         settling_s: Seconds since its end was seen.
         listened: An event reports its end.
-        lost: Its status has been unknown for a long time.
+        lost: Its status or its charge has been unreadable for a long time.
     """
     if lost:
         return SETTLES_LATE_GAP_S
@@ -99,6 +96,8 @@ def gap_s(
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
         found = None if billing is None else billing.state
+        if billing is not None and billing.is_unreadable:
+            found = BillingState.UNAVAILABLE
         return settling_gap_s(found, reads, settling_s=settling_s)
     if listened:
         return LISTENED_GAP_S
@@ -112,6 +111,18 @@ def unknown_status(record: Job) -> ServiceError:
         "which this mediakit does not know, so it is unclear whether the job has "
         f"ended. It is read every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
         "charge is recorded; job.refresh() reads it now. A newer mediakit may know it.",
+        job_id=record.id,
+    )
+
+
+def unreadable_charge(record: Job, billing: Billing) -> ServiceError:
+    """Return the error for a job whose charge stays unreadable."""
+    return ServiceError(
+        f"The job {record.id} is {record.status.value}. "
+        f"{unreadable_charge_text(billing)} It is read every "
+        f"{SETTLES_LATE_GAP_S / 60:.0f} minutes, and its charge is recorded once it "
+        "can be read; until then, budgets count its estimate. Ask the service what it "
+        "charged; job.refresh() reads it now.",
         job_id=record.id,
     )
 

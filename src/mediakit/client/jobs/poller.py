@@ -21,7 +21,6 @@ from mediakit.client.jobs.poll_schedule import (
     jittered_s,
     passes,
     pause_s,
-    unknown_status,
 )
 from mediakit.client.jobs.watched_job import Place, Watched
 from mediakit.clock import Clock
@@ -48,8 +47,9 @@ class Poller:
     running job waits for more than `n / r` seconds beyond its own gap.
 
     The poller keeps a reference to a job until its charge is settled, so that the
-    charge reaches the history. An unknown status or an unknown job may be temporary;
-    one that stays so ends the waiting but not the watching.
+    charge reaches the history. An unknown job, or a status or charge that is
+    unreadable, may be temporary; one that stays so ends the waiting but not the
+    watching.
 
     Args:
         read: Reads a job once. `AnswerError` is an error response of the service, or
@@ -274,8 +274,9 @@ class Poller:
         if self._lane.failures:
             self._lane.failures, self._lane.closed_by = 0, None
             self._tell(None)
-        if watched.is_lost(now_s):
-            watched.job.end(unknown_status(watched.job.state.record))
+        lost = watched.lost(now_s)
+        if lost is not None:
+            watched.job.end(lost)
 
     def _went_wrong(self, watched: Watched, error: BaseException) -> None:
         watched.failures += 1

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, gap_s
+from mediakit.client.jobs.poll_schedule import (
+    PATIENT_FOR_S,
+    UNREADABLE_FOR_S,
+    gap_s,
+    unknown_status,
+    unreadable_charge,
+)
+from mediakit.errors import ServiceError
 from mediakit.records import JobStatus
 
 
@@ -21,6 +28,7 @@ class Watched:
         reads: The number of reads since its status last changed.
         failures: The number of failed reads since the last successful one.
         unknown_since_s: Since when its status is unknown; None if it is known.
+        unreadable_since_s: Since when the charge of its end is unreadable, if it is.
         rests: Its place while it is not due; None while it is lined up or read.
     """
 
@@ -31,6 +39,7 @@ class Watched:
     reads: int = 0
     failures: int = 0
     unknown_since_s: float | None = None
+    unreadable_since_s: float | None = None
     rests: Place | None = field(default=None, repr=False, compare=False)
 
     def was_read(self, now_s: float) -> None:
@@ -46,11 +55,24 @@ class Watched:
             self.unknown_since_s = None
         elif self.unknown_since_s is None:
             self.unknown_since_s = now_s
+        billing = record.billing if status.terminal else None
+        if billing is None or not billing.is_unreadable:
+            self.unreadable_since_s = None
+        elif self.unreadable_since_s is None:
+            self.unreadable_since_s = now_s
 
-    def is_lost(self, now_s: float) -> bool:
-        """Return whether its status has been unknown for too long."""
-        since_s = self.unknown_since_s
-        return since_s is not None and now_s - since_s >= PATIENT_FOR_S
+    def lost(self, now_s: float) -> ServiceError | None:
+        """Return why nobody waits for it any longer; None while it is readable.
+
+        Its status or its charge has been unreadable for too long.
+        """
+        record = self.job.state.record
+        unknown_s, unreadable_s = self.unknown_since_s, self.unreadable_since_s
+        if unknown_s is not None and now_s - unknown_s >= PATIENT_FOR_S:
+            return unknown_status(record)
+        if unreadable_s is None or now_s - unreadable_s < UNREADABLE_FOR_S:
+            return None
+        return unreadable_charge(record, record.billing) if record.billing else None
 
     def gap_s(self, now_s: float, *, listened: bool = False) -> float:
         """Return the seconds until it should be read again.
@@ -66,7 +88,7 @@ class Watched:
             elapsed_s=now_s - self.began_s,
             settling_s=settling_s,
             listened=listened,
-            lost=self.is_lost(now_s),
+            lost=self.lost(now_s) is not None,
         )
 
 

@@ -10,8 +10,8 @@ from mediakit.errors import shown
 from mediakit.history.entries.fast_replace import changed
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
+from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
 from mediakit.records import Job as JobRecord
-from mediakit.records import JobStatus
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class JobState:
             "finished_at": self.finished_at
             or (now if record.status.terminal else None),
             "charge_micro_usd": charge,
-            "trouble": unknown_status_text(record),
+            "trouble": unreadable_text(record),
         }
         return changed(self, changes)
 
@@ -92,11 +92,29 @@ class JobState:
         return " · ".join(parts)
 
 
-def unknown_status_text(record: JobRecord) -> str | None:
-    """Return a sentence if the job's status is unknown; None otherwise."""
-    if record.unknown_status is None:
-        return None
+def unreadable_text(record: JobRecord) -> str | None:
+    """Return a sentence if the job's status or charge is unreadable; else None."""
+    if record.unknown_status is not None:
+        return (
+            f"The service says that it is {shown(record.unknown_status)}, which this "
+            "mediakit does not know. It counts as running, and is read again."
+        )
+    if record.status.terminal and record.billing and record.billing.is_unreadable:
+        return f"{unreadable_charge_text(record.billing)} It is read again."
+    return None
+
+
+def unreadable_charge_text(billing: Billing) -> str:
+    """Say what the service says of a charge, and what could be read."""
+    said = billing.raw
+    if billing.state is BillingState.SETTLED:
+        most = f"{LARGEST_CHARGE_MICRO_USD:,}"
+        charge = said.get("charge_micro_usd", "nothing")
+        return (
+            "Its charge cannot be read: `charge_micro_usd` must be a whole number "
+            f"from 0 to {most} micro-USD (got {shown(charge)})."
+        )
     return (
-        f"The service says that it is {shown(record.unknown_status)}, which this "
-        "mediakit does not know. It counts as running, and is read again."
+        "Its charge cannot be read: the billing state must be settled, pending or "
+        f"unavailable (got {shown(said)})."
     )

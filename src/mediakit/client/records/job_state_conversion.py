@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.records.job_state import JobState, unknown_status_text
+from mediakit.client.records.job_state import JobState, unreadable_text
 from mediakit.client.runtime.service import LOOPBACK, Service
 from mediakit.errors import InputError
 from mediakit.history import Entry
@@ -39,7 +39,7 @@ def state_of_entry(
         finished_at=entry.finished_at,
         usual_runtime_s=usual_runtime_s,
         charge_micro_usd=_charge(entry, record),
-        trouble=unknown_status_text(record),
+        trouble=unreadable_text(record),
         service=service.label,
     )
 
@@ -54,7 +54,7 @@ def state_of_record(record: Job, catalog: Catalog, service: Service) -> JobState
         kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
         media_type=_media_type(record, function),
         charge_micro_usd=record.settled_charge_micro_usd,
-        trouble=unknown_status_text(record),
+        trouble=unreadable_text(record),
         service=service.label,
     )
 

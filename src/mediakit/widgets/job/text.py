@@ -278,12 +278,11 @@ def _unsettled_text(state: JobState) -> str:
     billing = state.record.billing
     if state.record.status is JobStatus.FAILED:
         return "not charged, because the job failed"
-    text = "settling…"
+    if billing is not None and billing.is_unreadable:
+        return "unknown (what the service says of it cannot be read here)"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
-        text = "settling… (the service cannot read it at the moment)"
-        if billing.raw is not None:
-            text = "settling… (what the service says of it cannot be read here)"
-    return text
+        return "settling… (the service cannot read it at the moment)"
+    return "settling…"
 
 
 def _compared(charge: int, estimate: Estimate | None) -> str:
