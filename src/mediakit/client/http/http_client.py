@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -25,6 +26,13 @@ TOTAL_TIMEOUT_S = 30.0
 MAX_REDIRECTS = 5
 USER_AGENT = "mediakit"
 BLOCK_BYTES = 1 << 20
+# The largest answer with a meaning is a month of spend: a few MB.
+LARGEST_ANSWER_BYTES = 16 << 20
+GZIP_WBITS = zlib.MAX_WBITS | 16
+
+CUT_OFF = "its answer was cut off"
+TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
+UNPACKABLE = "its answer cannot be unpacked"
 
 
 class StreamedResponse:
@@ -91,7 +99,7 @@ class HttpClient:
     ) -> None:
         self._headers = {
             "Accept": "*/*",
-            "Accept-Encoding": "gzip, deflate",
+            "Accept-Encoding": "gzip",
             "User-Agent": USER_AGENT,
             **(headers or {}),
         }
@@ -130,12 +138,7 @@ class HttpClient:
                     content=content,
                     extensions=self._extensions,
                 )
-                response = await http.send(request, stream=True)
-                try:
-                    body = await translate_errors(response.aread(), in_body=True)
-                finally:
-                    await response.aclose()
-            return Answer(response.status_code, response.headers, body)
+                return await _answer(await http.send(request, stream=True))
 
         return await translate_errors(exchange())
 
@@ -160,20 +163,22 @@ class HttpClient:
                 body_error = error  # the transport would wrap it in its own error
                 raise
 
-        async def exchange() -> httpx.Response:
+        async def exchange() -> Answer:
             http = self._pool.client_for(url)
-            return await http.put(url, headers=headers, content=blocks_with_timeout())
+            request = http.build_request(
+                "PUT", url, headers=headers, content=blocks_with_timeout()
+            )
+            return await _answer(await http.send(request, stream=True))
 
         try:
             async with asyncio.timeout(self._timeout_s) as idle_timeout:
-                response = await translate_errors(exchange())
+                return await translate_errors(exchange())
         except TimeoutError:
             raise NoAnswerError("no answer in time", sent=True) from None
         except NoAnswerError:
             if body_error is not None:
                 raise body_error from None
             raise
-        return Answer(response.status_code, response.headers, response.content)
 
     @asynccontextmanager
     async def get(
@@ -216,6 +221,50 @@ class HttpClient:
         """Close the connections; a second close does nothing."""
         if self._pool.loop is asyncio.get_running_loop():
             await self._pool.aclose()
+
+
+async def _answer(response: httpx.Response) -> Answer:
+    """Read a whole response, and close it.
+
+    Raises:
+        NoAnswerError: It is not complete, too large, or cannot be unpacked.
+    """
+    try:
+        body = await translate_errors(_body(response), in_body=True)
+    finally:
+        await response.aclose()
+    return Answer(response.status_code, response.headers, body)
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """Unpack a body piece by piece: a small one may unpack to gigabytes."""
+    # A mock transport may return a body that is already read.
+    if response.is_stream_consumed:
+        return _within_limit(response.content)
+    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    if encoding not in ("", "identity", "gzip"):
+        raise NoAnswerError(UNPACKABLE, sent=True, is_final=True)
+    unpack = zlib.decompressobj(GZIP_WBITS) if encoding == "gzip" else None
+    body, read_bytes = bytearray(), 0
+    async for piece in response.aiter_raw():
+        read_bytes += len(piece)
+        if unpack is not None:
+            try:
+                piece = unpack.decompress(piece, LARGEST_ANSWER_BYTES + 1 - len(body))
+            except zlib.error:
+                raise NoAnswerError(UNPACKABLE, sent=True) from None
+        body += piece
+        if max(len(body), read_bytes) > LARGEST_ANSWER_BYTES:
+            raise NoAnswerError(TOO_LARGE, sent=True, is_final=True)
+    if unpack is not None and read_bytes and not unpack.eof:
+        raise NoAnswerError(CUT_OFF, sent=True)
+    return bytes(body)
+
+
+def _within_limit(body: bytes) -> bytes:
+    if len(body) > LARGEST_ANSWER_BYTES:
+        raise NoAnswerError(TOO_LARGE, sent=True, is_final=True)
+    return body
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
