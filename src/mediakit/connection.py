@@ -97,7 +97,10 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
         refuse_credentials(base_url)
     if base_url and not _is_service_url(base_url):
         accepted = "an http(s) URL such as https://api.example.com"
-        raise InputError("base_url", got=base_url, accepted=accepted)
+        # In place of a URL, it may be a key that was meant for `api_key`.
+        is_url = isinstance(base_url, str) and "://" in base_url
+        got = base_url if is_url else "a value that is not shown: it may be a key"
+        raise InputError("base_url", got=got, accepted=accepted)
     if base_url and not api_key:
         accepted = "the key of that service: set MEDIAKIT_API_KEY, or pass api_key="
         raise InputError("api_key", got=None, accepted=accepted)

@@ -17,15 +17,26 @@ MediakitError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from mediakit.urls import shown_url, with_shown_urls
+
 NOTHING_SENT = "Nothing was sent."
 SHOWN_LENGTH = 180
 # The reason a file is refused follows its path, which may be long.
 SHOWN_END = 110
+QUOTED_LENGTH = 2_000
+
+# A terminal obeys them, and a log takes a line end for a new record.
+_LINE_ENDS = "\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+_CONTROLS_AND_LINES = re.compile(f"[{_LINE_ENDS}]+")
 
 
 class HasSentence(Protocol):
@@ -58,11 +69,20 @@ class HasId(Protocol):
 
 def shown(value: object) -> str:
     """Shorten an untrusted value for use in an error sentence."""
-    text = repr(value)
+    text = repr(shown_url(value) if isinstance(value, str) else value)
+    text = with_shown_urls(text)
     if len(text) <= SHOWN_LENGTH:
         return text
     begin = text[: SHOWN_LENGTH - SHOWN_END]
     return f"{begin}…{text[-SHOWN_END:]} ({len(text):,} characters)"
+
+
+def quoted(text: str) -> str:
+    """Return a text of the service as a message quotes it: short, and in one line."""
+    line = _CONTROLS.sub("", _CONTROLS_AND_LINES.sub(" ", text[: 2 * QUOTED_LENGTH]))
+    if len(line) <= QUOTED_LENGTH and len(text) <= 2 * QUOTED_LENGTH:
+        return line
+    return f"{line[:QUOTED_LENGTH]}… ({len(text):,} characters)"
 
 
 @dataclass(frozen=True)
@@ -84,6 +104,7 @@ class MediakitError(Exception):
     """
 
     def __init__(self, message: str) -> None:
+        message = _CONTROLS.sub("", message)
         super().__init__(message)
         self.message = message
 

@@ -1,10 +1,13 @@
 """Typed records of the service's responses; unknown keys are kept."""
 
-from datetime import datetime
+import re
+from datetime import UTC, datetime
 from enum import StrEnum
+from mimetypes import guess_type
 from typing import Annotated, Any, Self
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -17,13 +20,55 @@ from pydantic import (
     model_validator,
 )
 
+from mediakit.errors import quoted
 from mediakit.money import MicroUSD, format_usd
+from mediakit.urls import with_shown_urls
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+# Longer than any server accepts, and repeated in each card that shows the file.
+LONGEST_URL = 16_384
+
+
+def without_lone_surrogates(value: Any) -> Any:
+    """Return a JSON value whose texts are text: half an emoji becomes U+FFFD.
+
+    JSON can escape half a character, which can be neither stored nor shown.
+    """
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [without_lone_surrogates(each) for each in value]
+    if isinstance(value, dict):
+        both = ((key, value[key]) for key in value)
+        return {
+            without_lone_surrogates(key): without_lone_surrogates(each)
+            for key, each in both
+        }
+    return value
+
+
+def _in_utc(instant: datetime) -> datetime:
+    aware = instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    try:
+        return aware.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("it is before year 1 or after year 9999 in UTC") from None
+
+
+UTCInstant = Annotated[datetime, AfterValidator(_in_utc)]
+"""An instant in UTC; one without an offset is taken as UTC."""
 
 
 class Record(BaseModel):
     """A frozen record of a response; unknown keys are available as extras."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+    def __repr__(self) -> str:
+        return with_shown_urls(super().__repr__())
+
+    def __str__(self) -> str:
+        return with_shown_urls(super().__str__())
 
 
 class JobStatus(StrEnum):
@@ -69,7 +114,7 @@ def normal_error_code(value: object) -> ErrorCode:
 
 
 def _words(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None else quoted(str(value))
 
 
 class JobError(Record):
@@ -84,7 +129,7 @@ class JobError(Record):
 class MediaFile(Record):
     """One output file of a job."""
 
-    url: str
+    url: Annotated[str, Field(max_length=LONGEST_URL)]
     content_type: str | None = None
 
 
@@ -199,9 +244,9 @@ class Job(Record):
     error: JobError | None = None
     usage: dict[str, Any] | None = None
     billing: Billing | None = None
-    deleted_at: datetime | None = None
+    deleted_at: UTCInstant | None = None
     model_id: str | None = None
-    runtime_s: float | None = None
+    runtime_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     unreadable: dict[str, Any] = Field(default_factory=dict, repr=False)
 
     @model_validator(mode="wrap")
@@ -223,6 +268,26 @@ class Job(Record):
         if not status or not isinstance(status, str) or status in _STATUSES:
             return raw
         return {**raw, "status": JobStatus.RUNNING, "unknown_status": status}
+
+    @property
+    def has_unread_output(self) -> bool:
+        """Return whether its output has a shape in which no file was found."""
+        if self.status is not JobStatus.COMPLETED or self.deleted_at is not None:
+            return False
+        if self.output is None:
+            return "output" in self.unreadable
+        return self.output.file is None
+
+    def with_file(self, url: str) -> Self:
+        """Return this job with an output file at a URL."""
+        medium = self.output.media_type if self.output else ""
+        if medium not in _MEDIA:
+            medium = (guess_type(url)[0] or "").partition("/")[0]
+        if medium not in _MEDIA:
+            medium = "video"
+        file = MediaFile(url=url)
+        output = Output.model_validate({"media_type": medium, medium: file})
+        return self.model_copy(update={"output": output})
 
     @property
     def settled_charge_micro_usd(self) -> MicroUSD | None:
@@ -309,7 +374,9 @@ def _readable(value: object, read: ValidatorFunctionWrapHandler) -> Any:
 _IfReadable = WrapValidator(_readable)
 _Text = Annotated[Annotated[str, Field(strict=True)] | None, _IfReadable]
 _Count = Annotated[Annotated[int, Field(strict=True)] | None, _IfReadable]
-_Instant = Annotated[AwareDatetime | None, _IfReadable]
+_Instant = Annotated[
+    Annotated[AwareDatetime, AfterValidator(_in_utc)] | None, _IfReadable
+]
 
 
 class Delivery(Record):

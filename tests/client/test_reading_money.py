@@ -12,7 +12,7 @@ import pytest
 import mediakit as mk
 from mediakit.catalog import Catalog
 from tests.support.fast_clock import FastClock
-from tests.support.servers.answering_server import VIDEO, Answers, AnsweringServer
+from tests.support.servers.answering_server import VIDEO, AnsweringServer, Answers
 
 PATIENCE_S = 60.0
 CLIP = {"prompt": "a kite", "duration": 5}
@@ -25,9 +25,8 @@ def client_of(server: AnsweringServer, home: Path, **more: Any) -> Iterator[mk.C
         server.base_url,
         "a-key-for-this-test",
         home=home,
-        catalog=Catalog.default(),
         clock=FastClock(200.0),
-        **more,
+        **{"catalog": Catalog.default(), **more},
     ) as client:
         yield client
 
@@ -42,7 +41,7 @@ UNREADABLE = ["340000", None, True, -1, 0.5, 2**53 + 1, 2**63 - 1, [340_000]]
 
 
 @pytest.mark.spec("2.2")
-@pytest.mark.parametrize("charge", [340_000.0, 3.4e5, 340_000, 0.0])
+@pytest.mark.parametrize("charge", [340_000.0, 340_000, 0.0])
 def test_a_charge_is_read_if_it_is_a_whole_number_in_any_spelling(
     charge: float, tmp_path: Path
 ) -> None:
@@ -77,9 +76,12 @@ def test_a_settled_billing_without_a_charge_is_said_and_not_waited_for(
     tmp_path: Path,
 ) -> None:
     answers = Answers(job={"output": VIDEO, "billing": {"state": "settled"}})
-    with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
-        with pytest.raises(mk.ServiceError, match=r"got 'nothing'"):
-            c.submit("text-to-video", **CLIP).settle()
+    with (
+        AnsweringServer(answers) as server,
+        client_of(server, tmp_path) as c,
+        pytest.raises(mk.ServiceError, match="got 'nothing'"),
+    ):
+        c.submit("text-to-video", **CLIP).settle()
 
 
 @pytest.mark.spec("2.2")

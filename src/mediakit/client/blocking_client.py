@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, repeat
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,7 @@ from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
 from mediakit.client.runtime.docstrings import explained_by
 from mediakit.client.runtime.io_thread import IOThread, io_thread
+from mediakit.client.runtime.listeners import discard, notify
 from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.runtime.service import Service
@@ -271,8 +272,7 @@ class Client(ProcessBound, Generic[JobT_co]):
         closed. Its history can still be read. A second close does nothing.
         """
         self.io.call(self.core.aclose)
-        for listener in tuple(self._close_listeners):
-            listener()
+        notify(self._close_listeners)
 
     def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the client has been closed.
@@ -284,7 +284,7 @@ class Client(ProcessBound, Generic[JobT_co]):
             A function that unsubscribes it.
         """
         self._close_listeners.append(listener)
-        return lambda: self._close_listeners.remove(listener)
+        return partial(discard, self._close_listeners, listener)
 
 
 def _log_failure(submitting: Future[Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import wraps
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any, Literal
 
 from mediakit.catalog import Catalog, Function
@@ -14,6 +15,7 @@ from mediakit.schema import FieldSpec
 
 VERBS = ("submit", "run", "estimate", "form")
 """The methods of a client that take a function and its fields."""
+NO_FUNCTIONS = "none, because mediakit.toml binds no function of this service"
 _PLAIN_TYPES: dict[str, Any] = {
     "boolean": bool,
     "integer": int,
@@ -49,9 +51,8 @@ class Functions:
     def __getattr__(self, name: str) -> BoundFunction:
         known = vars(self).get("_by_name", {})
         if name not in known:
-            raise AttributeError(
-                f"no function {name!r}; accepted: {any_of(sorted(known))}"
-            )
+            accepted = any_of(sorted(known)) if known else NO_FUNCTIONS
+            raise AttributeError(f"no function {name!r}; accepted: {accepted}")
         return BoundFunction(self._client, known[name])
 
     def __dir__(self) -> list[str]:
@@ -128,8 +129,14 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
 
 
 def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
-    """Yield the function's fields, required ones first, then the call's own."""
-    fields = sorted(function.fields.values(), key=lambda spec: not spec.required)
+    """Yield the function's fields, required ones first, then the call's own.
+
+    A field whose name Python does not accept, such as `class`, is passed in `**fields`.
+    """
+    specs = function.fields.values()
+    named = [spec for spec in specs if _is_name(spec.name)]
+    fields = sorted(named, key=lambda spec: not spec.required)
+    is_open = function.is_open or len(named) < len(specs)
     for spec in fields:
         default = Parameter.empty if spec.required else spec.default
         yield Parameter(
@@ -142,8 +149,12 @@ def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
         if parameter.kind is Parameter.KEYWORD_ONLY:
             if parameter.name not in function.fields:
                 yield parameter
-        elif parameter.kind is Parameter.VAR_KEYWORD and function.is_open:
+        elif parameter.kind is Parameter.VAR_KEYWORD and is_open:
             yield parameter
+
+
+def _is_name(name: str) -> bool:
+    return name.isidentifier() and not iskeyword(name)
 
 
 def _annotation(spec: FieldSpec) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from pydantic import AwareDatetime, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
 from mediakit.errors import SignatureError
-from mediakit.records import Job, Record
+from mediakit.records import Job, Record, without_lone_surrogates
 
 COMPLETED = "media.job.completed"
 FAILED = "media.job.failed"
@@ -62,8 +63,8 @@ def read_event(event_id: str, body: bytes) -> Event:
         SignatureError: The body is not an event ("payload").
     """
     try:
-        document = from_json(body, allow_inf_nan=False)
-    except ValueError:
+        document = _parsed(body)
+    except (ValueError, RecursionError):
         raise _unreadable("it is not JSON") from None
     if not isinstance(document, dict):
         raise _unreadable("it is not a JSON object")
@@ -76,6 +77,15 @@ def read_event(event_id: str, body: bytes) -> Event:
         place = ".".join(str(part) for part in first["loc"]) or "data"
         raise _unreadable(f"{place}: {first['msg']}") from None
     return event
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return from_json(body, allow_inf_nan=False)
+    except ValueError:
+        # It refuses half an emoji, which a service may send in a message.
+        content = json.dumps(without_lone_surrogates(json.loads(body)))
+        return from_json(content, allow_inf_nan=False)
 
 
 def _unreadable(why: str) -> SignatureError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import unquote
 
 from tests.support.servers.job_server import SETTLED, Said
 
@@ -27,6 +28,7 @@ class Answers:
         balance: The body of the balance.
         job: The fields of every completed job, beside its id and status.
         more: Answers by the end of a GET's path, before all others.
+        prefix: What every job id begins with.
     """
 
     balance: object = field(default_factory=lambda: BALANCE)
@@ -34,6 +36,7 @@ class Answers:
         default_factory=lambda: {"output": VIDEO, "billing": SETTLED}
     )
     more: dict[str, Callable[[], Said]] = field(default_factory=dict)
+    prefix: str = "media_"
 
 
 class AnsweringServer:
@@ -83,7 +86,7 @@ class AnsweringServer:
         """Accept a submission; a repeated key gets the same job."""
         with self._lock:
             number = len(self._ids) + 1
-            job_id = self._ids.setdefault(key, f"media_{number:06d}")
+            job_id = self._ids.setdefault(key, f"{self.answers.prefix}{number:06d}")
         return Said({"id": job_id, "status": "queued", "billing": None})
 
     def read(self, path: str) -> Said:
@@ -94,7 +97,7 @@ class AnsweringServer:
         if path.startswith("/billing/balance"):
             body: Any = self.answers.balance
             return Said(body)
-        job_id = path.rsplit("/", 1)[-1]
+        job_id = unquote(path.rsplit("/", 1)[-1])
         if job_id not in self._ids.values():
             return Said({"message": "no such job"}, status=404)
         return Said({"id": job_id, "status": "completed", **self.answers.job})

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from mediakit.errors import ServiceError
+from mediakit.errors import ServiceError, quoted
+from mediakit.records import without_lone_surrogates
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class NoAnswerError(ConnectionError):
@@ -54,7 +58,7 @@ class Answer:
             ServiceError: It is not JSON.
         """
         try:
-            return json.loads(self.content)
+            return _parsed(self.content)
         except (ValueError, RecursionError):
             raise ServiceError(
                 f"The service answered {self.status} with something that is not JSON; "
@@ -66,7 +70,7 @@ class Answer:
     def fields(self) -> Mapping[str, Any]:
         """Return the body if it is a JSON object, else nothing."""
         try:
-            body = json.loads(self.content)
+            body = _parsed(self.content)
         except (ValueError, RecursionError):
             return {}
         return body if isinstance(body, dict) else {}
@@ -75,4 +79,10 @@ class Answer:
     def message(self) -> str:
         """Return the `message` of a request-level error, if there is one (spec 7.1)."""
         message = self.fields.get("message")
-        return message if isinstance(message, str) else ""
+        return quoted(message) if isinstance(message, str) else ""
+
+
+def _parsed(content: bytes) -> Any:
+    body = json.loads(content)
+    escapes = _SURROGATE_ESCAPE.search(content)
+    return without_lone_surrogates(body) if escapes else body

@@ -65,8 +65,11 @@ def error_of(
     tail = f"{said} {then}".rstrip()
     if answer.status == 429:
         return _rate_limit(answer, f"Too many requests.{tail}", None, clock)
-    other = f"The service answered {answer.status} for {{}}{leads_to(answer) or '.'}"
-    error_type, text = _TYPED.get(answer.status, (ServiceError, other))
+    if answer.status not in _TYPED:
+        text = f"The service answered {answer.status} for {what}"
+        text += leads_to(answer) or "."
+        return ServiceError(f"{text}{tail}", status=answer.status)
+    error_type, text = _TYPED[answer.status]
     return error_type(f"{_capital(text.format(what))}{tail}", status=answer.status)
 
 

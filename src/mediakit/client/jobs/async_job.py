@@ -52,6 +52,9 @@ class JobServices(Protocol):
     async def read(self, job: AsyncJob) -> None:
         """Read a job once."""
 
+    async def read_content(self, job: AsyncJob) -> None:
+        """Read the URL of an output that the job does not show."""
+
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and its request."""
 
@@ -124,7 +127,11 @@ class AsyncJob(ProcessBound):
         """
         with self._lock:
             self._listeners.append(listener)
-        listener(self._state)
+        # Another thread may change the state meanwhile: the newest is told last.
+        told: JobState | None = None
+        while told is not self._state:
+            told = self._state
+            listener(told)
 
         def unsubscribe() -> None:
             with self._lock:
@@ -316,6 +323,16 @@ class AsyncJob(ProcessBound):
         await self._services.read(self)
         return self
 
+    @networked
+    async def read_content(self) -> None:
+        """Read the URL of an output that the job does not show (spec 4.18).
+
+        Raises:
+            GoneError: The output was erased.
+            ServiceError: The service does not answer.
+        """
+        await self._services.read_content(self)
+
     @overload
     async def download(
         self, path: Path | None = None, *, overwrite: bool = False
@@ -384,6 +401,7 @@ class AsyncJob(ProcessBound):
         """
         await self._services.outputs.pass_on(self, sink)
 
+    @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
         """Read a part of the output; at most a few MB are fetched.
 

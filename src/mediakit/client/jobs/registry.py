@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -29,7 +30,7 @@ from mediakit.client.records.job_state_conversion import (
     state_of_entry,
     state_of_record,
 )
-from mediakit.client.runtime.listeners import notify
+from mediakit.client.runtime.listeners import discard, notify
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.service import Service
 from mediakit.clock import Clock
@@ -44,6 +45,7 @@ from mediakit.errors import (
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entries.queries import AT_WORK
 from mediakit.rates import Estimate
+from mediakit.records import LONGEST_URL
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
 
@@ -288,14 +290,14 @@ class Jobs:
         is_paid = entry is not None and entry.state is EntryState.SETTLED
         if is_paid and is_404(answer) and not is_foreign(answer):
             await self._mark_gone(job_id)
-        return self._record_of(answer, job_id)
+        return await self._record_of(answer, job_id)
 
     async def _mark_gone(self, job_id: str) -> None:
         await self._account_history.write_or_defer(
             job_id, History.mark_gone, job_id, account=self.service.account
         )
 
-    def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
+    async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
         if is_foreign(answer):
             raise foreign(self.service, job_id)
         if answer.status != 200:
@@ -309,7 +311,39 @@ class Jobs:
                 status=answer.status,
                 job_id=job_id,
             )
+        if record.has_unread_output:
+            try:
+                url = await self._content_url(job_id)
+            except AnswerError as error:
+                log.debug("the content of a job cannot be read: %s", error)
+            else:
+                return record if url is None else record.with_file(url)
         return record
+
+    async def _content_url(self, job_id: str) -> str | None:
+        """Read where a job's output is (spec 4.18); None if the service has none.
+
+        A job shows it too, but of other media than video its shape is not specified.
+
+        Raises:
+            GoneError: The output was erased.
+            ServiceError: The service does not answer.
+        """
+        answer = await self._transport.read(
+            f"{path_of(job_id)}/content", retry_for_s=2.0
+        )
+        if answer.status in (404, 409):
+            return None
+        if answer.status != 200:
+            raise error_of(answer, f"the output of {job_id}", self._clock)
+        url = answer.fields.get("url")
+        return url if isinstance(url, str) and len(url) <= LONGEST_URL else None
+
+    async def read_content(self, job: AsyncJob) -> None:
+        """Read the URL of an output that the job does not show."""
+        url = await self._content_url(job.id)
+        if url is not None:
+            await self._take(job, job.state.record.with_file(url))
 
     async def read(self, job: AsyncJob) -> None:
         """Read a job once and apply the service's record."""
@@ -343,7 +377,7 @@ class Jobs:
             A function that unsubscribes it.
         """
         self._settled_listeners.append(listener)
-        return lambda: self._settled_listeners.remove(listener)
+        return partial(discard, self._settled_listeners, listener)
 
     def waited(self, job: AsyncJob) -> None:
         """Notify the listener for waits that one starts."""

@@ -29,6 +29,7 @@ from mediakit.clock import Clock
 from mediakit.errors import ConflictError, GoneError, ServiceError
 from mediakit.history import History
 from mediakit.media import plain_name, result_suffix
+from mediakit.records import JobStatus
 
 AT_ONCE = 4
 
@@ -245,14 +246,18 @@ async def output_url(job: AsyncJob) -> str:
     """
     # Read again: a restarted sandbox serves it at another port.
     await job.refresh()
+    if job.status is JobStatus.COMPLETED and job.url is None:
+        await job.read_content()
     record = job.state.record
     if record.deleted_at is not None:
         raise GoneError(f"The output of {job.id} was erased.", job_id=job.id)
     if record.output is None or record.output.file is None:
         job.raise_if_failed()
+        then = "wait() returns when it has."
+        if record.status is JobStatus.COMPLETED:
+            then = "the service does not say where it is. Try again in a minute."
         raise ConflictError(
-            f"The job {job.id} is {record.status.value} and has no output yet; "
-            "wait() returns when it has.",
+            f"The job {job.id} is {record.status.value} and has no output yet; {then}",
             job_id=job.id,
         )
     return record.output.file.url

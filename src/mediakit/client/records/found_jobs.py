@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from mediakit.client.records.idempotency import (
     NOTHING_KNOWN,
@@ -19,15 +19,18 @@ from mediakit.client.runtime.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.rebuilt_entries import rebuilt_key
 from mediakit.rates import EstimateKind, metered_hold
-from mediakit.records import Record
+from mediakit.records import LARGEST_CHARGE_MICRO_USD, Record, UTCInstant
 from mediakit.schema import canonical_json
 
 JOB_ID = re.compile(r"media_[0-9A-Za-z-]{1,64}")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 UNKNOWN = "unknown"
 
-Count = Annotated[int, Field(ge=1, strict=True)]
-MicroUSDOrNone = Annotated[int, Field(ge=0, strict=True)] | None
+Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
+SizeBytes = Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)]
+MicroUSDOrNone = (
+    Annotated[int, Field(ge=0, le=LARGEST_CHARGE_MICRO_USD, strict=True)] | None
+)
 
 
 class Input(Record):
@@ -35,7 +38,7 @@ class Input(Record):
 
     url: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    size_bytes: Annotated[int, Field(ge=0, strict=True)]
+    size_bytes: SizeBytes
     content_type: str
 
 
@@ -58,8 +61,8 @@ class Sidecar(Record):
     budget: str | None = None
     sweep: str | None = None
     inputs: tuple[Input, ...] = ()
-    submitted_at: AwareDatetime | None = None
-    finished_at: AwareDatetime | None = None
+    submitted_at: UTCInstant | None = None
+    finished_at: UTCInstant | None = None
 
     @property
     def content(self) -> bytes | None:

@@ -41,7 +41,8 @@ class JobState:
     kind: str
     media_type: str
     prompt: str | None = None
-    body: Mapping[str, object] = field(default_factory=dict)
+    # It may have a webhook's token, and signed URLs.
+    body: Mapping[str, object] = field(default_factory=dict, repr=False)
     estimate: Estimate | None = None
     submitted_at: datetime | None = None
     started_at: datetime | None = None

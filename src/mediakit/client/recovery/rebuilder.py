@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -183,10 +183,12 @@ class Rebuilder:
                 job_id = _job_id_in(row)
                 if job_id is not None and job_id not in seen:
                     seen.add(job_id)
-                    yield FoundJob(job_id, "delivery", row.get("id"))
+                    yield FoundJob(job_id, "delivery", text_in(row, "id"))
 
     async def _with_event(self, found: FoundJob) -> FoundJob:
         """Add the function and the end of the job from the delivered event."""
+        if found.where is None:
+            return found
         try:
             body = await self._log_of(f"{DELIVERIES_PATH}/{found.where}", {})
         except AnswerError as error:
@@ -281,6 +283,6 @@ def _job_id_in(row: dict[str, Any]) -> str | None:
 def _instant(text: str | None) -> datetime | None:
     try:
         instant = datetime.fromisoformat(text or "")
-    except ValueError:
+        return instant.astimezone(UTC) if instant.tzinfo is not None else None
+    except (ValueError, OverflowError):
         return None
-    return instant if instant.tzinfo is not None else None

@@ -86,7 +86,7 @@ class IOThread:
             now.thread.join(STOP_TIMEOUT_S)
 
     def call(
-        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a coroutine function on the I/O thread and wait for its result.
 
@@ -135,7 +135,7 @@ class IOThread:
             raise
 
     def post(
-        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
         """Start a coroutine function on the I/O thread and return at once.
 
@@ -158,7 +158,7 @@ class IOThread:
                 raise
 
     async def run(
-        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a coroutine function on the I/O thread; await it on the running loop.
 

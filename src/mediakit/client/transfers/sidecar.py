@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from mediakit.client.records.job_state import JobState
 from mediakit.client.runtime.service import Service
 from mediakit.history import Entry, Upload
+from mediakit.records import without_lone_surrogates
 from mediakit.urls import shown_url
 
 VERSION = 1
@@ -132,8 +133,8 @@ def written(sidecar: Mapping[str, Any]) -> bytes:
 def read_sidecar(content: bytes) -> dict[str, Any] | None:
     """Parse the content of a sidecar's file; None if it is not a sidecar."""
     try:
-        found = json.loads(content)
-    except ValueError:
+        found = without_lone_surrogates(json.loads(content))
+    except (ValueError, RecursionError):
         return None
     is_ours = isinstance(found, dict) and found.get("mediakit") == VERSION
     return found if is_ours else None

@@ -1,5 +1,6 @@
 """The limits of a submission: the balance and the budget that must cover it."""
 
+import re
 from dataclasses import dataclass
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
@@ -59,6 +60,7 @@ class BudgetUse:
         )
 
 
+_OF_ONE_CLIENT = re.compile("client [0-9a-f]{32}")
 THE_SWEEPS = "the sweep's budget"  # its id means nothing to users
 NOTHING_USED = BudgetUse(0, 0)
 MAY_BE_MADE = (
@@ -124,7 +126,7 @@ def check_budget(
     needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     available = budget.limit_micro_usd - use.spent_micro_usd - held
-    name = name or f"the budget {shown(budget.name)}"
+    name = name or _named(budget.name)
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     if submission.estimate_high_micro_usd is None:
         raise BudgetError(
@@ -156,3 +158,10 @@ def _margin_text(submission: Submission) -> str:
     if submission.estimate_kind == EstimateKind.NOMINAL:
         return f" ({METERED_HOLD_TEXT} of {price})"
     return f" (more than its estimate of {price}, as the estimate's notes explain)"
+
+
+def _named(budget: str) -> str:
+    # The name of a client's own budget is random, and means nothing to users.
+    if _OF_ONE_CLIENT.fullmatch(budget):
+        return "this client's budget"
+    return f"the budget {shown(budget)}"

@@ -112,7 +112,7 @@ class Entry(Submission):
     billing_state: BillingState | None
     charge_micro_usd: int | None
     restated_charge_micro_usd: int | None
-    output_url: str | None
+    output_url: str | None = field(repr=False)
     content_type: str | None
     media_type: str | None
     created_at: datetime

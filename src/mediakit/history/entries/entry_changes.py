@@ -5,7 +5,7 @@ late, twice or out of order, from several threads and processes, and the entry s
 ends the same.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from mediakit.errors import ServiceError
@@ -120,7 +120,7 @@ def _further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
 
 
 def _output(entry: Entry, job: Job) -> Changes:
-    deleted_at = entry.deleted_at or _aware(job.deleted_at)
+    deleted_at = entry.deleted_at or job.deleted_at
     file = job.output.file if job.output else None
     # The newest URL wins: a sandbox can serve the same file on another port later.
     url = file.url if file else entry.output_url
@@ -151,9 +151,3 @@ def _state(charge_micro_usd: int | None, status: JobStatus) -> EntryState:
     if charge_micro_usd is not None:
         return EntryState.SETTLED
     return EntryState.TERMINAL if status.terminal else EntryState.SUBMITTED
-
-
-def _aware(instant: datetime | None) -> datetime | None:
-    if instant is None or instant.tzinfo is not None:
-        return instant
-    return instant.replace(tzinfo=UTC)

@@ -279,7 +279,7 @@ def _later(state: JobState) -> tuple[str, str]:
     """Return how to get at the job from a notebook that was opened again."""
     if erased(state) or state.record.status is JobStatus.FAILED:
         return "", ""
-    call = f'client.job("{state.record.id}")'
+    call = f"client.job({state.record.id!r})"
     if not state.record.status.terminal:
         return "See it now", call
     return "Reopen", call
