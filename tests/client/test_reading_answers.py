@@ -464,7 +464,7 @@ def test_the_own_budget_of_a_client_is_called_that(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        {"project": "\ud83d"},
+        {"function": "\ud83d"},
         {"body": {"prompt": "\ud83d"}},
         {"estimate_high_micro_usd": 2**70},
         {"take": 2**70},
