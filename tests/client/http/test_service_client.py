@@ -583,7 +583,7 @@ def test_a_record_is_read_from_whatever_is_json(content: bytes) -> None:
 def test_a_record_that_is_none_is_refused_by_its_place() -> None:
     job = {"id": 3, "status": "completed"}
 
-    with pytest.raises(ServiceError, match=r"not a Job \(id: "):
+    with pytest.raises(ServiceError, match="a job that cannot be read: `id` "):
         parse(Job, Answer(200, {}, json.dumps(job).encode()))
 
 

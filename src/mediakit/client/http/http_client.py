@@ -28,7 +28,8 @@ USER_AGENT = "mediakit"
 BLOCK_BYTES = 1 << 20
 # The largest answer with a meaning is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
-GZIP_WBITS = zlib.MAX_WBITS | 16
+PACKED = ("gzip", "deflate")
+GZIP_OR_ZLIB_WBITS = zlib.MAX_WBITS | 32
 
 CUT_OFF = "its answer was cut off"
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
@@ -242,9 +243,9 @@ async def _body(response: httpx.Response) -> bytes:
     if response.is_stream_consumed:
         return _within_limit(response.content)
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("", "identity", "gzip"):
+    if encoding not in ("", "identity", *PACKED):
         raise NoAnswerError(UNPACKABLE, sent=True, is_final=True)
-    unpack = zlib.decompressobj(GZIP_WBITS) if encoding == "gzip" else None
+    unpack = zlib.decompressobj(GZIP_OR_ZLIB_WBITS) if encoding in PACKED else None
     body, read_bytes = bytearray(), 0
     async for piece in response.aiter_raw():
         read_bytes += len(piece)

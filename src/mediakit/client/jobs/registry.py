@@ -403,7 +403,7 @@ class Jobs:
             raise self._transport.silence(NoAnswerError(reason, sent=True))
         if is_404(answer) and not is_foreign(answer):
             raise await self._unknown(job.id, answer)
-        record = self._record_of(answer, job.id)
+        record = await self._record_of(answer, job.id)
         self._unknown_since_s.pop(job.id, None)
         await self._take(job, record)
 
