@@ -16,8 +16,9 @@ _URL_IN_TEXT = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"']+", re.IGNORECASE)
 def shown_url(url: str) -> str:
     """Return a URL without its user, password, query and fragment.
 
-    Any of them may be a secret, such as a token or a signature: "?…" stands for a
-    query or fragment. A text that is not a URL with a host is returned unchanged.
+    Any of them may be a secret, such as a token or a signature: "?…" is in the
+    place of a query or fragment. A text that is not a URL with a host is returned
+    unchanged.
     """
     parts = _URL.fullmatch(url.strip())
     if parts is None:

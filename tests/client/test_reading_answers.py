@@ -420,18 +420,18 @@ def test_closing_calls_every_listener_and_unsubscribing_twice_is_no_error(
     assert called == ["second"]
 
 
-def test_a_listener_that_is_told_late_is_told_the_newest_state_last(
+def test_a_slow_new_listener_is_given_the_newest_state_last(
     tmp_path: Path,
 ) -> None:
     answers = Answers(job={"status": "running"})
-    told: list[str] = []
+    given: list[str] = []
     first, ended = threading.Event(), threading.Event()
 
     def slow(state: Any) -> None:
-        if threading.current_thread() is threading.main_thread() and not told:
+        if threading.current_thread() is threading.main_thread() and not given:
             first.set()
             ended.wait(PATIENCE_S)
-        told.append(state.record.status.value)
+        given.append(state.record.status.value)
 
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
         job = c.submit("text-to-video", **CLIP)
@@ -446,7 +446,7 @@ def test_a_listener_that_is_told_late_is_told_the_newest_state_last(
         job.core.subscribe(slow)
         ending.join()
 
-        assert told[-1] == "completed"
+        assert given[-1] == "completed"
 
 
 def test_the_own_budget_of_a_client_is_called_that(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_completed_video_shows_player_poster_prompt_price_charge_and_link(
     assert "Charge: $0.34 as estimated" in page.text
     assert "Time: 3.9 s in the queue, ran 8.4 s" in page.text
     assert "Settings: 5 s · 720p · 16:9 · audio off" in page.text
-    assert f'client.job("{JOB_ID}")' in page.text
+    assert f"client.job({JOB_ID!r})" in page.text
 
 
 def test_without_a_player_the_poster_and_the_link_stay(poster: bytes) -> None:
@@ -139,7 +139,7 @@ def test_no_number_is_shown_for_a_charge_that_is_not_settled() -> None:
 
 def test_a_job_that_continues_says_how_to_see_it_now() -> None:
     text = Markup(card_html(state_of("running"))).text
-    assert f'See it now: client.job("{JOB_ID}")' in text
+    assert f"See it now: client.job({JOB_ID!r})" in text
 
 
 def test_an_erased_job_keeps_no_picture_of_what_was_erased(poster: bytes) -> None:

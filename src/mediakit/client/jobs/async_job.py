@@ -127,11 +127,11 @@ class AsyncJob(ProcessBound):
         """
         with self._lock:
             self._listeners.append(listener)
-        # Another thread may change the state meanwhile: the newest is told last.
-        told: JobState | None = None
-        while told is not self._state:
-            told = self._state
-            listener(told)
+        # Another thread may change the state meanwhile: the newest one comes last.
+        given: JobState | None = None
+        while given is not self._state:
+            given = self._state
+            listener(given)
 
         def unsubscribe() -> None:
             with self._lock:
