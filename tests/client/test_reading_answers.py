@@ -352,7 +352,7 @@ def test_a_function_whose_fields_are_no_names_of_python_is_an_attribute(
             "class": {"type": "string"},
         },
     }
-    catalog = Catalog([Function.from_schema("a/b/paint-it", schema)])
+    catalog = Catalog((Function.from_schema("a/b/paint-it", schema),))
     with (
         AnsweringServer() as server,
         client_of(server, tmp_path, catalog=catalog) as c,
@@ -381,7 +381,7 @@ def test_a_client_without_functions_has_no_attribute_of_that_name(
 ) -> None:
     with (
         AnsweringServer() as server,
-        client_of(server, tmp_path, catalog=Catalog([])) as c,
+        client_of(server, tmp_path, catalog=Catalog(())) as c,
     ):
         assert not hasattr(c.functions, "text_to_video")
 
@@ -427,6 +427,10 @@ def test_a_slow_new_listener_is_given_the_newest_state_last(
     given: list[str] = []
     first, ended = threading.Event(), threading.Event()
 
+    def notice(state: Any) -> None:
+        if state.record.status.terminal:
+            ended.set()
+
     def slow(state: Any) -> None:
         if threading.current_thread() is threading.main_thread() and not given:
             first.set()
@@ -435,7 +439,7 @@ def test_a_slow_new_listener_is_given_the_newest_state_last(
 
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
         job = c.submit("text-to-video", **CLIP)
-        job.core.subscribe(lambda s: s.record.status.terminal and ended.set())
+        job.core.subscribe(notice)
 
         def end() -> None:
             first.wait(PATIENCE_S)

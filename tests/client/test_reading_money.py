@@ -15,7 +15,7 @@ from tests.support.fast_clock import FastClock
 from tests.support.servers.answering_server import VIDEO, AnsweringServer, Answers
 
 PATIENCE_S = 60.0
-CLIP = {"prompt": "a kite", "duration": 5}
+CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}
 
 
 @contextmanager
