@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import inspect
 
 from mediakit.errors import InputError
-from mediakit.history import BudgetLimit, History
+from mediakit.history import History
 from mediakit.history.storage import engines
 from mediakit.history.storage.tables import VERSION, metadata
 from tests.support.submissions import race, start, submission
@@ -153,17 +153,3 @@ def test_postgres_has_the_columns_and_indexes_of_sqlite(
             }
 
     assert shape(postgres_url) == shape(tmp_path / "history.db")
-
-
-def test_a_history_that_was_made_before_limits_were_kept_gets_their_table(
-    place: Any,
-) -> None:
-    History(place).close()
-    with plainly(place) as plain:
-        plain.execute("DROP TABLE mediakit_limits")
-        plain.commit()
-    limit = BudgetLimit("team", 1_000_000)
-    with History(place) as history:
-        history.claim(submission("k1"), budget=limit)
-        assert history.budget_limit("team") == limit
-        assert history.budget_limit("kites") is None

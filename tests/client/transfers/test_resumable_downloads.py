@@ -552,8 +552,8 @@ def of_another_job(file: Path) -> None:
     Path(f"{file}.json").write_text(json.dumps(said))
 
 
-def of_another_account(file: Path) -> None:
-    said = {**beside(file), "account": "another"}
+def of_another_service(file: Path) -> None:
+    said = {**beside(file), "service": "another"}
     Path(f"{file}.json").write_text(json.dumps(said))
 
 
@@ -562,7 +562,7 @@ def without_sidecar(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [flipped, of_another_job, of_another_account, without_sidecar]
+    "change", [flipped, of_another_job, of_another_service, without_sidecar]
 )
 def test_a_file_that_is_not_the_result_is_never_replaced_silently(
     shared: tuple[Client, Job], tmp_path: Path, change: Callable[[Path], None]
