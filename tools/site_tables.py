@@ -18,6 +18,7 @@ HELD = {
         "What each account and each budget has spent and holds, so that admission "
         "reads one row."
     ),
+    "mediakit_limits": "The last known limit of each budget.",
     "mediakit_uploads": "Files that were uploaded, by their content.",
     "mediakit_parents": "Which jobs the media of a request came from.",
     "mediakit_judgements": "Ratings, kept clips, tags and notes.",

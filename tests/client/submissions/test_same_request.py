@@ -212,7 +212,7 @@ def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
     assert old.job(failed.id).retry().id == again.id
 
 
-def test_a_job_of_another_organization_is_not_bought_again_without_asking(
+def test_a_job_of_another_organization_is_not_paid_again_without_asking(
     desk: Desk,
 ) -> None:
     one, other = desk.org(), desk.org()
@@ -317,7 +317,7 @@ def composed(client: Client, clip: Job) -> Job:
 
 
 @pytest.mark.parametrize("chained", [region_replace, composed])
-def test_a_chain_is_paid_once_although_the_service_signs_urls_anew_at_each_read(
+def test_a_chain_is_paid_once_although_the_service_signs_urls_again_at_each_read(
     desk: Desk, chained: Callable[[Client, Job], Job]
 ) -> None:
     org = desk.org()
@@ -341,7 +341,7 @@ def test_a_chain_is_paid_once_although_the_service_signs_urls_anew_at_each_read(
     assert 100_000_000 - desk.balance_micro_usd(org) == charges.sum()
 
 
-def test_a_sweep_over_jobs_owns_its_cells_although_urls_are_signed_anew(
+def test_a_sweep_over_jobs_owns_its_cells_although_urls_are_signed_again(
     desk: Desk,
 ) -> None:
     org = desk.org()

@@ -51,7 +51,7 @@ def submission_of(
         function: The function.
         body: The canonical body, its media as URLs.
         estimate: Its price.
-        names: What stands for its jobs and local files, by URL; see `named`.
+        names: The names of its jobs and local files, by URL; see `named`.
         webhook_url: Where the service posts the job's end; None for nowhere.
         project: The user's label; None for none.
         budget: The budget that it counts against, by name; None for none.
@@ -106,12 +106,12 @@ def priced_at(submission: Submission, estimate: Estimate) -> Submission:
 
 
 def name_of_job(job_id: str) -> str:
-    """Return what stands for the output of a job, whatever its URL."""
+    """Return the name of the output of a job, whatever its URL."""
     return f"https://job.invalid/{job_id}"
 
 
 def name_of_file(sha256_hex: str) -> str:
-    """Return what stands for the bytes of a file, wherever they were uploaded."""
+    """Return the name of the bytes of a file, wherever they were uploaded."""
     return f"https://sha256.invalid/{sha256_hex}"
 
 

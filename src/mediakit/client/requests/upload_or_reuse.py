@@ -73,7 +73,7 @@ class Uploads:
         return dict(zip(labels, sent, strict=True))
 
     async def names(self, request: ValidatedRequest) -> dict[str, str]:
-        """Return what stands for the local files of a request, by their paths.
+        """Return the names of the local files of a request, by their paths.
 
         Raises:
             OSError: A file cannot be read.

@@ -78,7 +78,7 @@ class ValidatedRequest:
 
     @property
     def names(self) -> dict[str, str]:
-        """Return what stands for each job and uploaded file, by its URL."""
+        """Return the name of each job and uploaded file, by its URL."""
         jobs = {each.url: name_of_job(each.job_id) for each in self.parents}
         files = {file.url: name_of_file(file.sha256) for file in self.sent.values()}
         return jobs | files

@@ -45,7 +45,7 @@ def is_foreign(answer: Answer) -> bool:
     """Return whether a refusal lacks the service's error shape (spec 7.1).
 
     A gateway that cannot find the service answers 404, and knows nothing about earlier
-    attempts. It is worth asking again, but for a body that is too large for it (413).
+    attempts. It is worth a retry, except for a body that is too large for it (413).
     """
     status = answer.status
     return status in _OF_THE_REQUEST and status != 413 and not answer.message

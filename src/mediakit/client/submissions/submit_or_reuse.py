@@ -46,7 +46,7 @@ log = logging.getLogger("mediakit.client")
 
 Take = int | Literal["next"]
 # The key of such a take belongs to another request.
-_NEVER_ASKED_AGAIN = frozenset({str(BOUND), JOB_OF_ANOTHER})
+_NOT_RETRIED = frozenset({str(BOUND), JOB_OF_ANOTHER})
 HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
 
@@ -287,7 +287,7 @@ class Submissions:
         last = await self._last_take(draw)
         entry = await self._newest(draw, last) if last else None
         is_refused = entry is not None and entry.state is EntryState.REFUSED
-        if entry is None or not is_refused or entry.error_code in _NEVER_ASKED_AGAIN:
+        if entry is None or not is_refused or entry.error_code in _NOT_RETRIED:
             return last + 1, 1
         return last, entry.attempt
 

@@ -80,8 +80,8 @@ class Outcomes(RebuiltEntries, Lookups):
 
         Args:
             job_id: The job.
-            account: Whom the service told so. A job of another account does not
-                change: it may belong to another organization. None for anybody.
+            account: The account whose key got the 404. A job of another account does
+                not change: it may belong to another organization. None for anybody.
         """
         entry, now = self.find(job_id), self._clock.now()
         if entry is not None and account in (None, entry.account):

@@ -75,7 +75,7 @@ def score_outputs(
             version: `fn.version`, or else a hash of its own source and of the numbers
             and texts that it uses, which does not change with the functions that it
             calls. A closure over other objects, or an object with attributes, is
-            scored anew by each call unless it has a `version`.
+            scored again by each call unless it has a `version`.
         fetch: Returns an output as a local file; called on several threads. Workers
             must be able to read it: an executor on other machines needs a shared
             folder.
