@@ -74,15 +74,15 @@ class Service:
         self.clock = VirtualClock()
         self.budget = PollBudget(reads_per_s, clock=self.clock)
         self.courses = courses
-        self.clients = [self.client("here", seed + n) for n in range(clients)]
+        self.clients = [self.client(seed + n) for n in range(clients)]
         self.jobs: dict[str, AsyncJob] = {}
         self.reads: list[tuple[float, str]] = []
         self.fault: Callable[[str], Exception | None] = lambda job_id: None
 
-    def client(self, service: str, seed: int = 1) -> ClientPoller:
+    def client(self, seed: int = 1) -> ClientPoller:
         """Return what watches the jobs of one more client."""
         random = Random(seed)
-        return ClientPoller(self.read, service, self.clock, self.budget, random)
+        return ClientPoller(self.read, self.clock, self.budget, random)
 
     async def read(self, job: AsyncJob) -> None:
         now_s = self.clock.monotonic_s()

@@ -17,8 +17,6 @@ GAP_S = 1 / PollBudget(READS_PER_S).steady_reads_per_s
 
 def test_a_process_has_one_budget() -> None:
     assert process_budget() is process_budget()
-    assert process_budget().lane("a") is process_budget().lane("a")
-    assert process_budget().lane("a") is not process_budget().lane("b")
 
 
 class Line:
@@ -45,7 +43,7 @@ class Line:
 
 def test_the_lowest_rank_is_next_and_turns_are_spaced() -> None:
     line = Line()
-    lane = line.budget.lane("here")
+    lane = Lane()
 
     async def scenario() -> None:
         await line.clock.advance(START_S)
@@ -63,7 +61,7 @@ def test_the_lowest_rank_is_next_and_turns_are_spaced() -> None:
 
 def test_one_that_misses_its_turn_is_skipped() -> None:
     line = Line()
-    lane = line.budget.lane("here")
+    lane = Lane()
     gone = line.budget.turn(lane, 0.0)
 
     async def scenario() -> None:
@@ -83,7 +81,7 @@ def test_one_that_misses_its_turn_is_skipped() -> None:
 
 def test_one_that_leaves_the_line_makes_room() -> None:
     line = Line()
-    lane = line.budget.lane("here")
+    lane = Lane()
 
     async def scenario() -> None:
         await line.use_up(lane)
@@ -101,7 +99,7 @@ def test_one_that_leaves_the_line_makes_room() -> None:
 
 def test_a_pause_stops_one_lane_and_the_longer_pause_holds() -> None:
     line = Line()
-    here, there = line.budget.lane("here"), line.budget.lane("there")
+    here, there = Lane(), Lane()
 
     async def scenario() -> None:
         line.budget.pause(here, 60.0)

@@ -179,12 +179,12 @@ def limited(retry_after_s: float, service: Service) -> RateLimitError:
     )
 
 
-def test_a_rate_limit_pauses_all_reads_of_that_service_and_of_no_other() -> None:
+def test_a_rate_limit_pauses_all_reads_of_that_client_and_of_no_other() -> None:
     by_id = {name: Course(runs_s=600) for name in names(8)}
-    service = Service(by_id, clients=2)
+    service = Service(by_id)
 
     async def scenario() -> None:
-        elsewhere = service.client("elsewhere")
+        elsewhere = service.client()
         for number, name in enumerate(by_id):
             service.submit(name, elsewhere if number > 5 else None)
         await service.clock.advance(10.0)

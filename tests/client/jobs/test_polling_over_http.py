@@ -316,6 +316,22 @@ def test_a_limit_of_an_hour_is_said_instead_of_slept_through(history: History) -
     assert len(server.reads) == 2
 
 
+def test_a_pause_ends_with_the_client_that_was_asked_for_it(history: History) -> None:
+    hour = Said({"message": "enough"}, status=429, headers={"Retry-After": "3600"})
+    is_busy = [True]
+
+    def say(name: str, n: int) -> Said:
+        if is_busy:
+            return hour if n else running(name)
+        return running(name) if n < 3 else completed(name)
+
+    with JobServer(say) as server:
+        with pytest.raises(RateLimitError):
+            watched(server, history)
+        is_busy.clear()
+        watched(server, history)
+
+
 @pytest.mark.spec("2.1")
 def test_a_job_that_failed_without_words_fails_with_its_code(history: History) -> None:
     error = {"code": "internal", "message": None}

@@ -16,7 +16,6 @@ class ClientPoller:
 
     Args:
         read: Reads a job once.
-        service: The service and the account.
         clock: Gives time.
         budget: Limits the rate of reads; this process's own by default.
         random: Gives jitter.
@@ -25,13 +24,11 @@ class ClientPoller:
     def __init__(
         self,
         read: Read,
-        service: str,
         clock: Clock,
         budget: PollBudget | None = None,
         random: Random | None = None,
     ) -> None:
         self._read = read
-        self._service = service
         self._clock = clock
         self._budget = budget or process_budget()
         self._random = random or Random()
@@ -51,7 +48,6 @@ class ClientPoller:
             poller = self._poller = Poller(
                 self._read,
                 self._budget,
-                self._budget.lane(self._service),
                 self._clock,
                 self._random,
                 lambda: self._listeners_n > 0,

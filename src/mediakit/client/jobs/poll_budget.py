@@ -17,7 +17,7 @@ STEADY_SHARE = 0.9
 
 @dataclass(eq=False)
 class Lane:
-    """The state of polling at one service, shared by all its pollers.
+    """The state of the polling of one client; it ends with the client.
 
     Args:
         paused_until_s: When polling continues, in seconds of the budget's clock.
@@ -56,11 +56,6 @@ class PollBudget:
         self._free_at_s = 0.0
         self._numbers = count()
         self._waiting: set[_Ticket] = set()
-        self._lanes: dict[str, Lane] = {}
-
-    def lane(self, service: str) -> Lane:
-        """Return the one lane of a service."""
-        return self._lanes.setdefault(service, Lane())
 
     def pause(self, lane: Lane, seconds: float) -> None:
         """Pause a lane for a number of seconds."""
@@ -76,7 +71,7 @@ class PollBudget:
         """Wait for a turn in a lane; the lowest rank comes first.
 
         Args:
-            lane: The lane of its service.
+            lane: The lane of its client.
             rank_s: When it started to wait, in seconds of the clock; later for a read
                 that may wait longer.
         """

@@ -55,7 +55,6 @@ class Poller:
         read: Reads a job once. `AnswerError` is an error response of the service, or
             no response.
         budget: Limits the rate of reads.
-        lane: The service's lane in the budget.
         clock: Gives time.
         random: Gives jitter.
         listened: Returns whether events report the ends of jobs: then running jobs
@@ -66,14 +65,13 @@ class Poller:
         self,
         read: Read,
         budget: PollBudget,
-        lane: Lane,
         clock: Clock,
         random: Random,
         listened: Callable[[], bool],
     ) -> None:
         self._read = read
         self._budget = budget
-        self._lane = lane
+        self._lane = Lane()
         self._clock = clock
         self._random = random
         self._listened = listened

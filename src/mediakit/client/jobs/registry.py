@@ -136,8 +136,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         self._unknown_since_s: dict[str, float] = {}
-        account = f"{self.service.identity} {self.service.account}"
-        self.poller = ClientPoller(self._poll, account, clock, budget)
+        self.poller = ClientPoller(self._poll, clock, budget)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property

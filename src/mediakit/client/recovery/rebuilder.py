@@ -17,7 +17,7 @@ from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, te
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.jobs.poll_budget import PollBudget, process_budget
+from mediakit.client.jobs.poll_budget import Lane, PollBudget, process_budget
 from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
@@ -94,8 +94,7 @@ class Rebuilder:
         self._kinds = {function.path: function.kind for function in catalog}
         self._clock = clock
         self._budget = budget or process_budget()
-        account = f"{self._service.identity} {self._service.account}"
-        self._lane = self._budget.lane(account)
+        self._lane = Lane()
 
     async def rebuild(
         self,
