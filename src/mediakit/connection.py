@@ -166,9 +166,7 @@ def locate(
     if settings.base_url is None or settings.api_key is None:
         return _embedded(settings, catalog)
     service = Service(settings.base_url, settings.api_key)
-    is_sandbox, identity = _asked_sandbox(service, transport)
-    if identity is not None:
-        service = replace(service, identity=identity)
+    is_sandbox = _is_sandbox(service, transport)
     if catalog is not None:
         return Place(service, catalog, is_sandbox)
     if is_sandbox:
@@ -253,16 +251,13 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
     return dict(answer.fields)
 
 
-def _asked_sandbox(
-    service: Service, transport: httpx.AsyncBaseTransport | None
-) -> tuple[bool, str | None]:
-    """Return whether a service is a sandbox on this machine, and its name.
+def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
+    """Return whether a service is a sandbox on this machine.
 
-    A sandbox with another data directory is another service, even at the same URL.
-    The name is None where the sandbox refuses the key.
+    Its URL is what names it in the history, because it may not answer now.
     """
     if not service.on_this_machine:
-        return False, None
+        return False
     try:
         answer = _read(
             f"{service.base_url}/sandbox/status",
@@ -271,13 +266,11 @@ def _asked_sandbox(
             headers={"X-API-Key": service.api_key},
         )
     except NoAnswerError:
-        return False, None
+        return False
     # A login page may respond 200 to any path; an unhealthy sandbox responds 503, and
     # one that refuses the key says who it is. The first call then raises AuthError.
-    identity = answer.fields.get("identity")
-    if identity is not None:
-        return True, str(identity)
-    return "mediakit-sandbox" in answer.headers.get("www-authenticate", ""), None
+    refused_by = answer.headers.get("www-authenticate", "")
+    return "identity" in answer.fields or "mediakit-sandbox" in refused_by
 
 
 def _read(

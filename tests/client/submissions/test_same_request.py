@@ -1,7 +1,7 @@
 """What makes two requests the same: what the user gave, whatever key or URL carries it.
 
 An organization may change its API key or have several, a service may sign the URLs of
-its files anew at each read, and the record of an upload may be lost.
+its files again at each read, and the record of an upload may be lost.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import httpx
 import pytest
 
 from mediakit import Client, GoneError, Job, JobFailedError
+from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.webhooks import FAILED, Event
@@ -35,7 +36,7 @@ class Watching(httpx.AsyncBaseTransport):
     """Sends requests, and counts those that may be charged.
 
     Args:
-        signs: Sign the URL of each file anew whenever it is read.
+        signs: Sign the URL of each file again whenever it is read.
     """
 
     def __init__(self, *, signs: bool) -> None:
@@ -285,20 +286,42 @@ def test_an_event_ends_a_job_that_another_key_submitted(desk: Desk) -> None:
     assert new.history.frame()["status"].tolist() == ["failed"]
 
 
-def test_a_sandbox_with_another_folder_is_another_service_although_its_url_is_the_same(
+def test_a_job_is_found_by_a_client_that_connected_while_the_service_was_away(
     tmp_path: Path,
 ) -> None:
-    ids = []
-    port = 0
-    for folder in ("one", "two"):
-        settings = Sandbox(tmp_path / folder, port=port, speed=20, sketch=True)
-        running = start(settings)
-        port = int(running.base_url.rpartition(":")[2])
-        with Client(running.base_url, running.api_key, home=tmp_path) as client:
-            ids.append(client.submit("text-to-image", prompt="a kite").id)
+    settings = Sandbox(tmp_path / "data", api_key="a-key-of-tests", sketch=True)
+    running = start(settings)
+    base_url, home = running.base_url, tmp_path / "home"
+    again = replace(settings, port=int(base_url.rpartition(":")[2]))
+    call = {"prompt": "a kite", "size": "64x64"}
+    with Client(base_url, running.api_key, home=home) as client:
+        first = client.submit("text-to-image", **call)
+    running.stop()
+
+    catalog = Catalog.default()
+    with Client(base_url, "a-key-of-tests", home=home, catalog=catalog) as client:
+        running = start(again)
+        assert client.submit("text-to-image", **call).id == first.id
         running.stop()
 
-    assert ids[0] != ids[1]
+
+def test_a_sandbox_with_another_folder_submits_nothing_again_without_asking(
+    tmp_path: Path,
+) -> None:
+    port = 0
+    for folder in ("one", "two"):
+        running = start(Sandbox(tmp_path / folder, port=port, sketch=True))
+        port = int(running.base_url.rpartition(":")[2])
+        with Client(running.base_url, running.api_key, home=tmp_path) as client:
+            if folder == "one":
+                first = client.submit("text-to-image", prompt="a kite")
+                running.stop()
+                continue
+            with pytest.raises(GoneError, match=first.id):
+                client.submit("text-to-image", prompt="a kite")
+            again = client.submit("text-to-image", prompt="a kite", take="next")
+            assert again.id != first.id
+            running.stop()
 
 
 # -- URLs that change -----------------------------------------------------------------
