@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -189,6 +190,28 @@ class AsyncClient(ClientComponents):
         return await self._requests.uploaded(
             function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
         )
+
+    @opened
+    async def _owned(
+        self,
+        function: str,
+        /,
+        *,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        **fields: object,
+    ) -> Entry | None:
+        """Return the newest job of an equal request, by the history; None for none.
+
+        Nothing is sent and nothing is uploaded: a file that was never uploaded was
+        never submitted either.
+        """
+        request = await self._requests.validated(function, fields, extra=extra)
+        urls = await self._requests.uploads.known(request)
+        if len(urls) < len(request.infos):
+            return None
+        request = replace(request, urls=urls, webhook_url=webhook_url)
+        return await self._submissions.owned(request)
 
     @opened
     async def _submit(

@@ -132,6 +132,22 @@ class Submissions:
                 keys, entry, sent_before=not fresh, estimate=request.estimate
             )
 
+    async def owned(self, request: ValidatedRequest) -> Entry | None:
+        """Return the newest submission of a request that has a job, by the history.
+
+        None where another call would buy nothing twice: there is none, it failed, or
+        it is gone.
+
+        Args:
+            request: The request; all of its files have URLs.
+        """
+        draw = draw_of(self.of(request))
+        for take in range(await self._last_take(draw), 0, -1):
+            entry = await self._newest(draw, take)
+            if entry is not None and _has_job(entry):
+                return entry
+        return None
+
     async def retry(
         self, job_id: str, *, sweep: str | None = None, budget: Budget | None = None
     ) -> AsyncJob:
@@ -381,6 +397,11 @@ class Submissions:
         except MediakitError as error:
             log.warning("a submission of an earlier process: %s", error)
             return None
+
+
+def _has_job(entry: Entry) -> bool:
+    is_there = entry.job_id is not None and not (entry.deleted_at or entry.gone_at)
+    return is_there and entry.status is not JobStatus.FAILED
 
 
 def check_take(take: Take) -> None:
