@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.paths import path_of
 from mediakit.catalog.places import (
@@ -14,6 +15,7 @@ from mediakit.catalog.places import (
     that_can_hold_media,
     with_media_changed,
 )
+from mediakit.catalog.titles import with_titles
 from mediakit.errors import InputError
 from mediakit.media_limits import MediaLimits
 from mediakit.rates import Estimate, EstimateKind
@@ -103,7 +105,9 @@ class Function:
     @cached_property
     def fields(self) -> Mapping[str, FieldSpec]:
         """Return its fields by name, as declared."""
-        return fields_of(self.request_type)
+        fields = fields_of(self.request_type)
+        is_ours = self.request_type.__module__.startswith(f"{functions.__name__}.")
+        return with_titles(fields) if is_ours else fields
 
     def of(self, body: Mapping[str, object]) -> Function:
         """Return the function for the type of a body.

@@ -83,6 +83,7 @@ class FieldSpec:
         nullable: It accepts null.
         default: The value if it is omitted; None without a default.
         doc: One or more sentences about it.
+        title: Its name for people; empty where that follows from `name`.
     """
 
     name: str
@@ -113,6 +114,7 @@ class FieldSpec:
     nullable: bool = False
     default: Any = None
     doc: str = ""
+    title: str = ""
 
     @property
     def accepted(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -110,3 +110,11 @@ def test_without_a_notebook_the_log_is_printed(
     assert capsys.readouterr().out == "No deliveries.\n"
     with pytest.raises(InputError, match="many"):
         client.deliveries.show(many=0)
+
+
+def test_an_attempt_that_is_given_with_an_offset_is_told_in_utc() -> None:
+    at = datetime(2026, 10, 1, 10, tzinfo=timezone(timedelta(hours=2)))
+    delivery = Delivery.model_validate({"id": "delivery_1", "status": "delivered"})
+    html = deliveries_html([LoggedDelivery(delivery, [Attempt(attempted_at=at)])])
+    assert "2026-10-01 08:00:00" in html
+    assert "10:00:00" not in html

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from keyword import iskeyword
 
 from mediakit.client.requests.job_inputs import id_of, is_job
 
@@ -16,8 +17,13 @@ def sweep_code(function: str, given: Mapping[str, object]) -> str:
         function: The kind or path of the function.
         given: The arguments of the call by name; those that are None are omitted.
     """
-    arguments = [repr(function)]
-    arguments += [f"{n}={_code(v)}" for n, v in given.items() if v is not None]
+    given = {name: value for name, value in given.items() if value is not None}
+    plain = {n: v for n, v in given.items() if n.isidentifier() and not iskeyword(n)}
+    others = {n: v for n, v in given.items() if n not in plain}
+    arguments = [repr(function), *(f"{n}={_code(v)}" for n, v in plain.items())]
+    if others:
+        # A service may call a field as it likes; only a text holds any name.
+        arguments.append(f"**{_code(others)}")
     line = f"plan = client.sweep({', '.join(arguments)})"
     if len(line) <= WIDTH:
         return line

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mediakit.catalog import Function
+from mediakit.catalog.titles import TITLES
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import FieldSpec
 
@@ -17,6 +18,21 @@ OPTION_WORDS = {
     "boolean": "yes or no",
     "variants": "object",
 }
+SINGULARS = (
+    ("series", 0, " item"),
+    ("species", 0, " item"),
+    ("ies", 3, "y"),
+    ("sses", 2, ""),
+    ("tuses", 2, ""),
+    ("xes", 2, ""),
+    ("shes", 2, ""),
+    ("ches", 2, ""),
+    ("ss", 0, " item"),
+    ("us", 0, " item"),
+    ("s", 1, ""),
+    ("", 0, " item"),
+)
+"""By the end of a plural: how many letters go for the singular, and what comes."""
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""
@@ -25,23 +41,6 @@ SNAKE = re.compile(r"\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b")
 """An API name of several words, in a sentence of a rule."""
 OTHERS = re.compile(r"(?<=, or else ).*")
 """The fields of which one will do as well, by their names."""
-TITLES = {
-    "aigc_watermark": "AI-content watermark",
-    "audio_urls": "Reference audio",
-    "autoprompt": "Automatic prompt",
-    "draft": "Draft (480p preview)",
-    "h264_output": "H.264 output",
-    "image_urls": "Reference images",
-    "modify_region_mask": "Region mask",
-    "modify_region_roi": "Region to replace",
-    "multi_shot": "Multiple shots",
-    "omni_reference_task_type": "Reference task",
-    "ratio": "Aspect ratio",
-    "transition_durations_s": "Duration of each transition",
-    "transition_prompts": "Prompt for each transition",
-    "video_urls": "Reference videos",
-}
-"""Names of fields that say more to people than the API's own names."""
 ACRONYMS = {
     "cgi": "CGI",
     "fps": "FPS",
@@ -73,8 +72,8 @@ def title_at(kind: str, path: str) -> str:
 
 def label_of(spec: FieldSpec) -> str:
     """Write a field's name for people: "Transition duration", without its unit."""
-    if spec.name in TITLES:
-        return TITLES[spec.name]
+    if spec.title:
+        return spec.title
     name = spec.name.removesuffix(f"_{spec.unit}") if spec.unit else spec.name
     if spec.item is not None and spec.item.unit:
         name = name.removesuffix(f"_{spec.item.unit}")
@@ -114,11 +113,9 @@ def _plain(name: str) -> str:
 
 def one_of(several: str) -> str:
     """Write the name of one of several: "track" for "tracks"."""
-    if several.endswith("ies"):
-        return f"{several.removesuffix('ies')}y"
-    if several.endswith("s") and not several.endswith("ss"):
-        return several.removesuffix("s")
-    return f"{several} item"
+    lower = several.lower()
+    cut, more = next((c, m) for end, c, m in SINGULARS if lower.endswith(end))
+    return f"{several[: len(several) - cut]}{more}"
 
 
 def place_text(spec: FieldSpec, label: str) -> str:

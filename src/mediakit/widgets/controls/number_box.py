@@ -88,6 +88,8 @@ def _text(value: object) -> str:
 
 
 def _number(text: str) -> float | None:
+    if "_" in text or not text.isascii():
+        return None  # Python reads 1_0 as 10, people do not
     try:
         return int(text)
     except ValueError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from markupsafe import Markup
@@ -212,7 +212,7 @@ def _gaps(logged: LoggedDelivery) -> list[str | None]:
 
 
 def _at(instant: datetime | None) -> str:
-    return "" if instant is None else f"{instant:%Y-%m-%d %H:%M:%S}"
+    return "" if instant is None else f"{instant.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def span_text(seconds: float) -> str:

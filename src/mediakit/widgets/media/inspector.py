@@ -39,9 +39,9 @@ class Inspector:
         )
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of media behind URLs; that may be nothing."""
+        """Return what is known of media behind URLs; the others can be asked again."""
         found = await self._remote.probe(keys)
-        return {key: Inspection(info) for key, info in found.items()}
+        return {key: Inspection(info) for key, info in found.items() if info}
 
     def _look(self, key: MediaKey) -> Inspection:
         kind, text = key
