@@ -1,3 +1,4 @@
+from datetime import datetime, timedelta, timezone
 from io import BytesIO
 
 import pytest
@@ -77,3 +78,9 @@ def test_trouble_is_said_after_the_end_too_while_the_charge_is_read() -> None:
     page = Markup(clock_html(state, NOON))
     assert page.text == HOSTILE
     assert page.first("script") is None
+
+
+def test_an_erasure_that_is_given_with_an_offset_is_told_in_utc() -> None:
+    at = datetime(2026, 10, 1, 10, tzinfo=timezone(timedelta(hours=2)))
+    html = stage_html(state_of("completed", deleted_at=at), Preview())
+    assert "2026-10-01 08:00 UTC" in html

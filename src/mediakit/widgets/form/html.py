@@ -11,6 +11,7 @@ from markupsafe import Markup
 from mediakit.catalog import Function
 from mediakit.markup import NO_HTML, html_text
 from mediakit.schema import FieldSpec
+from mediakit.urls import shown_url
 from mediakit.widgets.controls.messages import (
     label_of,
     title_of,
@@ -20,6 +21,9 @@ from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.styles import style_block
 from mediakit.widgets.uploads.upload_folder import with_own_names
+
+WEBHOOK = "webhook_url"
+"""The field whose whole value may be a token."""
 
 
 def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
@@ -71,7 +75,10 @@ def _accepted(spec: FieldSpec) -> str:
 
 
 def values_html(state: FormState) -> Markup:
-    """Write a form as it stands, for a copy of the notebook without a kernel."""
+    """Write a form as it stands, for a copy of the notebook without a kernel.
+
+    Notebooks are passed on, so URLs are without passwords, signatures and tokens.
+    """
     row = Markup("<tr><td>{}</td><td>{}</td></tr>").format
     rows = NO_HTML.join(
         row(html_text(name), _value_html(state, name, value))
@@ -84,6 +91,7 @@ def values_html(state: FormState) -> Markup:
 
 
 def _value_html(state: FormState, name: str, value: object) -> Markup:
+    value = "not shown here" if name == WEBHOOK else _without_secrets(value)
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
     picture = "" if axis is None else still_html(axis, value)
@@ -94,3 +102,13 @@ def _value_html(state: FormState, name: str, value: object) -> Markup:
         else str(value)
     )
     return picture + html_text(text)
+
+
+def _without_secrets(value: object) -> object:
+    if isinstance(value, str):
+        return shown_url(value)
+    if isinstance(value, list | tuple):
+        return [_without_secrets(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _without_secrets(each) for name, each in value.items()}
+    return value

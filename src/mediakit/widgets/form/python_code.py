@@ -53,7 +53,12 @@ def _written(
 ) -> str:
     alone = sum(each.kind == function.kind for each in catalog) == 1
     first = _text(function.kind if alone else function.path)
-    named = (f"{n}={_literal(v, len(n) + 1)}" for n, v in given.items())
+    plain = {name: value for name, value in given.items() if is_argument(name)}
+    named = [f"{n}={_literal(v, len(n) + 1)}" for n, v in plain.items()]
+    others = {name: value for name, value in given.items() if name not in plain}
+    if others:
+        # A service may call a field as it likes; only a text holds any name.
+        named.append(f"**{_literal(others, 2)}")
     return _call(callee, [first, *named])
 
 

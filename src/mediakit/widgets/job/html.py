@@ -12,6 +12,7 @@ from mediakit.client import JobState
 from mediakit.markup import NO_HTML
 from mediakit.records import JobStatus
 from mediakit.widgets.job.card import QUIET, still_of
+from mediakit.widgets.job.function_and_date import date_text
 from mediakit.widgets.job.player import (
     NO_ENVIRONMENT,
     VIEW_MAX_PX,
@@ -29,7 +30,6 @@ from mediakit.widgets.job.preview import Preview
 from mediakit.widgets.job.text import (
     clock_text,
     elapsed_s,
-    erased,
     has_output,
     over_usual,
     sent_at,
@@ -52,7 +52,9 @@ CSS = """
  background:var(--jp-layout-color2)}
 .mk-job .mk-job-clip{display:block;max-width:100%;height:auto;border-radius:3px;
  margin-bottom:6px}
-.mk-jobs{gap:10px;overflow:visible}
+.mk-jobs,.mk-jobs>.mk-newest{gap:10px;overflow:visible}
+.mk-newest.widget-vbox{flex-direction:column-reverse;reading-flow:flex-visual}
+.mk-newest>:empty{display:none}
 .mk-job .mk-names,.mk-jobs .mk-names{display:none}
 .mk-job-actions{display:flex;flex-flow:row wrap;gap:8px;align-items:center}
 .mk-job-actions:empty{display:none}
@@ -130,8 +132,8 @@ def stage_html(
         preview: What was seen of the result.
         environment: See `player.browser_url`.
     """
-    if erased(state):
-        at = f"{state.record.deleted_at:%Y-%m-%d %H:%M} UTC"
+    if state.record.deleted_at is not None:
+        at = f"{date_text(state.record.deleted_at)} UTC"
         erasure = Markup("The service erased the result and the request on {}.")
         return erasure.format(at)
     output = state.record.output

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from mediakit.client import JobState
 from mediakit.money import format_usd
 from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
+from mediakit.urls import with_shown_urls
 from mediakit.widgets.uploads.uploaded_names import names_in
 
 MINUTE_S = 60
@@ -180,7 +181,8 @@ def _queued_text(state: JobState, now: datetime) -> str:
     since = state.submitted_at
     if since is None:
         return "In the queue."
-    return f"In the queue for {_since(since, now)}, since {since:%H:%M:%S} UTC."
+    at = since.astimezone(UTC)
+    return f"In the queue for {_since(since, now)}, since {at:%H:%M:%S} UTC."
 
 
 def sent_at(state: JobState) -> datetime | None:
@@ -297,7 +299,7 @@ def _compared(charge: int, estimate: Estimate | None) -> str:
 
 def asked_text(body: Mapping[str, object]) -> str:
     """Write the settings of a request in one line: "5 s · 720p · 16:9"."""
-    return " · ".join(_settings(body))
+    return with_shown_urls(" · ".join(_settings(body)))
 
 
 def _settings(body: Mapping[str, object]) -> Iterator[str]:

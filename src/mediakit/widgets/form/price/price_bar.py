@@ -53,7 +53,10 @@ def _amount_html(estimate: Estimate | None, gap: str | None) -> Markup:
     if estimate is None:
         return line_html(gap or "")
     unknown = estimate.kind is EstimateKind.UNKNOWN
-    price = Markup("<b>{}</b>").format(estimate.short_text)
+    # What is called exact is written in full.
+    exact = estimate.kind is EstimateKind.EXACT
+    text = estimate.text if exact else estimate.short_text
+    price = Markup("<b>{}</b>").format(text)
     kind = "" if unknown else kind_text(estimate)
     return (
         price + Markup('<span class="mk-tag">{}</span>').format(kind) if kind else price
