@@ -90,7 +90,8 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab.run_all()
     jobs = lab.cell(1).locator(".mk-job")
     expect(jobs).to_have_count(3)
-    expect(jobs.first).to_contain_text("compose-video")
+    # The newest stands on top, and is the last in the page.
+    expect(jobs.last).to_contain_text("compose-video")
 
 
 def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(

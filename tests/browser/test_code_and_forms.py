@@ -136,7 +136,7 @@ def test_a_number_typed_right_before_the_click_is_submitted_at_the_price_shown(
     lab.see(0, "$0.72")
     form = lab.cell(0).locator(".mk-form")
     price = form.locator(".mk-price b")
-    generate = form.get_by_role("button", name="Generate")
+    generate = form.locator("button.mk-go")
     duration = form.get_by_label("duration").first
     form.evaluate(NOTE_CLICKS)
     where = generate.bounding_box()
@@ -183,10 +183,10 @@ def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
     prompts = [forms.nth(n).get_by_label("prompt").first for n in range(4)]
     for number, prompt in enumerate(prompts):
         prompt.fill(f"no. {number}")
-    bought = forms.nth(0).get_by_role("button", name="Generate")
+    bought = forms.nth(0).locator("button.mk-go")
     bought.click()
     forms.nth(0).locator(".mk-job").wait_for(state="visible")
-    expect(forms.nth(1).get_by_role("button", name="Generate")).to_be_enabled()
+    expect(forms.nth(1).locator("button.mk-go")).to_be_enabled()
 
     lab.run_all()
     expect(forms).to_have_count(4)

@@ -28,7 +28,7 @@ def test_add_moves_the_focus_into_what_it_added(
     expect(form.locator(".mk-items input").first).to_be_focused()
 
 
-def test_a_number_that_is_cleared_becomes_one_that_is_accepted(
+def test_a_number_that_is_cleared_becomes_the_last_one_that_was_accepted(
     lab: Lab, lab_server: LabServer
 ) -> None:
     lab.open(lab_server.add_notebook("cleared.ipynb", [*CELLS, VIDEO]))
@@ -41,8 +41,20 @@ def test_a_number_that_is_cleared_becomes_one_that_is_accepted(
     lab.see(1, "Must be a whole number from 3 to 15 seconds")
     duration.fill("")
     lab.page.keyboard.press("Tab")
-    expect(duration).to_have_value("15")
+    expect(duration).to_have_value("5")
     expect(form.locator(".mk-bad").filter(visible=True)).to_have_count(0)
+    expect(form.locator("button.mk-go")).to_have_text("Generate · $0.34")
+
+    duration.fill("8")
+    lab.page.keyboard.press("Tab")
+    duration.fill("45")
+    lab.page.keyboard.press("Tab")
+    lab.see(1, "Must be a whole number from 3 to 15 seconds")
+    duration.click()
+    for key in ("Control+a", "Delete", "Tab"):
+        lab.page.keyboard.press(key)
+    expect(duration).to_have_value("8")
+    expect(form.locator("button.mk-go")).to_have_text("Generate · $0.54")
 
 
 def test_the_price_and_what_is_missing_are_each_one_live_region(

@@ -138,7 +138,7 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     )
     cell.get_by_role("button", name="Edit and rerun").last.click()
     lab.see(1, "nothing is sent yet")
-    expect(cell.get_by_role("button", name="Generate")).to_be_visible()
+    expect(cell.locator("button.mk-go")).to_be_visible()
     look_at(lab, "job-actions", 1)
 
     lab.run_cell(2)

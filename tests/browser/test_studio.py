@@ -171,7 +171,7 @@ def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form
 
     press(studio, "Reuse settings")
     expect(studio.get_by_label("prompt").first).to_have_value(LONG_PROMPT)
-    expect(studio.get_by_role("button", name="Generate")).to_be_enabled()
+    expect(studio.locator("button.mk-go")).to_be_enabled()
     assert not lab.page.evaluate("() => window.canary")
     assert lab.console_errors() == []
 

@@ -99,6 +99,7 @@ def _shown(function: Function) -> Iterator[str]:
         context,
         meta=(),
         generate=_nothing,
+        show_owned=_nothing,
         refresh=_nothing,
         code=str,
         sweep=_nothing,

@@ -141,16 +141,16 @@ def test_the_slider_and_the_box_of_a_number_move_together() -> None:
     assert values == [7, 9]
 
 
-@pytest.mark.parametrize(("typed", "end"), [(99, 15), (-4, 3), (1, 3)])
-def test_what_is_typed_beyond_a_bound_stays_and_the_slider_stands_at_its_end(
-    typed: int, end: int
+@pytest.mark.parametrize("typed", [99, -4, 1])
+def test_what_is_typed_beyond_a_bound_stays_and_the_slider_keeps_the_last_number(
+    typed: int,
 ) -> None:
     duration = control_of("text-to-video", "duration")
     box, slider = duration.parts
     values = told(duration)
 
     box.value = typed  # 1 may become 13
-    assert (box.value, slider.value) == (typed, end)
+    assert (box.value, slider.value) == (typed, 5)
     assert values == [typed]
 
 
@@ -234,11 +234,11 @@ def test_a_slider_stays_between_bounds_that_are_not_reached() -> None:
     _, box, slider = strength.parts
     assert (slider.min, slider.max) == (0.01, 0.99)
     box.value = 0.005
-    assert slider.value == 0.01
+    assert slider.value == 0.5
     box.value = 0.4
     assert slider.value == 0.4
     box.value = 1
-    assert slider.value == 0.99
+    assert slider.value == 0.4
     assert values == [0.5, 0.005, 0.4, 1]
 
 

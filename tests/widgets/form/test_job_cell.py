@@ -19,6 +19,7 @@ from mediakit.widgets.job.host import JobHost, varied
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from tests.support.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
 from tests.support.samples.media_samples import make_png
+from tests.widgets.form.test_form import press_generate
 from tests.widgets.job.test_view import buttons, eventually, in_use, press, words
 
 DONE = ("Download", "Save to folder", "Erase…")
@@ -57,9 +58,10 @@ def picture_job(client: Client, tmp_path: Path) -> Job:
 
 
 def shown(column: JobCell) -> list[Any]:
-    """Return the jobs and the form, without what only gives names."""
-    children = column.widget.children
-    return [each for each in children if "mk-names" not in each._dom_classes]
+    """Return the jobs, newest first, and the form, without what only gives names."""
+    jobs, *others = column.widget.children
+    parts = [*reversed(jobs.children), *others]
+    return [each for each in parts if "mk-names" not in each._dom_classes]
 
 
 # -- what is offered when -----------------------------------------------------------
@@ -207,7 +209,9 @@ def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
     form = column._form
     assert form is not None
     eventually(lambda: form.state.submit_reason is None)
-    form._generate()
+    # The job that is varied is the same request, which the button says first.
+    eventually(lambda: form.state.is_another_take)
+    press_generate(form)
     eventually(lambda: len(form.jobs) == 1)
     eventually(lambda: len(sent.cards) == 2)
 

@@ -47,7 +47,14 @@ def make_view(function: Function) -> FormView:
         WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
     )
     return FormView(
-        function, context, meta=(), generate=list, refresh=list, code=str, sweep=id
+        function,
+        context,
+        meta=(),
+        generate=list,
+        show_owned=list,
+        refresh=list,
+        code=str,
+        sweep=id,
     )
 
 

@@ -33,6 +33,7 @@ from tests.widgets.form.test_form import (
     finish,
     generate_button,
     press_generate,
+    result_widgets,
     until,
 )
 from tests.widgets.job.test_view import buttons, press
@@ -113,11 +114,6 @@ def kernels(
 
 def ids(form: Form) -> list[str]:
     return [view.state.record.id for view in form.jobs]
-
-
-def results(form: Form) -> tuple[Any, ...]:
-    children: tuple[Any, ...] = form._view.results.children
-    return children
 
 
 # -- values ---------------------------------------------------------------------------
@@ -263,7 +259,7 @@ def test_jobs_come_back_newest_first_without_the_network(
     again = kernels.form(**KITE)
     assert ids(again) == made
     assert [view.state.charge_micro_usd for view in again.jobs] == [204_000] * 2
-    assert results(again) == tuple(view.widget for view in again.jobs)
+    assert result_widgets(again) == tuple(view.widget for view in again.jobs)
     for view in again.jobs:
         # Complete from the start: a cell that nobody looks at keeps it so.
         assert view.state.record.id in view.card_html
@@ -300,7 +296,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     client.resume()
     until(lambda: again.jobs, again)
     assert client.core.store.find_key(entry.key) is not None
-    assert label(again) == "Generate another take · $0.20"
+    assert label(again) == "Another take · $0.20"
 
 
 def claimed(form: Form, origin: str | None) -> Entry:
@@ -404,11 +400,11 @@ def test_many_results_are_shown_twelve_at_first_and_all_when_asked_for(
     form = kernels.form()
     jobs = [ipywidgets.HTML() for _ in range(15)]
     form._view.show_results(tuple(jobs))
-    *shown, more = results(form)
-    assert shown == jobs[:12]
+    assert list(result_widgets(form)) == jobs[:12]
+    more = form._view.results.children[0]
     assert more.description == "Show 3 earlier results"
     more.click()
-    assert list(results(form)) == jobs
+    assert list(result_widgets(form)) == jobs
     form.close()
     assert more.comm is None
     for job in jobs:
@@ -428,17 +424,17 @@ def test_the_button_says_when_the_same_would_be_paid_again(
     form = kernels.form(**KITE)
     assert label(form) == "Generate · $0.20"
     press_generate(form)
-    assert label(form) == "Generate another take · $0.20"
+    assert label(form) == "Another take · $0.20"
 
     box(form, "prompt").value = "a kite in snow"
     assert label(form) == "Generate · $0.20"
     box(form, "duration").value = 5
     assert label(form) == "Generate · $0.34"
     form.values.update(KITE)
-    assert label(form) == "Generate another take · $0.20"
+    assert label(form) == "Another take · $0.20"
 
     kernels.restart()
-    assert label(kernels.form(**KITE)) == "Generate another take · $0.20"
+    assert label(kernels.form(**KITE)) == "Another take · $0.20"
 
 
 def test_a_second_click_before_the_button_could_be_read_submits_nothing(

@@ -379,7 +379,7 @@ def test_the_main_button_says_what_it_does_at_which_price(
 ) -> None:
     assert state.generate_text == text
     submitted = state.with_submitted("media_1", state.body_digest)
-    another = text.replace("Generate", "Generate another take")
+    another = text.replace("Generate", "Another take")
     assert submitted.generate_text == another
     assert submitted.without_submitted("media_1").generate_text == text
     assert submitted.without_submitted("media_2").generate_text == another

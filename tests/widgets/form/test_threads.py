@@ -66,7 +66,7 @@ def test_typing_moving_and_clicking_work_wherever_they_are_heard(
 
     heard(lambda: box(form, "prompt").set_state({"value": "a kite"}))
     heard(lambda: duration.set_state({"value": 3}))
-    assert "<b>$0.20</b>" in shown(form)
+    assert "<b>$0.204</b>" in shown(form)
     heard(generate_button(form).click)
     until(lambda: form._jobs, form)
     assert form._jobs[0].state.body["prompt"] == "a kite"

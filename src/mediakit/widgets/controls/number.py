@@ -80,7 +80,7 @@ class NumberControl(Control):
 
     Each key counts, so that the price is that of the number in the box. What is
     typed is not limited, since 1 may become 13: beyond a bound it is a problem, which
-    stands below, and the slider stands at its end.
+    stands below, and the slider stays at the last number within the bounds.
 
     Args:
         spec: The field.
@@ -156,7 +156,7 @@ class NumberControl(Control):
             min=self._reach.least,
             max=self._reach.most,
             step=self._reach.step,
-            value=self._number,
+            value=self._number if self._is_within(self._number) else self._middle(),
             readout=False,
             tooltip=self.label,
         )
@@ -185,25 +185,15 @@ class NumberControl(Control):
         self._on = on
         self._arrange()
 
-    def _limited(self, number: float) -> float:
-        low, above = self.spec.low, self.spec.above
-        if (low is not None and number < low) or (
-            above is not None and number <= above
-        ):
-            number = self._reach.least
-        high, below = self.spec.high, self.spec.below
-        if (high is not None and number > high) or (
-            below is not None and number >= below
-        ):
-            number = self._reach.most
-        return self._exact(number)
+    def _is_within(self, number: float) -> bool:
+        return self._reach.least <= number <= self._reach.most
 
     def _show(self, number: float) -> None:
         self._number = number
         if self._box is not None:
             self._box.value = number
-        if self._slider is not None:
-            self._slider.value = self._limited(number)
+        if self._slider is not None and self._is_within(number):
+            self._slider.value = number
 
     def read(self) -> object:
         """Return the number; None when it is switched off."""

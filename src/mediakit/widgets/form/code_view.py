@@ -15,14 +15,18 @@ from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 TITLE = "Copy as Python"
 HINT = "This call does the same. A click into it selects it whole."
+OWNED_HINT = (
+    'This call returns the result that you have, at no charge; take="next" submits '
+    "another take. A click into it selects it whole."
+)
 
 
-def code_html(code: str) -> Markup:
+def code_html(code: str, hint: str) -> Markup:
     """Write code so that one click selects all of it."""
     return Markup(
         '<div class="mk-quiet mk-small-print">{}</div>'
         '<pre class="mk-code" tabindex="0" role="region" aria-label="Code">{}</pre>'
-    ).format(HINT, code)
+    ).format(hint, code)
 
 
 class CodeView:
@@ -39,6 +43,7 @@ class CodeView:
     ) -> None:
         self._context = context
         self._write = write
+        self._hint = HINT
         self._code: Any = None
         self._copy: Any = None
         # A button, not an Accordion: its head cannot be reached by the keyboard.
@@ -50,19 +55,24 @@ class CodeView:
             w.VBox, "mk-fields", children=(self._button,)
         )
 
-    def show(self) -> None:
-        """Show the code as it is now, if it is unfolded."""
+    def show(self, hint: str = HINT) -> None:
+        """Show the code as it is now, if it is unfolded.
+
+        Args:
+            hint: What the call does.
+        """
+        self._hint = hint
         if self._code is None or not self._button.value:
             return
         code = self._write()
-        self._code.value = code_html(code)
+        self._code.value = code_html(code, self._hint)
         if self._copy is not None:
             self._copy.code = code
 
     def _turn(self, change: Any) -> None:
         if change.new:
             self._make()
-            self.show()
+            self.show(self._hint)
         shown = (self._code, self._copy) if change.new else ()
         self.widget.children = (self._button, *(each for each in shown if each))
 

@@ -40,7 +40,7 @@ from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
 from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.form.python_code import is_extra, python_call
-from mediakit.widgets.form.state import FormState
+from mediakit.widgets.form.state import FormState, Owned
 from mediakit.widgets.form.submit_progress import SENDING_TEXT, explained
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.inputs.input_buttons import Beside
@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 TYPING_PAUSE_S = 0.4
 CLICK_PAUSE_S = 0.2
 STALE_S = 10.0
+"""How old a balance that does not suffice is read again."""
+OLD_S = 60.0
+"""How old any other one is, once the form is used."""
 KEEPING_PAUSE_S = 1.0
 LEFT = "Not changed."
 ANOTHER = (
@@ -138,7 +141,8 @@ class Form:
         self._another_since_s: float | None = None
         self._sweep: SweepPanel | None = None
         self._swept: SweepChoice | None = None
-        self._media_edits = 0
+        self._media_edits = self._looks = 0
+        self._looked_for: tuple[str, bool] | None = None
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
         self._inspector = Inspector(client.core.remote_media)
@@ -192,6 +196,7 @@ class Form:
                 "* required",
             ),
             generate=self._generate,
+            show_owned=self._show_owned,
             refresh=self._refresh,
             code=self.as_python,
             sweep=self._turn_sweep,
@@ -446,15 +451,22 @@ class Form:
         seen = self._seen.at(now_s)
         self._tasks.run(partial(self._send, seen, another=another))
 
+    def _show_owned(self) -> None:
+        owned = self._state.owned
+        if owned is not None:
+            digest = self._state.body_digest
+            self._tasks.run(partial(self._bring_owned, owned.job_id, digest))
+
     def _refresh(self) -> None:
         self._funds.refresh()
 
     def _refresh_stale(self) -> None:
-        """Read the balance again where it does not suffice, and may by now."""
-        if self._state.affordability.covered is False:
-            read_at = self._state.funds.read_at or self._clock.now()
-            if (self._clock.now() - read_at).total_seconds() > STALE_S:
-                self._refresh()
+        """Read the balance again where it may have changed."""
+        is_short = self._state.affordability.covered is False
+        read_at = self._state.funds.read_at or self._clock.now()
+        age_s = (self._clock.now() - read_at).total_seconds()
+        if age_s > (STALE_S if is_short else OLD_S):
+            self._refresh()
 
     def _turn_sweep(self, change: Any) -> None:
         self._sweep = self._sweep or self._make_sweep()
@@ -513,8 +525,36 @@ class Form:
             if not self._closed:
                 self._view.show_found(self._state.inspections)
 
+    async def _look_for_owned_after_typing(self, looks: int) -> None:
+        await self._clock.sleep(TYPING_PAUSE_S)
+        if looks == self._looks and not self._closed:
+            await self._look_for_owned()
+
+    async def _look_for_owned(self) -> None:
+        """Ask the history for a job of the request that the form holds."""
+        state = self._state
+        if state.problems or state.media.unseen:
+            return
+        try:
+            entry = await self.client.core._owned(
+                self.function.path, **await self._arguments(state.body())
+            )
+        except MediakitError:
+            return  # a click on the button says what is wrong
+        owned = None
+        if entry is not None and entry.job_id is not None:
+            owned = Owned(entry.job_id, entry.status is JobStatus.COMPLETED)
+        with self._lock:
+            self._state = self._state.with_made(state.body_digest, owned)
+            self._show()
+
+    async def _bring_owned(self, job_id: str, body_digest: str) -> None:
+        self._accept(await self.client.core.job(job_id), body_digest)
+        await self._save_draft()
+
     def _take_funds(self, funds: Funds) -> None:
         self._state = self._state.with_balance(funds)
+        self._looked_for = None  # another form may have bought the same
         self._show()
 
     async def _watch_again(self) -> None:
@@ -533,6 +573,7 @@ class Form:
         await self._clock.sleep(CLICK_PAUSE_S)
         try:
             await self._look_at_files()  # one may have vanished
+            await self._look_for_owned()
             ready = replace(self._state, sending=None)
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
@@ -565,13 +606,17 @@ class Form:
             self._show()
 
     async def _submit(self, body: Mapping[str, Any]) -> AsyncJob:
-        extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
-        plain = {n: value for n, value in body.items() if n not in extra}
-        fields: dict[str, Any] = await self._results.as_jobs(self.function, plain)
+        arguments = await self._arguments(body)
         with asking_from(self._asked_from):
             return await self.client.core.submit(
-                self.function.path, take="next", extra=extra, **fields
+                self.function.path, take="next", **arguments
             )
+
+    async def _arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the client takes for a body; results are passed as jobs."""
+        extra = {n: v for n, v in body.items() if is_extra(self.function, n, v)}
+        plain = {n: value for n, value in body.items() if n not in extra}
+        return {**await self._results.as_jobs(self.function, plain), "extra": extra}
 
     def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         # The cell may have been run again while the request was under way.
@@ -632,9 +677,17 @@ class Form:
             elif self._another_since_s is None:
                 self._another_since_s = self._clock.monotonic_s()
             self._seen.show(self._state.estimate, self._clock.monotonic_s())
+            self._look_for_owned_soon()
             if self._sweep is not None and self._view.shows_sweep:
                 self._sweep.show(self._state)
             self._keep_values_soon()
+
+    def _look_for_owned_soon(self) -> None:
+        wanted = (self._state.body_digest, bool(self._state.media.unseen))
+        if wanted != self._looked_for and not self._state.problems:
+            self._looked_for = wanted
+            self._looks += 1
+            self._tasks.run(partial(self._look_for_owned_after_typing, self._looks))
 
     def _keep_values_soon(self) -> None:
         """Write down what the form holds, at most once a second."""

@@ -46,7 +46,10 @@ class JobCell:
         self._form: Form | None = None
         self._factory = WidgetFactory()
         self._namers = namers(self._factory)
-        self.widget = self._factory.make(w.VBox, "mk-jobs")
+        # The newest is the last child, so that the others are not drawn again.
+        self._column = self._factory.make(w.VBox, "mk-newest")
+        parts = (self._column, *self._namers)
+        self.widget = self._factory.make(w.VBox, "mk-jobs", children=parts)
         vary = self.vary if client is not None else None
         uses = None
         if client is not None:
@@ -82,9 +85,9 @@ class JobCell:
         return "The form below has these settings; nothing is sent yet."
 
     def _arrange(self) -> None:
-        views = (view.widget for view in self._views)
+        self._column.children = tuple(v.widget for v in reversed(self._views))
         form = (self._form.widget,) if self._form is not None else ()
-        self.widget.children = (*views, *form, *self._namers)
+        self.widget.children = (self._column, *self._namers, *form)
 
     def close(self) -> None:
         """Take everything down; the jobs continue, and their cards stay."""
@@ -94,7 +97,7 @@ class JobCell:
                 view.close()
             if self._form is not None:
                 self._form.close()
-            for widget in (self.widget, *self._namers):
+            for widget in (self.widget, self._column, *self._namers):
                 widget.close()
             self._factory.close()
 

@@ -32,9 +32,23 @@ from mediakit.widgets.form.memory.draft import digest_of
 from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.uploads.upload_folder import shown_path
 
+MEDIA_NAMES = {"video": "clip", "image": "picture", "audio": "sound"}
 NOT_WITHIN_A_BUDGET = (
     "Nobody knows what it may cost at most, so your budget could not be kept."
 )
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A job that was made elsewhere of what a form holds.
+
+    Args:
+        job_id: The job.
+        is_completed: Its result is there.
+    """
+
+    job_id: str
+    is_completed: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,7 @@ class FormState:
         funds: What can be spent.
         sending: What a request that is under way waits for; None while none is.
         submitted: The digests of the bodies that the form submitted, by job id.
+        made: The jobs that the history has of bodies, by their digests.
     """
 
     function: Function
@@ -59,6 +74,7 @@ class FormState:
     funds: Funds = field(default_factory=Funds)
     sending: str | None = None
     submitted: Mapping[str, str] = field(default_factory=dict)
+    made: Mapping[str, Owned] = field(default_factory=dict)
 
     @classmethod
     def start(
@@ -101,7 +117,14 @@ class FormState:
     def without_submitted(self, job_id: str) -> FormState:
         """Return the state after a job failed, which is not charged (spec 7.3)."""
         left = {id_: body for id_, body in self.submitted.items() if id_ != job_id}
-        return replace(self, submitted=left)
+        made = {name: job for name, job in self.made.items() if job.job_id != job_id}
+        return replace(self, submitted=left, made=made)
+
+    def with_made(self, body_digest: str, job: Owned | None) -> FormState:
+        """Return the state after the history was asked for a body's job."""
+        others = {name: job for name, job in self.made.items() if name != body_digest}
+        found = {} if job is None else {body_digest: job}
+        return replace(self, made=others | found)
 
     # What the rules say.
 
@@ -269,12 +292,33 @@ class FormState:
     @property
     def is_another_take(self) -> bool:
         """Tell whether this request was submitted before, so that it costs again."""
+        return self._is_submitted_here or self.owned is not None
+
+    @property
+    def _is_submitted_here(self) -> bool:
         return bool(self.submitted) and self.body_digest in self.submitted.values()
+
+    @property
+    def owned(self) -> Owned | None:
+        """Return the job of this request that the form does not show; None for none."""
+        if not self.made or self._is_submitted_here:
+            return None
+        return self.made.get(self.body_digest)
+
+    @property
+    def owned_text(self) -> str:
+        """Say that the request has a job already; empty where it has none to show."""
+        if self.owned is None:
+            return ""
+        if not self.owned.is_completed:
+            return "This request is running already."
+        name = MEDIA_NAMES.get(self.function.media_type, "result")
+        return f"You have this {name}."
 
     @property
     def generate_text(self) -> str:
         """Write what the main button does, with the price where it is known."""
-        words = "Generate another take" if self.is_another_take else "Generate"
+        words = "Another take" if self.is_another_take else "Generate"
         estimate = self.estimate
         if estimate is None or estimate.high is None:
             return words

@@ -20,7 +20,7 @@ from mediakit.widgets.controls.messages import (
     rule_text,
     sentence_case,
 )
-from mediakit.widgets.form.code_view import CodeView
+from mediakit.widgets.form.code_view import HINT, OWNED_HINT, CodeView
 from mediakit.widgets.form.control_factory import build_field
 from mediakit.widgets.form.html import fields_html, head_html
 from mediakit.widgets.form.price.price_bar import PriceBar
@@ -45,6 +45,7 @@ class FormView:
         context: What widgets are made with.
         meta: Facts for the head of the form, each a few words.
         generate: What the Generate button does.
+        show_owned: Shows the job that the request has already.
         refresh: Reads the balance again.
         code: Writes the call that makes the same request.
         sweep: Hears that the part that varies fields is opened or closed.
@@ -57,6 +58,7 @@ class FormView:
         *,
         meta: tuple[str, ...],
         generate: Callable[[], object],
+        show_owned: Callable[[], object],
         refresh: Callable[[], object],
         code: Callable[[], str],
         sweep: Callable[[Any], object],
@@ -79,15 +81,20 @@ class FormView:
         self._price = PriceBar(context, refresh, self._place_lines)
         self._code = CodeView(context, code)
         self._generate = self._make_generate(generate)
+        self._owned_text = context.factory.make(w.HTML, "mk-live")
+        self._show_owned = self._make_show_owned(show_owned)
+        self._owned = context.factory.make(w.HBox, "mk-pay-row mk-owned")
         self._sweep = self._make_sweep(sweep)
         self._panel: Any = None
         self._wall: tuple[Any, ...] = ()
         self._results: tuple[Any, ...] = ()
+        self._slots: dict[Any, Any] = {}
         self._earlier: Any = None
+        self._show_earlier: Any = None
         self._shows_all = False
         self._reason = context.factory.make(w.HTML, "mk-reason mk-live")
         self._error = context.factory.make(w.HTML, "mk-error-box")
-        self.results = context.factory.make(w.VBox, "mk-results")
+        self.results = context.factory.make(w.VBox, "mk-results mk-newest")
         self._parts = self._column(function)
         # The place of the results is there from the start: nothing moves later.
         body = (self._parts, self.results)
@@ -120,13 +127,23 @@ class FormView:
     def _make_generate(self, generate: Callable[[], object]) -> Any:
         button = self._context.factory.make(
             w.Button,
-            "mk-go",
+            "mk-go mk-paid",
             description="Generate",
             button_style="primary",
             tooltip="Send the request; it is paid for when it completes",
             disabled=True,
         )
         button.on_click(self._context.guard(lambda _: generate()))
+        return button
+
+    def _make_show_owned(self, show_owned: Callable[[], object]) -> Any:
+        button = self._context.factory.make(
+            w.Button,
+            "mk-small",
+            description="Show it",
+            tooltip="Show the result that you have; nothing is sent or paid",
+        )
+        button.on_click(self._context.guard(lambda _: show_owned()))
         return button
 
     def _make_sweep(self, sweep: Callable[[Any], object]) -> Any:
@@ -146,6 +163,7 @@ class FormView:
         top = (self._price.amount, self._generate)
         pay = (
             make(w.HBox, "mk-pay-row mk-pay-top", children=top),
+            self._owned,
             self._reason,
             self._price.balance,
             make(w.HBox, "mk-pay-row", children=(*self._price.buttons, self._sweep)),
@@ -222,7 +240,10 @@ class FormView:
         for section in self._sections:
             section.show_notes(notes)
         self._price.show(state)
-        self._code.show()
+        self._code.show(OWNED_HINT if state.is_another_take else HINT)
+        owned = (self._owned_text, self._show_owned) if state.owned_text else ()
+        self._owned_text.value = line_html(state.owned_text, "plain")
+        self._owned.children = owned
         reason = state.submit_reason
         self._generate.disabled = reason is not None
         self._generate.description = state.generate_text
@@ -249,21 +270,45 @@ class FormView:
         self._error.value = error_html(text)
 
     def show_results(self, widgets: tuple[Any, ...]) -> None:
-        """Show jobs beside the controls, in the order given, the first ones at once."""
-        self._results = widgets
-        shown = widgets if self._shows_all else widgets[:MOST_RESULTS]
-        self.results.children = (*shown, *self._more(len(widgets) - len(shown)))
+        """Show jobs beside the controls, newest first, only these at first.
 
-    def _more(self, count: int) -> tuple[Any, ...]:
-        """Return the button that shows the earlier results; none for none."""
-        if not count:
-            return ()
+        ipywidgets draws every child again that stands behind a new one, which would
+        end what plays and what is downloaded there. So the oldest is the first child,
+        the style sheet turns their order, and each has a slot that stays.
+
+        Args:
+            widgets: The jobs, newest first.
+        """
+        self._results = widgets
+        if not widgets:
+            return
         if self._earlier is None:
-            self._earlier = self._context.factory.make(w.Button, "mk-small mk-add")
-            self._earlier.on_click(self._context.guard(lambda _: self._show_all()))
+            self._make_earlier()
+        shown = widgets if self._shows_all else widgets[:MOST_RESULTS]
+        for widget in reversed(widgets[:MOST_RESULTS]):
+            if widget not in self._slots:
+                self._slots[widget] = self._context.factory.make(w.VBox)
+        for widget, slot in self._slots.items():
+            slot.children = (widget,) if widget in shown else ()
+        if self._shows_all:
+            older = (each for each in reversed(shown) if each not in self._slots)
+            self._earlier.children = tuple(older)
+        count = len(widgets) - len(shown)
         s = "" if count == 1 else "s"
-        self._earlier.description = f"Show {count:,} earlier result{s}"
-        return (self._earlier,)
+        self._show_earlier.description = f"Show {count:,} earlier result{s}"
+        if count:
+            self._show_earlier.remove_class("mk-gone")
+        else:
+            self._show_earlier.add_class("mk-gone")
+        slots = self._slots.values()
+        self.results.children = (self._show_earlier, self._earlier, *slots)
+
+    def _make_earlier(self) -> None:
+        """Make the place of the earlier results, and the button that shows them."""
+        make = self._context.factory.make
+        self._earlier = make(w.VBox, "mk-newest")
+        self._show_earlier = make(w.Button, "mk-small mk-add")
+        self._show_earlier.on_click(self._context.guard(lambda _: self._show_all()))
 
     def _show_all(self) -> None:
         self._shows_all = True
@@ -301,8 +346,15 @@ class FormView:
     def close(self) -> None:
         """Close every widget but the results, which may live on elsewhere."""
         self.results.children = ()
+        for slot in self._slots.values():
+            slot.children = ()
+            slot.close()
         if self._earlier is not None:
-            self._earlier.close()
+            self._earlier.children = ()
+            for widget in (self._earlier, self._show_earlier):
+                widget.close()
+        for widget in (self._owned_text, self._show_owned):
+            widget.close()
         for section in self._sections:
             close_tree(section.widget)
         close_tree(self.widget)

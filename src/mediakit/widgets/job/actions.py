@@ -11,6 +11,7 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.client.records.form_origin import asking_from
 from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.client.transfers.sidecar import SUFFIX
+from mediakit.clock import Clock
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.job.host import JobHost
 from mediakit.widgets.job.panel import JobPanel, Question
@@ -33,6 +34,8 @@ RETRY, NEXT, VARY, ERASE = "Try again", "Another take", "Edit and rerun", "Erase
 COMPARE, RESULT = "Before / after", "Show the result"
 SAVE, FORGET = "Save to folder", "Forget the prompt…"
 USE = "Use as…"
+PAID = (RETRY, NEXT)
+HOLD_S = 0.6
 TOOLTIPS = {
     RETRY: "Send the same request again; failed jobs are not charged",
     NEXT: "Send the same request for another draw; it is paid for when it completes",
@@ -131,6 +134,7 @@ class JobActions:
         tasks: Runs what they do.
         guard: Wraps the handlers.
         lock: Held while widgets change.
+        clock: Gives the time between clicks.
         home: Where the view is shown; without one, nothing new is asked for.
         environment: See `player.browser_url`.
     """
@@ -142,6 +146,7 @@ class JobActions:
         tasks: NamedTasks,
         guard: Guard,
         lock: AbstractContextManager[object],
+        clock: Clock,
         home: JobHost | None = None,
         environment: Mapping[str, str] = NO_ENVIRONMENT,
     ) -> None:
@@ -152,6 +157,8 @@ class JobActions:
         self._panel = panel
         self._tasks = tasks
         self._lock = lock
+        self._clock = clock
+        self._paid_at_s = -HOLD_S
         self._home = home
         # Nothing is locked by what asks for more: another job's place has its own.
         free = guarded(panel.complain)
@@ -190,7 +197,10 @@ class JobActions:
         if name == DOWNLOAD:
             return self._download_button()
         if name not in self._buttons:
-            made = self._panel.button(name, TOOLTIPS[name], self._acts[name])
+            classes = "mk-paid" if name in PAID else ""
+            made = self._panel.button(
+                name, TOOLTIPS[name], self._acts[name], classes=classes
+            )
             self._buttons[name] = made
         return self._buttons[name]
 
@@ -237,6 +247,12 @@ class JobActions:
     def _more(
         self, name: str, words: str, ask: Callable[[], Awaitable[AsyncJob]]
     ) -> None:
+        # Where no script of ours runs, the second click of a double click comes here.
+        now_s = self._clock.monotonic_s()
+        before_s, self._paid_at_s = self._paid_at_s, now_s
+        if now_s - before_s < HOLD_S:
+            return
+
         async def bring() -> None:
             with asking_from(None if self._home is None else self._home.origin):
                 made = await ask()

@@ -83,7 +83,12 @@ class JobPanel:
         return self._factory.make(widget_type, **traits)
 
     def button(
-        self, text: str, tooltip: str, act: Callable[[], object], style: str = ""
+        self,
+        text: str,
+        tooltip: str,
+        act: Callable[[], object],
+        style: str = "",
+        classes: str = "",
     ) -> Any:
         """Make a button; it is shown when it is offered.
 
@@ -92,9 +97,10 @@ class JobPanel:
             tooltip: What it does.
             act: Its handler.
             style: "danger" for what cannot be taken back.
+            classes: Names of the style sheet.
         """
         button = self._factory.make(
-            w.Button, description=text, tooltip=tooltip, button_style=style
+            w.Button, classes, description=text, tooltip=tooltip, button_style=style
         )
         button.on_click(lambda _: act())
         return button

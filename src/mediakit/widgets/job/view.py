@@ -88,6 +88,7 @@ class JobView:
             self._tasks,
             guard,
             self._lock,
+            self._clock,
             home,
             self._environment,
         )

@@ -63,7 +63,7 @@ class PlanView:
             placeholder="such as $5; leave blank for no limit",
             continuous_update=True,
         )
-        self._run = make(w.Button, "mk-go", button_style="primary")
+        self._run = make(w.Button, "mk-go mk-paid", button_style="primary")
         self._drafts = make(w.Button, "mk-small", description="Drafts first…")
         self._error = make(w.HTML, "mk-error-box")
         self._run.on_click(guard(lambda _: self._start()))

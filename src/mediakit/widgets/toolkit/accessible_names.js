@@ -57,15 +57,29 @@ function focusAdded() {
   if (found || performance.now() > added.until) added = null;
 }
 
-// A box that was emptied takes the number of its slider, which is always acceptable,
-// where ipywidgets would bring back what was typed before.
-function refill(event) {
-  const box = event.target;
-  if (box.type !== "number" || box.value !== "") return;
-  const row = box.closest(".mk-number");
-  const handle = row?.querySelector("[role='slider']");
-  const number = Number(handle?.getAttribute("aria-valuenow"));
-  if (handle && Number.isFinite(number)) box.value = String(number);
+// A box that was emptied takes the last number that was acceptable, where ipywidgets
+// would bring back what was typed before: the one that it held when the focus came, or
+// that of its slider, which stays within the bounds.
+const kept = new WeakMap();
+
+function sliderOf(box) {
+  if (box.type !== "number") return null;
+  const handle = box.closest(".mk-number")?.querySelector("[role='slider']");
+  const number = (name) => Number(handle.getAttribute(`aria-value${name}`));
+  return handle ? { min: number("min"), max: number("max"), now: number("now") } : null;
+}
+
+function keepNumber({ target: box }) {
+  const slider = sliderOf(box);
+  if (!slider || box.value === "") return;
+  const number = Number(box.value);
+  if (number >= slider.min && number <= slider.max) kept.set(box, box.value);
+}
+
+function refill({ target: box }) {
+  const slider = sliderOf(box);
+  if (!slider || box.value !== "") return;
+  box.value = kept.get(box) ?? String(slider.now);
 }
 
 function render({ el }) {
@@ -85,11 +99,13 @@ function render({ el }) {
     const found = new MutationObserver(soon);
     const attributeFilter = ["class", "title", "disabled"];
     root.addEventListener("click", noteAdd, true);
+    root.addEventListener("focus", keepNumber, true);
     root.addEventListener("change", refill, true);
     found.observe(root, { childList: true, subtree: true, attributeFilter });
     return found;
   };
   el.hidden = true;
+  guardPaidClicks();
   soon();
   return () => {
     cancelAnimationFrame(frame);

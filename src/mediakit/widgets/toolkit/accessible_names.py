@@ -1,4 +1,4 @@
-"""Gives screen readers the names of controls that ipywidgets leaves unnamed."""
+"""What the page does for the controls around it: names, and one click for a price."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import Any
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
+HERE = Path(__file__).parent
+SCRIPTS = ("paid_clicks.js", "accessible_names.js")
+
 
 def namers(factory: WidgetFactory) -> tuple[Any, ...]:
     """Make what names the sliders and buttons around it, and its live regions.
 
-    It takes no room. Without anywidget there is none; the box beside each slider has
-    a name in any case.
+    It also keeps paid buttons (`mk-paid`) from a second click. It takes no room.
+    Without anywidget there is none; the box beside each slider has a name in any case.
 
     Args:
         factory: Makes the widget.
@@ -28,6 +31,6 @@ def namer_type() -> Any:
     import anywidget
 
     class Namer(anywidget.AnyWidget):
-        _esm = Path(__file__).parent / "accessible_names.js"
+        _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
 
     return Namer

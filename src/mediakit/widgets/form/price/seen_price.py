@@ -2,8 +2,8 @@
 
 from mediakit.rates import Estimate
 
-ARRIVES_S = 0.5
-"""How long a price must stand until it is taken for seen."""
+ARRIVES_S = 0.6
+"""How long a price, and a paid button, must stand until they are taken for seen."""
 
 
 class SeenPrice:

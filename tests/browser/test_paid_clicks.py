@@ -1,0 +1,181 @@
+"""One click buys one job: double clicks, and buttons that come under the pointer."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.harness import Lab, LabServer
+
+pytestmark = pytest.mark.browser
+
+JOB_MS = 120_000.0
+GAPS_MS = (50, 150, 300, 400, 500, 600, 700)
+# Longer than any hold of a button.
+LATER_MS = 1_500
+COUNT = 'print(len(client.history.frame()), "jobs of this history")'
+
+
+def opened(lab: Lab, server: LabServer, sandbox: RunningSandbox, name: str) -> None:
+    """Open a notebook with a form, connected to a sandbox whose queue is quick."""
+    first = (
+        "import mediakit as mk\n"
+        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, "
+        f"home='home-{name}')"
+    )
+    # The service knows a request again, also from another history.
+    form = f'client.form("text-to-video", prompt="a kite, {name}", duration=3)'
+    lab.open(server.add_notebook(f"{name}.ipynb", [first, form, COUNT]))
+    lab.hide_sidebar()
+    lab.run_cell(0)
+
+
+def jobs(lab: Lab, index: int) -> int:
+    """Return how many jobs the history has, by the cell that counts them."""
+    lab.run_cell(index)
+    return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
+
+
+def middle(button: Locator) -> tuple[float, float]:
+    """Return where the pointer goes to click a button, once it is on the page."""
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
+    """Click a place twice, as a hand does that does not look between the clicks."""
+    x, y = middle(button)
+    lab.page.mouse.move(x, y)
+    # The button has been here for a while.
+    lab.page.wait_for_timeout(LATER_MS)
+    lab.page.mouse.click(x, y)
+    lab.page.wait_for_timeout(gap_ms)
+    lab.page.mouse.click(x + 1, y)
+
+
+@pytest.mark.parametrize("width_px", [1900, 1300])
+def test_a_slow_double_click_on_generate_buys_one_clip(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, width_px: int
+) -> None:
+    name = f"twice-{width_px}"
+    opened(lab, lab_server, sandbox, name)
+    lab.resize(width_px, 1000)
+    lab.run_cell(1)
+    form = lab.cell(1).locator(".mk-form")
+    bought: dict[int, int] = {}
+    for number, gap_ms in enumerate(GAPS_MS, 1):
+        form.get_by_label("Prompt").first.fill(f"a kite, {name}, {gap_ms}")
+        generate = form.locator("button.mk-go")
+        expect(generate).to_have_text("Generate · $0.20")
+        click_twice(lab, generate, gap_ms)
+        expect(form.locator(".mk-job")).not_to_have_count(0)
+        expect(generate).to_be_enabled()
+        lab.page.wait_for_timeout(LATER_MS)
+        bought[gap_ms] = jobs(lab, 2) - sum(bought.values())
+        assert sum(bought.values()) >= number, bought
+    assert bought == dict.fromkeys(GAPS_MS, 1)
+
+
+def test_a_second_click_after_a_while_buys_another_take(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    opened(lab, lab_server, sandbox, "again")
+    lab.resize(1900, 1000)
+    lab.run_cell(1)
+    form = lab.cell(1).locator(".mk-form")
+    click_twice(lab, form.locator("button.mk-go"), 3_000)
+    expect(form.locator(".mk-job")).to_have_count(2)
+    assert jobs(lab, 2) == 2
+
+
+@pytest.mark.parametrize("gap_ms", [50, 300, 700])
+def test_a_double_click_on_erase_buys_nothing_of_the_card_that_moves_up(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, gap_ms: int
+) -> None:
+    opened(lab, lab_server, sandbox, f"erase-{gap_ms}")
+    lab.resize(1300, 1000)
+    lab.run_cell(1)
+    form = lab.cell(1).locator(".mk-form")
+    for count, name in enumerate(("low", "middle", "top"), 1):
+        form.get_by_label("Prompt").first.fill(f"a {name} kite, {gap_ms}")
+        expect(form.locator("button.mk-go")).to_have_text("Generate · $0.20")
+        lab.page.wait_for_timeout(LATER_MS)
+        form.locator("button.mk-go").click()
+        expect(form.get_by_role("button", name="Erase…")).to_have_count(
+            count, timeout=JOB_MS
+        )
+        expect(form.locator(".mk-job video")).to_have_count(count, timeout=JOB_MS)
+
+    top, center, low = (
+        form.locator(".mk-job").filter(has_text=f"a {name} kite")
+        for name in ("top", "middle", "low")
+    )
+    yes = form.get_by_role("button", name="Yes, erase it")
+    top.get_by_role("button", name="Erase…").click()
+    before = middle(yes)
+    scrolled = form.bounding_box()
+    yes.click()
+    expect(yes).to_have_count(0)
+    expect(top.locator("video")).to_have_count(0)
+    after = middle(center.get_by_role("button", name="Another take"))
+    now = form.bounding_box()
+    assert scrolled is not None
+    assert now is not None
+    # The next card comes up as far as this one did, now right under the pointer.
+    x, y = before[0] - after[0], before[1] - after[1] - (scrolled["y"] - now["y"])
+    low.evaluate(
+        "(card, [x, y]) => { card.style.position = 'relative';"
+        "card.style.left = `${x}px`; card.style.top = `${y}px`; }",
+        [x, y],
+    )
+    center.get_by_role("button", name="Erase…").click()
+    click_twice(lab, yes, gap_ms)
+    expect(center.locator("video")).to_have_count(0)
+    lab.page.wait_for_timeout(LATER_MS)
+    assert jobs(lab, 2) == 3
+
+
+def test_a_paid_button_that_comes_under_the_pointer_is_not_clicked_at_once(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    opened(lab, lab_server, sandbox, "moved")
+    lab.resize(1300, 1000)
+    lab.run_cell(1)
+    form = lab.cell(1).locator(".mk-form")
+    generate = form.locator("button.mk-go")
+    x, y = middle(generate)
+    # Something above goes, and the button is where the pointer has been.
+    above = form.locator(".mk-controls > *").first
+    above.evaluate("each => { each.style.marginTop = '80px'; }")
+    lab.page.mouse.move(x, y)
+    lab.page.wait_for_timeout(LATER_MS)
+    above.evaluate("each => { each.style.marginTop = ''; }")
+    lab.page.wait_for_timeout(200)
+    lab.page.mouse.click(x, y)
+    lab.page.wait_for_timeout(LATER_MS)
+    assert jobs(lab, 2) == 0
+    lab.page.mouse.move(x, y)
+    lab.page.mouse.click(x, y)
+    expect(form.locator(".mk-job")).to_have_count(1)
+    assert jobs(lab, 2) == 1
+
+
+def test_a_key_that_is_held_down_on_generate_buys_one_clip(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    opened(lab, lab_server, sandbox, "held")
+    lab.resize(1900, 1000)
+    lab.run_cell(1)
+    form = lab.cell(1).locator(".mk-form")
+    form.locator("button.mk-go").focus()
+    lab.page.wait_for_timeout(LATER_MS)
+    for _ in range(8):
+        form.locator("button.mk-go").focus()
+        lab.page.keyboard.press("Enter")
+        lab.page.wait_for_timeout(100)
+    expect(form.locator(".mk-job")).to_have_count(1)
+    lab.page.wait_for_timeout(LATER_MS)
+    assert jobs(lab, 2) == 1

@@ -1,0 +1,86 @@
+"""A form says before the click that its request was bought already, and shows it."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.harness import Lab, LabServer
+
+pytestmark = pytest.mark.browser
+
+JOB_MS = 120_000.0
+TWIN = 'client.form("text-to-video", prompt="a kite over twin dunes", duration=3)'
+CLIP = 'client.run("text-to-video", prompt="a kite over twin dunes", duration=3)'
+COUNT = 'print(len(client.history.frame()), "jobs of this history")'
+
+
+def connected(sandbox: RunningSandbox, home: str) -> str:
+    return (
+        "import mediakit as mk\n"
+        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})"
+    )
+
+
+def opened(lab: Lab, server: LabServer, name: str, *cells: str) -> None:
+    lab.open(server.add_notebook(f"{name}.ipynb", cells))
+    lab.resize(1280, 1000)
+    lab.hide_sidebar()
+    for index in range(len(cells) - 1):
+        lab.run_cell(index)
+
+
+def form_of(lab: Lab, index: int) -> Locator:
+    return lab.cell(index).locator(".mk-form")
+
+
+def go(form: Locator) -> Locator:
+    return form.locator("button.mk-go")
+
+
+def jobs(lab: Lab, index: int) -> int:
+    lab.run_cell(index)
+    return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
+
+
+def test_a_form_of_another_cell_says_what_one_has_and_shows_it_for_nothing(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-twins")
+    opened(lab, lab_server, "twins", first, TWIN, TWIN, COUNT)
+    one, other = form_of(lab, 1), form_of(lab, 2)
+    expect(go(other)).to_have_text("Generate · $0.20")
+    go(one).click()
+    erase = one.get_by_role("button", name="Erase…")
+    expect(erase).to_have_count(1, timeout=JOB_MS)
+
+    expect(go(other)).to_have_text("Another take · $0.20")
+    expect(other.get_by_text("You have this clip.")).to_be_visible()
+    expect(other.locator(".mk-job")).to_have_count(0)
+    other.get_by_role("button", name="Show it").click()
+    expect(other.locator(".mk-job")).to_have_count(1)
+    expect(other.locator(".mk-job video").first).to_be_visible()
+    expect(other.get_by_role("button", name="Show it")).to_have_count(0)
+    assert jobs(lab, 3) == 1
+
+    other.get_by_label("Prompt").first.fill("a kite over other dunes")
+    expect(go(other)).to_have_text("Generate · $0.20")
+
+
+def test_a_form_knows_what_code_and_another_notebook_bought(
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "home-copied")
+    opened(lab, lab_server, "bought", first, CLIP, COUNT)
+    opened(lab, lab_server, "copied", first, TWIN, COUNT)
+    form = form_of(lab, 1)
+    expect(form.get_by_text("You have this clip.")).to_be_visible()
+    expect(go(form)).to_have_text("Another take · $0.20")
+
+    form.get_by_label("Prompt").first.fill("a kite")
+    expect(go(form)).to_have_text("Generate · $0.20")
+    expect(form.get_by_text("You have this clip.")).to_have_count(0)
+    form.get_by_label("Prompt").first.fill("a kite over twin dunes")
+    expect(go(form)).to_have_text("Another take · $0.20")
+    assert jobs(lab, 2) == 1
