@@ -227,7 +227,7 @@ def test_a_form_sends_the_body_of_the_chosen_one(body: Json) -> None:
 def test_values_of_other_types_are_reported_in_the_form() -> None:
     state = FormState.start(FUNCTION, GOOD[0] | {"ratio": "1:1"})
 
-    assert state.submit_reason == "Aspect ratio must be 16:9 or 9:16."
+    assert state.submit_reason == "Ratio must be 16:9 or 9:16."
 
 
 def test_the_sandbox_runs_a_job_of_it(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ class FieldSpec:
     nullable: bool = False
     default: Any = None
     doc: str = ""
-    title: str = ""
+    title: str = field(default="", compare=False)
 
     @property
     def accepted(self) -> str:

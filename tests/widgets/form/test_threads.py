@@ -14,7 +14,7 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from mediakit import Client
-from mediakit.money import format_cents
+from mediakit.money import format_usd
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from tests.widgets.form.test_form import (
@@ -167,7 +167,7 @@ def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
         for _ in range(2):
             seconds += 1
             kernel.change(slider, subshell, set_to(seconds))
-            kernel.hears(f"<b>{format_cents(68_000 * seconds)}</b>")
+            kernel.hears(f"<b>{format_usd(68_000 * seconds)}</b>")
         kernel.change(prompt, subshell, set_to(f"typed with {seconds} s"))
         kernel.hears(f"typed with {seconds} s")  # the echo
         kernel.interrupt()

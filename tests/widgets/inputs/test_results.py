@@ -139,7 +139,7 @@ def test_a_chosen_clip_becomes_the_value_and_firms_the_price(
     assert form.values["video_url"] == made["clip"].url
     assert not picker_button(form, "video_url").value
     assert described(form, "mk-pick-choose") == []
-    until(lambda: "<b>$0.23</b>" in shown(form), form)
+    until(lambda: "<b>$0.228</b>" in shown(form), form)
     assert f"{PROMPT} · " in shown(form)
     assert "data:image/jpeg" in shown(form)
 
@@ -217,7 +217,7 @@ def test_a_card_offers_the_functions_that_take_its_result_and_opens_their_form(
     boxes = (each for each in _all(opened) if isinstance(each, ipywidgets.Text))
     assert url in [box.value for box in boxes]
     assert any(getattr(each, "wanted", False) for each in _all(opened))
-    until(lambda: any("$0.23" in text for text in texts(opened)), form)
+    until(lambda: any("$0.228" in text for text in texts(opened)), form)
 
 
 def url_of(view: JobView) -> str:
