@@ -203,14 +203,11 @@ class AsyncClient(ClientComponents):
     ) -> Entry | None:
         """Return the newest job of an equal request, by the history; None for none.
 
-        Nothing is sent and nothing is uploaded: a file that was never uploaded was
-        never submitted either.
+        Nothing is sent and nothing is uploaded.
         """
         request = await self._requests.validated(function, fields, extra=extra)
-        urls = await self._requests.uploads.known(request)
-        if len(urls) < len(request.infos):
-            return None
-        request = replace(request, urls=urls, webhook_url=webhook_url)
+        files = await self._requests.uploads.named(request)
+        request = replace(request, sent=files, webhook_url=webhook_url)
         return await self._submissions.owned(request)
 
     @opened

@@ -254,7 +254,8 @@ async def _named(
         request = await client._requests.validated(
             function.path, fields, price_only=True
         )
-        files = await client._requests.uploads.names(request)
+        named = await client._requests.uploads.named(request)
+        files = {path: file.url for path, file in named.items()}
     except (InputError, OSError):
         return UNREADABLE
     return function.with_media(request.body, request.names | files).get(name)

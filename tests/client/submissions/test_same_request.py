@@ -293,7 +293,7 @@ def test_a_job_is_found_by_a_client_that_connected_while_the_service_was_away(
     running = start(settings)
     base_url, home = running.base_url, tmp_path / "home"
     again = replace(settings, port=int(base_url.rpartition(":")[2]))
-    call = {"prompt": "a kite", "size": "64x64"}
+    call: dict[str, Any] = {"prompt": "a kite", "size": "64x64"}
     with Client(base_url, running.api_key, home=home) as client:
         first = client.submit("text-to-image", **call)
     running.stop()

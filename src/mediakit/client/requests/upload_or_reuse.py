@@ -72,8 +72,10 @@ class Uploads:
         )
         return dict(zip(labels, sent, strict=True))
 
-    async def names(self, request: ValidatedRequest) -> dict[str, str]:
-        """Return the names of the local files of a request, by their paths.
+    async def named(self, request: ValidatedRequest) -> dict[str, UploadedFile]:
+        """Return the local files of a request under their names, by their paths.
+
+        Nothing is sent: a request is looked up by these names.
 
         Raises:
             OSError: A file cannot be read.
@@ -81,7 +83,7 @@ class Uploads:
         found = {}
         for value, path in request.paths.items():
             seen = await to_thread.run_sync(fingerprint, path)
-            found[value] = name_of_file(seen.sha256)
+            found[value] = UploadedFile(name_of_file(seen.sha256), seen.sha256)
         return found
 
     async def _upload(self, file: Path, info: MediaInfo, field: str) -> UploadedFile:
