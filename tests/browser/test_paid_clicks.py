@@ -57,7 +57,7 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
 
 
 @pytest.mark.parametrize("width_px", [1900, 1300])
-def test_a_slow_double_click_on_generate_buys_one_clip(
+def test_a_slow_double_click_on_generate_pays_for_one_clip(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, width_px: int
 ) -> None:
     name = f"twice-{width_px}"
@@ -79,7 +79,7 @@ def test_a_slow_double_click_on_generate_buys_one_clip(
     assert bought == dict.fromkeys(GAPS_MS, 1)
 
 
-def test_a_second_click_after_a_while_buys_another_take(
+def test_a_second_click_after_a_while_pays_for_another_take(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     opened(lab, lab_server, sandbox, "again")
@@ -92,7 +92,7 @@ def test_a_second_click_after_a_while_buys_another_take(
 
 
 @pytest.mark.parametrize("gap_ms", [50, 300, 700])
-def test_a_double_click_on_erase_buys_nothing_of_the_card_that_moves_up(
+def test_a_double_click_on_erase_pays_for_nothing_of_the_card_that_moves_up(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, gap_ms: int
 ) -> None:
     opened(lab, lab_server, sandbox, f"erase-{gap_ms}")
@@ -163,7 +163,7 @@ def test_a_paid_button_that_comes_under_the_pointer_is_not_clicked_at_once(
     assert jobs(lab, 2) == 1
 
 
-def test_a_key_that_is_held_down_on_generate_buys_one_clip(
+def test_a_key_that_is_held_down_on_generate_pays_for_one_clip(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     opened(lab, lab_server, sandbox, "held")

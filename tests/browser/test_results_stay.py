@@ -91,7 +91,7 @@ def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     assert lab.page.evaluate("() => window.stopped") == []
 
 
-def test_a_download_goes_on_while_another_result_arrives(
+def test_a_download_continues_while_another_result_arrives(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     cell = opened(lab, lab_server, sandbox, "downloads-on", FORM)

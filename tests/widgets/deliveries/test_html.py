@@ -112,7 +112,7 @@ def test_without_a_notebook_the_log_is_printed(
         client.deliveries.show(many=0)
 
 
-def test_an_attempt_that_is_given_with_an_offset_is_told_in_utc() -> None:
+def test_an_attempt_that_is_given_with_an_offset_is_shown_in_utc() -> None:
     at = datetime(2026, 10, 1, 10, tzinfo=timezone(timedelta(hours=2)))
     delivery = Delivery.model_validate({"id": "delivery_1", "status": "delivered"})
     html = deliveries_html([LoggedDelivery(delivery, [Attempt(attempted_at=at)])])

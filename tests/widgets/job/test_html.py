@@ -80,7 +80,7 @@ def test_trouble_is_said_after_the_end_too_while_the_charge_is_read() -> None:
     assert page.first("script") is None
 
 
-def test_an_erasure_that_is_given_with_an_offset_is_told_in_utc() -> None:
+def test_an_erasure_that_is_given_with_an_offset_is_shown_in_utc() -> None:
     at = datetime(2026, 10, 1, 10, tzinfo=timezone(timedelta(hours=2)))
     html = stage_html(state_of("completed", deleted_at=at), Preview())
     assert "2026-10-01 08:00 UTC" in html

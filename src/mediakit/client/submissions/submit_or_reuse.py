@@ -135,8 +135,8 @@ class Submissions:
     async def owned(self, request: ValidatedRequest) -> Entry | None:
         """Return the newest submission of a request that has a job, by the history.
 
-        None where another call would buy nothing twice: there is none, it failed, or
-        it is gone.
+        None where another call pays for nothing twice: there is none, it failed, or it
+        is gone.
 
         Args:
             request: The request; all of its files have URLs.

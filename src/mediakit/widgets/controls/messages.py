@@ -32,7 +32,7 @@ SINGULARS = (
     ("s", 1, ""),
     ("", 0, " item"),
 )
-"""By the end of a plural: how many letters go for the singular, and what comes."""
+"""By the end of a plural: how many letters the singular drops, and what it adds."""
 STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 PLACE = re.compile(r"\b[a-z]\w*\[\d+\](?:\.[a-z]\w*|\[\d+\])*")
 """A place in a sentence of a rule: "tracks[0].keyframes[2]"."""

@@ -141,7 +141,7 @@ class Form:
         self._another_since_s: float | None = None
         self._sweep: SweepPanel | None = None
         self._swept: SweepChoice | None = None
-        self._media_edits = self._looks = 0
+        self._media_edits = self._lookups = 0
         self._looked_for: tuple[str, bool] | None = None
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
@@ -527,7 +527,7 @@ class Form:
 
     async def _look_for_owned_after_typing(self, looks: int) -> None:
         await self._clock.sleep(TYPING_PAUSE_S)
-        if looks == self._looks and not self._closed:
+        if looks == self._lookups and not self._closed:
             await self._look_for_owned()
 
     async def _look_for_owned(self) -> None:
@@ -554,7 +554,7 @@ class Form:
 
     def _take_funds(self, funds: Funds) -> None:
         self._state = self._state.with_balance(funds)
-        self._looked_for = None  # another form may have bought the same
+        self._looked_for = None  # another form may have submitted the same
         self._show()
 
     async def _watch_again(self) -> None:
@@ -686,8 +686,8 @@ class Form:
         wanted = (self._state.body_digest, bool(self._state.media.unseen))
         if wanted != self._looked_for and not self._state.problems:
             self._looked_for = wanted
-            self._looks += 1
-            self._tasks.run(partial(self._look_for_owned_after_typing, self._looks))
+            self._lookups += 1
+            self._tasks.run(partial(self._look_for_owned_after_typing, self._lookups))
 
     def _keep_values_soon(self) -> None:
         """Write down what the form holds, at most once a second."""

@@ -39,7 +39,7 @@ class Inspector:
         )
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of media behind URLs; the others can be asked again."""
+        """Return what is known of media behind URLs; the others can be retried."""
         found = await self._remote.probe(keys)
         return {key: Inspection(info) for key, info in found.items() if info}
 
