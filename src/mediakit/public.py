@@ -76,7 +76,7 @@ class AsyncClient(core.AsyncClient):
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
         own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
-            price list are higher; the higher of both is held otherwise.
+            price list are higher; the higher of the two is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -398,7 +398,7 @@ class Client(core.Client[Job]):
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
         own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
-            price list are higher; the higher of both is held otherwise.
+            price list are higher; the higher of the two is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -599,7 +599,7 @@ def connect(
             and starts, or by this client when there is no project. A `mk.Budget` is
             shared by its name.
         own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
-            price list are higher; the higher of both is held otherwise.
+            price list are higher; the higher of the two is held otherwise.
         transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
             or a `MockTransport`; the environment's proxies are not used then. It is
             closed with the client.
@@ -647,16 +647,19 @@ def _resent_text(entries: Sequence[Entry]) -> str:
     """Say what is sent again, and for how much; nothing when nothing is."""
     if not entries:
         return ""
-    highs = [entry.estimate_high_micro_usd for entry in entries]
-    known = [high for high in highs if high is not None]
+    known = [
+        entry.reserved_micro_usd
+        for entry in entries
+        if entry.estimate_high_micro_usd is not None
+    ]
     prices = [f"up to {format_usd(sum(known))}"] if known else []
-    if len(known) < len(highs):
-        prices.append(f"{len(highs) - len(known)} at an unknown price")
+    if len(known) < len(entries):
+        prices.append(f"{len(entries) - len(known)} at an unknown price")
     one = len(entries) == 1
     return (
-        f" {len(entries)} {'request' if one else 'requests'} of an earlier start "
-        f"{'was' if one else 'were'} not answered and {'is' if one else 'are'} sent "
-        f"again now, {' and '.join(prices)}: each finds or creates its job, once."
+        f" {len(entries)} {'request' if one else 'requests'} from an earlier session "
+        f"got no answer and {'is' if one else 'are'} sent again now, "
+        f"{' and '.join(prices)}: none is paid for twice."
     )
 
 
@@ -678,7 +681,9 @@ def _rates_text(catalog: Catalog) -> str:
     kinds = all_of(dict.fromkeys(function.kind for function, _ in rates))
     text = f" The rates of {kinds} are from {rates[0][1].source}."
     if any(f.is_listed and not rate.sets_holds for f, rate in rates):
-        text += " Where the price list has rates, budgets hold the higher of both."
+        text += (
+            " Where the price list has a rate too, budgets hold the higher of the two."
+        )
     return text
 
 

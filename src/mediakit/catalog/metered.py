@@ -7,8 +7,8 @@ from mediakit.rates import METERED_HOLD_TEXT, EstimateKind, Line, Per, tokens_fo
 from mediakit.schema import InputFacts
 
 CHARGED_ON_TOKENS = (
-    "Charged on the tokens that the model reports; until then, a budget holds "
-    f"{METERED_HOLD_TEXT}."
+    "Charged by the tokens that the model reports. Until the charge is known, budgets "
+    f"hold {METERED_HOLD_TEXT}."
 )
 
 

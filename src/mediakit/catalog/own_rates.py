@@ -20,7 +20,7 @@ from mediakit.rates import (
 )
 
 BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
-USE = "connect(own_rates=True) holds your rate instead."
+USE = "To hold your own rate instead, use connect(own_rates=True)."
 ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
 
@@ -89,8 +89,8 @@ class OwnRate:
         if listed.kind is EstimateKind.UNKNOWN:
             return replace(own, notes=(f"The rate is from {self.source.name}.",))
         note = (
-            f"The rate is from {self.source.name} and replaces the price list's, by "
-            f"which it is {listed.text}."
+            f"The rate is from {self.source.name}. By the price list, the price is "
+            f"{listed.text}."
         )
         if self.sets_holds:
             return replace(own, notes=(note,))
@@ -101,7 +101,7 @@ class OwnRate:
             return replace(own, high=None, kind=kind, notes=(note,))
         if held is None or known_micro_usd <= held:
             return replace(own, notes=(note,))
-        note += f" A budget holds {format_usd(known_micro_usd)}. {USE}"
+        note += f" Budgets hold {format_usd(known_micro_usd)}. {USE}"
         return replace(own, notes=(note,), known_micro_usd=known_micro_usd)
 
     def lines(self, body: Mapping[str, object]) -> Iterator[Line]:

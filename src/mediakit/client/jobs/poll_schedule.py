@@ -119,10 +119,10 @@ def unreadable_charge(record: Job, billing: Billing) -> ServiceError:
     """Return the error for a job whose charge stays unreadable."""
     return ServiceError(
         f"The job {record.id} is {record.status.value}. "
-        f"{unreadable_charge_text(billing)} It is read every "
+        f"{unreadable_charge_text(billing)} The job is read again every "
         f"{SETTLES_LATE_GAP_S / 60:.0f} minutes, and its charge is recorded once it "
-        "can be read; until then, budgets count its estimate. Ask the service what it "
-        "charged; job.refresh() reads it now.",
+        "can be read; until then, budgets count the estimate. Ask the service what it "
+        "charged; job.refresh() reads the job now.",
         job_id=record.id,
     )
 

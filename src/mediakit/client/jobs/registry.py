@@ -430,8 +430,8 @@ class Jobs:
             )
         return NotFoundError(
             f"{what}, which it accepted, and has said so for "
-            f"{PATIENT_FOR_S / 60:.0f} minutes. The job may still be charged, so its "
-            "price is held for a day, and the job is read every "
+            f"{PATIENT_FOR_S / 60:.0f} minutes. You may still be charged, so its "
+            "price stays held for a day. The job is read again every "
             f"{SETTLES_LATE_GAP_S / 60:.0f} minutes; job.refresh() reads it now.",
             status=answer.status,
             job_id=job_id,

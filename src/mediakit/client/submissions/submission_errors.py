@@ -66,11 +66,10 @@ def refusal(
     if answer.status == BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
     then = f"It was sent and refused: no job was created. {NOT_CHARGED}"
-    if in_doubt:
-        by_gateway = answer.status == 429 and not answer.message
-        who = "the service" if by_gateway else "an earlier attempt"
-        how = " by a gateway" if by_gateway else ""
-        then = f"It was sent and refused{how}; {who} {_MAY_BE_MADE}"
+    if in_doubt and answer.status == 429 and not answer.message:
+        then = f"A gateway refused it, but the service {_MAY_BE_MADE}"
+    elif in_doubt:
+        then = f"It was sent and refused, but an earlier attempt {_MAY_BE_MADE}"
     of_callback = answer.status == 400  # the only reason for it (spec 4.3)
     what = "webhook_url" if of_callback else f"the function {submission.function}"
     if answer.status in (400, 422):
@@ -80,8 +79,8 @@ def refusal(
 
 
 _MAY_BE_MADE = (
-    "may have created the job, which is then charged once. The history keeps its key: "
-    "the same call, or the next start, finds or creates the job."
+    "may have created the job; if so, you are charged once. The history keeps the "
+    "idempotency key: the same call, or the next start, finds or creates the job."
 )
 
 
@@ -120,19 +119,19 @@ def silence(
         was_answered: Whether there was an answer, which decides nothing.
         times: The number of attempts, and their time.
     """
-    where = f"The service at {base_url}"
     if not in_doubt:
         return ServiceError(
-            f"{where} cannot be reached ({reason}; {times}). Nothing was sent and "
-            "nothing is charged. Check the base URL and the network; the same call "
-            "tries again."
+            f"The service at {base_url} cannot be reached ({reason}; {times}). Nothing "
+            "was sent and nothing is charged. Check the base URL and the network; the "
+            "same call tries again."
         )
-    most = submission.estimate_high_micro_usd
-    price = "once" if most is None else f"once, up to {format_usd(most)}"
-    did = "answered it without a job" if was_answered else "did not answer it"
+    most = submission.reserved_micro_usd
+    is_priced = submission.estimate_high_micro_usd is not None
+    price = f"once, up to {format_usd(most)}" if is_priced else "once"
+    did = "answered without a job" if was_answered else "did not answer"
     return ServiceError(
-        f"{where} was sent the request and {did} ({reason}; {times}), so "
-        "it is not known whether the job was created. If it was, it is charged "
-        f"{price}. The history keeps its key: the same call, or the next start, finds "
-        "the job or creates it, once."
+        f"The request was sent to {base_url}, which {did} ({reason}; {times}). It is "
+        "not known whether the job was created; if it was, you are charged "
+        f"{price}. The history keeps the idempotency key: the same call, or the next "
+        "start, finds the job or creates it, never twice."
     )

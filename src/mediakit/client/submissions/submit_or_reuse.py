@@ -328,8 +328,8 @@ class Submissions:
                 if is_ours
                 else f"This request was already submitted as {job_id} with another API "
                 "key, and the service does not know that job for this key. Nothing was "
-                f"sent. If both keys are of one organization, the job is gone. "
-                f"{NEXT_TAKE}",
+                "sent. If both keys belong to one organization, the job no longer "
+                f"exists. {NEXT_TAKE}",
                 job_id=job_id,
             ) from None
         if job_id not in self._submitted:

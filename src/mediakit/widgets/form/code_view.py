@@ -14,10 +14,10 @@ from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 TITLE = "Copy as Python"
-HINT = "This call does the same. A click into it selects it whole."
+HINT = "This call does the same. Click it to select all of it."
 OWNED_HINT = (
-    'This call returns the result that you have, at no charge; take="next" submits '
-    "another take. A click into it selects it whole."
+    'This call returns your existing result, free of charge; take="next" submits '
+    "another take. Click it to select all of it."
 )
 
 

@@ -189,7 +189,7 @@ class Blind extends Sheet {
         sorted.length &&
           "The bars show how uncertain each strength is; bars that overlap may change places.",
         groups > 1 &&
-          "A line separates results that no comparison connects: they have no common ranking.",
+          "Results on two sides of a line were never compared, even indirectly: they have no common ranking.",
       ]
         .filter(Boolean)
         .join(" "),
