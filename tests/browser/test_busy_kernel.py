@@ -25,7 +25,7 @@ BUSY = ("time.sleep(600)", "while True: pass", "job.wait(timeout_s=600)")
 ASKED = "form.request()"
 FORM, JOB, FIRST, LAST = 0, 1, 2, 2 + len(BUSY)
 KERNEL = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel"
-PRICES = ("$0.41", "$0.48", "$0.54", "$0.61")
+PRICES = ("$0.408", "$0.476", "$0.544", "$0.612")
 
 
 @pytest.fixture
