@@ -434,7 +434,7 @@ def test_media_of_all_kinds_and_those_that_are_gone_have_their_place(
     expect(tile(wall, 4)).to_contain_text("5 s is too long.")
     tile(wall, 5).focus()
     lab.page.keyboard.press(" ")
-    expect(tile(wall, 5)).to_contain_text("cannot be shown here, or is gone")
+    expect(tile(wall, 5)).to_contain_text("cannot show this file, or it has been del")
     lab.screenshot("wall-of-all-kinds", wall)
 
 
