@@ -51,7 +51,8 @@ def seen(where: Locator, text: str, page: Page, timeout_s: float = STEP_S) -> No
 def type_and_generate(page: Page, form: Locator, name: str) -> None:
     """Change the form, see the price follow, press Generate, and see the video play."""
     seen(form, "$0.34", page, OPEN_S)
-    form.get_by_label("prompt").first.fill(PROMPT)
+    # A clip of its own: one that another front end made is not generated, but shown.
+    form.get_by_label("prompt").first.fill(f"{PROMPT}, {name}")
     duration = form.get_by_label("duration").first
     duration.fill("3")
     duration.press("Enter")
@@ -59,8 +60,7 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
     form.scroll_into_view_if_needed()
     screenshot(form, f"{name}-form")
 
-    # Another take, where another front end has made this clip before.
-    form.locator("button.mk-go").click()
+    form.get_by_role("button", name="Generate").click()
     video = form.locator("video:visible").first
     with within(page, "the video", JOB_S) as limit_ms:
         video.wait_for(state="visible", timeout=limit_ms)
