@@ -8,8 +8,6 @@ import sys
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.samples.media_samples import make_png
@@ -39,7 +37,6 @@ with Client(base_url, api_key, home=home) as client:
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_a_download_killed_before_any_of_its_steps_is_finished_by_the_same_call(
     sandbox: RunningSandbox, client: Client, tmp_path: Path
 ) -> None:

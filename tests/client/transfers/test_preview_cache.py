@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-
-import pytest
 
 from mediakit import Client
 from mediakit.client.transfers.preview_cache import PreviewCache
@@ -26,7 +23,6 @@ def test_what_is_kept_is_found_again_and_forgotten_when_dropped(tmp_path: Path) 
     assert preview_cache.read("media_2", ".mp4") == b"two"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no POSIX modes")
 def test_only_the_user_can_read_what_is_kept(tmp_path: Path) -> None:
     umask = os.umask(0o022)
     try:

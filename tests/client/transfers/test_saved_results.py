@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,6 @@ from tests.support.servers.job_server import SETTLED, JobServer, Said
 PATIENCE_S = 60.0
 CLIP = b"<script>alert(1)</script>"
 SIGNATURE = "c2lnbmF0dXJl"
-
-needs_modes = pytest.mark.skipif(sys.platform == "win32", reason="no POSIX modes")
 
 
 def made(job_id: str, url: str, content_type: str | None) -> Said:
@@ -105,7 +102,6 @@ def test_a_sidecar_holds_no_password_and_no_signature(
             assert again.id == job.id
 
 
-@needs_modes
 def test_what_mediakit_keeps_in_its_home_can_only_be_read_by_the_user(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
