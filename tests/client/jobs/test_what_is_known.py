@@ -30,7 +30,7 @@ from tests.support.servers.scripted_server import (
 KEY = "key-0123456789abcdef"
 PATIENCE_S = 30.0
 BALANCE = {"balance_micro_usd": 9_000_000}
-NOT_KNOWN = "it is not known whether the job was created"
+NOT_KNOWN = "not known whether the job was created"
 
 
 @pytest.fixture
