@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,10 +13,15 @@ from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.soak import IS_SOAK
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
-settings.register_profile("mediakit", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("mediakit")
+settings.register_profile("test", deadline=None, max_examples=15, derandomize=True)
+settings.register_profile("soak", deadline=None, max_examples=100, print_blob=True)
+settings.load_profile("soak" if IS_SOAK else "test")
 
-pytest_plugins = ("mediakit.testing", "tests.support.servers.postgres")
+pytest_plugins = (
+    "mediakit.testing",
+    "tests.support.cpu_seconds",
+    "tests.support.servers.postgres",
+)
 
 TOLD = "told"
 PERSONAL = (
@@ -41,16 +45,8 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Function]
 ) -> None:
-    """Leave to `make soak` what is marked `soak`, and to `make test` what is not.
-
-    Modules that ask which of the two it is run in both.
-    """
-    left = {
-        item
-        for item in items
-        if bool(item.get_closest_marker("soak")) is not IS_SOAK
-        if not (IS_SOAK and {"trials", "IS_SOAK"} & vars(item.module).keys())
-    }
+    """Leave to `make soak`, which runs everything, what is marked `soak`."""
+    left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
 
