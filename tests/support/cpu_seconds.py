@@ -44,7 +44,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Iterator[None]:
-    """Add them to the report of its end, which xdist sends to the process that prints."""
+    """Add them to the report that xdist sends to the process that prints."""
     if call.when == "teardown":
         in_browser = item.get_closest_marker("browser") is not None
         used_s = _cpu_s(with_living=in_browser) - item.stash[_BEFORE]
