@@ -1,23 +1,14 @@
 # The two main commands: `make lab` opens JupyterLab, `make test` checks everything.
 
 PYTHON ?= python3
-# `make test CONSTRAINTS=lowest` takes the lowest versions that pyproject.toml accepts,
-# which need Python 3.11 or 3.12.
-CONSTRAINTS ?=
-PINNED := constraints$(addprefix -,$(CONSTRAINTS)).txt
-VENV ?= .venv$(addprefix -,$(CONSTRAINTS))
+VENV ?= .venv
 BIN := $(VENV)/bin
-LAB_READY := $(VENV)/ready-lab
-DEV_READY := $(VENV)/ready-dev
-VOILA_READY := $(VENV)/ready-voila
 COURSE := notebooks/README.md
 
-# The tests that run longer in `make soak` than in `make test`, and those that run only there.
-SOAKED := $(shell grep -rlE "support.soak import|mark.soak" tests --include="test_*.py" \
-	--exclude-dir=browser)
-
-# The newest versions alone decide about lint, types and the browser.
-TESTED := $(if $(CONSTRAINTS),unit,check unit browser)
+# `make test SOAK=1` runs every test, in full counts, with the packages that this needs.
+SOAK ?=
+READY := $(VENV)/ready-$(if $(SOAK),soak,dev)
+TYPED := src $(if $(SOAK),tests tools)
 
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"
@@ -28,8 +19,6 @@ PYTEST_ARGS ?=
 SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
 WORKERS ?= 3
-BROWSERS ?= 2
-SOAKERS ?= 4
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,80 +31,63 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab voila test check unit soak soak-counts soak-browser browser pictures fix docs site \
-	notebooks gallery sandbox bench constraints clean
+.PHONY: help lab voila test soak check tests pictures fix docs site gallery sandbox bench \
+	constraints clean
 
 help: ## Print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' \
 		$(firstword $(MAKEFILE_LIST))
 
-lab: $(LAB_READY) ## Install dependencies and open the course in JupyterLab
+lab: $(VENV)/ready-lab ## Install dependencies and open the course in JupyterLab
 	$(BIN)/jupyter lab $(LAB_FLAGS) --ServerApp.root_dir=. \
 		--LabApp.default_url=/lab/tree/$(COURSE) $(LAB_ARGS)
 
-voila: $(VOILA_READY) ## Serve the studio and the spend dashboard as pages
+voila: $(VENV)/ready-voila ## Serve the studio and the spend dashboard as pages
 	$(BIN)/python -m mediakit.voila $(if $(SCREEN),,--no-browser) $(VOILA_ARGS)
 
-test: $(DEV_READY) ## Check everything, as continuous integration does
-	@echo "Checks, tests and browser tests run at the same time; each prints its output at its end."
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target $(TESTED)
+test: $(READY) ## Check everything, every behaviour once
+	@echo "Checks and tests run at the same time; each prints its output at its end."
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check tests
 
-check: $(DEV_READY) ## Lint, types and import layers
+soak: ## Check everything in full counts, with new environments, the site and the course
+	@$(MAKE) --no-print-directory test SOAK=1
+
+check: $(READY) ## Lint, types and import layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy src tests tools
+	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
 # Some tests run make, which must not believe that it is a part of this one.
-unit: $(DEV_READY) ## Tests without a browser; the first notebook is executed
-	MAKEFLAGS= $(BIN)/python -m pytest --ignore=tests/browser \
-		-n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
-
-soak: $(DEV_READY) ## Tests in full counts, rare cases in the browser, new environments
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target soak-counts soak-browser
-
-soak-counts: $(DEV_READY)
-	MAKEFLAGS= MEDIAKIT_SOAK=1 $(BIN)/python -m pytest -n $(SOAKERS) --dist worksteal \
-		$(SOAKED) $(PYTEST_ARGS)
-
-soak-browser: $(DEV_READY)
+tests: $(READY) ## The tests alone, in a real browser too
 	@$(BIN)/python tools/find_chromium.py --install || true
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/browser -n $(BROWSERS) \
-		--dist worksteal $(PYTEST_ARGS)
+	MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
+		-n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-browser: $(DEV_READY) ## Tests in JupyterLab and a real Chromium
-	@$(BIN)/python tools/find_chromium.py --install || true
-	$(BIN)/python -m pytest tests/browser -n $(BROWSERS) --dist worksteal $(PYTEST_ARGS)
-
-pictures: browser soak-browser ## Make the README's pictures from the browser tests' screenshots
+pictures: ## Make the README's pictures from the browser tests' screenshots
+	@$(MAKE) --no-print-directory tests SOAK=1 PYTEST_ARGS=tests/browser
 	$(BIN)/python tools/readme_pictures.py
 
-fix: $(DEV_READY) ## Fix what ruff can fix
+fix: $(READY) ## Fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(DEV_READY) ## Generate docs/reference.md and docs/wording.md
+docs: $(READY) ## Generate docs/reference.md
 	$(BIN)/python tools/write_reference.py
-	$(BIN)/python tools/write_wording.py
 
-site: $(DEV_READY) ## Build the documentation site in build/site; notebooks are executed
+site: $(VENV)/ready-soak ## Build the documentation site in build/site; notebooks are executed
 	$(BIN)/sphinx-build --fail-on-warning --keep-going -c docs -d build/site-cache \
 		$(SITE_ARGS) . build/site
 
-notebooks: $(DEV_READY) ## Execute every notebook and check its format
-	$(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
-	MEDIAKIT_SOAK=1 $(BIN)/python -m pytest tests/packaging/test_notebooks.py $(PYTEST_ARGS)
-
-gallery: $(DEV_READY) ## Export the executed notebooks as HTML to build/gallery
+gallery: $(VENV)/ready-soak ## Export the executed notebooks as HTML to build/gallery
 	MEDIAKIT_HOME=$(CURDIR)/build/gallery-home $(BIN)/jupyter nbconvert \
 		--execute --to html --output-dir build/gallery notebooks/*.ipynb
 
-sandbox: $(LAB_READY) ## Run the sandbox on its own and print its URL
+sandbox: $(VENV)/ready-lab ## Run the sandbox on its own and print its URL
 	$(BIN)/python -m mediakit.sandbox $(SANDBOX_ARGS)
 
-bench: $(DEV_READY) ## Run every benchmark
-	@for script in benchmarks/*.py; do \
-		if [ -e "$$script" ]; then $(BIN)/python "$$script" || exit 1; fi; done
+bench: $(READY) ## Run every benchmark
+	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
 
 constraints: ## Update both files of constraints to the newest and the lowest versions
 	$(call freeze,constraints.txt)
@@ -127,7 +99,7 @@ clean: ## Remove build results and caches, but not the environment
 		.import_linter_cache .coverage
 	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
-$(VENV)/bin/python:
+$(BIN)/python:
 	@command -v $(PYTHON) > /dev/null || { \
 		echo "$(PYTHON) was not found; set it: make PYTHON=/path/to/python3.12"; \
 		exit 1; }
@@ -137,33 +109,22 @@ $(VENV)/bin/python:
 		+ "; set another: make PYTHON=/path/to/python3.12")'
 	$(PYTHON) -m venv $(VENV)
 
-$(LAB_READY): pyproject.toml $(PINNED) tools/lab_overrides.json | $(VENV)/bin/python
-	$(call install,lab)
+# One installation for each set of extras; Python compiles a module when it is first used.
+# JupyterLab would show text files as notebooks with the extension of jupytext.
+$(VENV)/ready-%: pyproject.toml constraints.txt tools/lab_overrides.json | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[$*]'
 	mkdir -p $(VENV)/share/jupyter/lab/settings
 	cp tools/lab_overrides.json $(VENV)/share/jupyter/lab/settings/overrides.json
-	@touch $@
-
-# Tests use the command of jupytext. Its extension would show text files as notebooks.
-$(DEV_READY): $(LAB_READY)
-	$(call install,dev)
 	rm -rf $(VENV)/etc/jupyter/jupyter_*_config.d/jupytext.json \
 		$(VENV)/share/jupyter/labextensions/jupyterlab-jupytext
 	@touch $@
-
-$(VOILA_READY): $(LAB_READY)
-	$(call install,voila)
-	@touch $@
-
-define install
-$(BIN)/python -m pip install --quiet --upgrade pip
-$(BIN)/python -m pip install --quiet --constraint $(PINNED) --editable '.[$(1)]'
-endef
 
 define freeze
 rm -rf build/constraints
 $(PYTHON) -m venv build/constraints
 build/constraints/bin/pip install --quiet --upgrade pip
-build/constraints/bin/pip install --quiet $(2) '.[dev]' \
+build/constraints/bin/pip install --quiet $(2) '.[soak]' \
 	$$(sed -n '/^[a-z]/p' binder/requirements.txt)
 build/constraints/bin/pip freeze --exclude mediakit > $(1)
 rm -rf build/constraints

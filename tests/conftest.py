@@ -42,6 +42,13 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         yield
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave alone modules of the soak, which may import packages that only it has."""
+    if IS_SOAK or collection_path.suffix != ".py":
+        return None
+    return "\npytestmark = pytest.mark.soak\n" in collection_path.read_text() or None
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Function]
 ) -> None:

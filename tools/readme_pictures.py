@@ -1,6 +1,6 @@
 """Make the pictures of the documents from the screenshots of the browser tests.
 
-Run `make browser` first: it writes build/screenshots/.
+Run `make pictures`, which makes build/screenshots/ first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     if missing or not film:
         sys.exit(
             f"Not in {SCREENSHOTS}: {', '.join(missing) or FILM}. "
-            "Run `make browser` first."
+            "Run `make pictures`."
         )
     for seen, shown in PICTURES.items():
         write_still(SCREENSHOTS / f"{seen}.png", IMAGES / f"{shown}.png")

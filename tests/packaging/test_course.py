@@ -1,7 +1,7 @@
 """The course on one sandbox: as scripts made by jupytext, and under papermill.
 
-`make test` runs the quickstart. `make soak` runs every notebook, under IPython too. No
-notebook has a magic or an await outside a function, so plain Python runs their scripts.
+No notebook has a magic or an await outside a function, so plain Python runs their
+scripts.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from mediakit.history import History
 from tests.support.notebooks import PATHS, copied, ipython_environment
 from tests.support.offline import Offline
-from tests.support.soak import IS_SOAK
 
 LIMIT_S = 240
-COURSE = [path.stem for path in (PATHS if IS_SOAK else PATHS[:1])]
+COURSE = [path.stem for path in PATHS]
 NEW_JOBS_EACH_TIME = {"02_webhooks": 3}
 
 JUPYTEXT = ["-m", "jupytext", "--to=py", "--quiet"]
-IPYTHON = ["-m", "IPython", "{}.py"]
 PAPERMILL = ["-m", "papermill", "--kernel=python3", "{}.ipynb", "{}.done.ipynb"]
 
 
@@ -52,6 +52,9 @@ def jobs(folder: Path) -> int:
     return count
 
 
+pytestmark = pytest.mark.soak
+
+
 # One test, because each run after the first must find the jobs of the one before.
 def test_the_course_runs_as_scripts_and_under_papermill_and_pays_once(
     tmp_path: Path,
@@ -62,8 +65,7 @@ def test_the_course_runs_as_scripts_and_under_papermill_and_pays_once(
     for name in COURSE:
         run(tmp_path, environment, [f"{name}.py"])
 
-    for command in (IPYTHON, PAPERMILL) if IS_SOAK else (PAPERMILL,):
-        for name in COURSE:
-            before = jobs(tmp_path)
-            run(tmp_path, environment, [word.format(name) for word in command])
-            assert jobs(tmp_path) - before == NEW_JOBS_EACH_TIME.get(name, 0), name
+    for name in COURSE:
+        before = jobs(tmp_path)
+        run(tmp_path, environment, [word.format(name) for word in PAPERMILL])
+        assert jobs(tmp_path) - before == NEW_JOBS_EACH_TIME.get(name, 0), name

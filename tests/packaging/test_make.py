@@ -36,12 +36,14 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.soak
 def test_make_lab_opens_on_the_index_of_the_course(lab_url: str) -> None:
     answer = httpx.get(f"{lab_url}/?token={TOKEN}", follow_redirects=True, timeout=30)
     assert answer.status_code == 200
     assert answer.url.path == "/lab/tree/notebooks/README.md"
 
 
+@pytest.mark.soak
 def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
     lab_url: str,
 ) -> None:
@@ -51,6 +53,7 @@ def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
     assert shown["defaultViewers"]["default"] == {"markdown": "Markdown Preview"}
 
 
+@pytest.mark.soak
 def test_make_lab_serves_the_course(lab_url: str) -> None:
     address = f"{lab_url}/api/contents/notebooks?token={TOKEN}"
     folder = httpx.get(address, timeout=30).json()["content"]
@@ -59,6 +62,7 @@ def test_make_lab_serves_the_course(lab_url: str) -> None:
     assert served["01_quickstart.ipynb"] == "notebook"
 
 
+@pytest.mark.soak
 def test_make_lab_asks_for_its_token(lab_url: str) -> None:
     assert httpx.get(f"{lab_url}/api/contents", timeout=30).status_code == 403
 

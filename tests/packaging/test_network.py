@@ -7,17 +7,13 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 import mediakit
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.voila.__main__ import PAGES, write_pages
 from tests.support.offline import Offline
 from tests.support.servers.serving import ROOT
 
@@ -46,39 +42,6 @@ client.estimate("text-to-image", prompt="a kite")
 print(mk.doctor())
 client.close()
 """
-
-CELL_TIMEOUT_S = 240
-# What a person does on a page; `_` is the widget that the page shows.
-USED = {
-    "studio": """
-studio = _
-from tests.widgets.studio.test_studio import finish, go, is_read, press, until
-from mediakit.widgets.studio.state import Place
-until(lambda: is_read(studio), studio)
-press(studio, "Text to video")
-form = studio.form
-form.values.update(prompt="a kite over dunes", duration=3)
-until(lambda: form.state.submit_reason is None and form.state.funds.balance, studio)
-press(studio, "Generate · $0.20")
-until(lambda: form.jobs and form.jobs[0].state.charge_micro_usd, studio)
-go(studio, Place.HISTORY)
-press(studio, "Open")
-until(lambda: studio.state.opened, studio)
-finish(studio)
-""",
-    "dashboard": """
-from tests.widgets.dashboard.test_dashboard import settle, until
-client.seed_past(days=70, jobs=60)
-dashboard = client.spend.dashboard()
-for month in dashboard.state.months[:2]:
-    dashboard.choose_month(month)
-    settle(dashboard)
-dashboard._view.more.value = True
-until(lambda: dashboard.state.further, dashboard)
-assert dashboard.state.trouble == ""
-dashboard.close()
-""",
-}
 
 
 def run(code: str, offline: Offline, **more: str) -> subprocess.CompletedProcess[str]:
@@ -128,25 +91,6 @@ def test_a_client_contacts_the_service_that_is_bound_and_nobody_else(
     assert {pair for pair in offline.tried if pair[1] != "name"} == {
         ("127.0.0.1", port)
     }
-    assert offline.outside == set()
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_the_studio_and_the_dashboard_run_without_a_network(
-    page: str, tmp_path: Path
-) -> None:
-    write_pages(tmp_path, tmp_path)
-    notebook: Any = nbformat.read(tmp_path / f"{page}.ipynb", as_version=4)
-    new_cell: Callable[[str], Any] = nbformat.v4.new_code_cell
-    notebook.cells += [new_cell(USED[page])]
-    offline = Offline(tmp_path)
-    variables = {**os.environ, **offline.variables}
-    variables["PYTHONPATH"] += f"{os.pathsep}{ROOT}"  # for the helpers of the tests
-    variables["MEDIAKIT_HOME"] = str(tmp_path / "home")
-    client = NotebookClient(notebook, timeout=CELL_TIMEOUT_S, kernel_name="python3")
-    client.execute(env=variables)
-
-    assert offline.tried
     assert offline.outside == set()
 
 

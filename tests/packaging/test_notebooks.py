@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom on a new sandbox, and keeps its form."""
+"""Every notebook runs from top to bottom on a new sandbox."""
 
 from __future__ import annotations
 
@@ -62,17 +62,6 @@ print(json.dumps({
 """
 
 CELL_TIMEOUT_S = 60
-MOST_NOTEBOOKS = 8
-MAX_CODE_CELLS = 25
-MAX_QUICKSTART_CODE_CELLS = 10
-MAX_CODE_LINES = 10
-HEAD = re.compile(
-    r"# (?P<number>\d)\. (?P<name>[\w ]+): \S.*\n"
-    r"\nAfter this notebook, you can:\n\n(?:- .+\n(?:  .+\n)*)+\n"
-    r"(?:.|\n)*\*\*Time:\*\* (?P<minutes>\d+) minutes\. \*\*Cost:\*\* \$0\."
-)
-ROW = re.compile(r"\| \[(\d)\. ([\w ]+)\]\(([\w.]+)\) \| .+ \| (\d+) \|")
-
 each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
@@ -135,6 +124,7 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
     assert "$0.204 of $200.00 spent" in figures["report"]
 
 
+@pytest.mark.soak
 def test_the_team_shares_a_postgres_where_one_is_set(
     tmp_path: Path, postgres_url: str
 ) -> None:
@@ -148,40 +138,10 @@ def test_the_team_shares_a_postgres_where_one_is_set(
     assert not list(tmp_path.rglob("history.sqlite3"))
 
 
-def head(path: Path) -> re.Match[str]:
-    """Return what the first cell of a notebook says."""
-    first = read(path).cells[0]
-    assert first.cell_type == "markdown"
-    found = HEAD.match(first.source)
-    assert found, first.source
-    return found
+def test_the_index_lists_every_notebook_in_order() -> None:
+    listed = re.findall(r"\(([\w.]+\.ipynb)\)", INDEX.read_text("utf-8"))
 
-
-@each_notebook
-def test_a_notebook_begins_with_what_you_can_do_afterwards_its_time_and_its_cost(
-    path: Path,
-) -> None:
-    assert path.name.startswith(f"{int(head(path)['number']):02}_")
-
-
-def test_the_index_has_each_notebook_in_order_with_its_time() -> None:
-    listed = ROW.findall(INDEX.read_text("utf-8"))
-
-    heads = [(head(path), path.name) for path in PATHS]
-    assert listed == [(h["number"], h["name"], name, h["minutes"]) for h, name in heads]
-    assert [number for number, *_ in listed] == [
-        str(number) for number in range(1, len(PATHS) + 1)
-    ]
-    assert 1 < len(PATHS) <= MOST_NOTEBOOKS
-
-
-def test_each_notebook_leads_to_the_next_and_back_to_the_index() -> None:
-    ends = [read(path).cells[-1] for path in PATHS]
-    for end, following in zip(ends[:-1], PATHS[1:], strict=True):
-        number, name = head(following)["number"], head(following)["name"]
-        assert f"**Next:** [{number}. {name}]({following.name})" in end.source
-    assert all("(README.md)" in end.source for end in ends)
-    assert {end.cell_type for end in ends} == {"markdown"}
+    assert list(dict.fromkeys(listed)) == [path.name for path in PATHS]
 
 
 @each_notebook
@@ -198,20 +158,6 @@ def test_no_paragraph_has_two_amounts_that_are_read_as_a_formula(path: Path) -> 
     texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
     paragraphs = re.split(r"\n\n|\n- ", "\n\n".join(texts))
     assert [text for text in paragraphs if text.count("$") > 1] == []
-
-
-@each_notebook
-def test_a_notebook_ends_with_its_claim(path: Path) -> None:
-    assert code_cells(read(path))[-1].source.lstrip().startswith("assert ")
-
-
-@each_notebook
-def test_a_notebook_is_short(path: Path) -> None:
-    cells = code_cells(read(path))
-    limit = MAX_QUICKSTART_CODE_CELLS if path == PATHS[0] else MAX_CODE_CELLS
-    assert len(cells) <= limit
-    for cell in cells:
-        assert len(cell.source.splitlines()) <= MAX_CODE_LINES, cell.source
 
 
 @each_notebook

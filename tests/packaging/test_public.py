@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -116,6 +118,17 @@ def test_a_job_that_was_waited_for_is_shown_once_in_its_cell(tmp_path: Path) -> 
         texts = [each["text/plain"] for each in data if each["text/plain"]]
         assert len(texts) == 1, cell["source"]
         assert texts[0].startswith("Text to video: completed")
+
+
+def test_a_method_that_is_a_functions_own_says_what_it_takes(client: mk.Client) -> None:
+    for function in (client.functions.text_to_video, client.functions.text_to_image):
+        for method in (function.submit, function.run, function.estimate, function.form):
+            doc = method.__doc__ or ""
+            arguments = set(inspect.signature(method).parameters)
+
+            assert arguments - set(re.findall(r"^ +(\w+):", doc, re.MULTILINE)) == set()
+            assert "    function:" not in doc
+            assert doc.count("Args:") == doc.count("Raises:") == 1
 
 
 def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,28 +92,6 @@ def test_an_example_of_the_page_is_a_body_without_a_problem(kind: str) -> None:
     assert function.check(body) == []
     assert function.warnings(body) == []
     assert all(name in body for name, spec in function.fields.items() if spec.required)
-
-
-@pytest.mark.parametrize("kind", TITLES)
-def test_a_section_has_every_field_rule_and_a_call(kind: str) -> None:
-    function = DECLARED.function(kind)
-    section = PAGE.read_text("utf-8").split(f"\n## {kind}\n")[1].split("\n## ")[0]
-
-    assert f"`{function.path}`" in section
-    assert f"(spec {function.spec})" in section
-    for name in function.fields:
-        assert f"| `{name}` |" in section
-    for rule in function.rules:
-        assert f"- {rule.sentence}." in section
-    for name in function.media_limits(example(function)):
-        assert f"Files in `{name}`:" in section
-    [call] = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    tree = ast.parse(call)
-    assert isinstance(tree.body[0], ast.Expr)
-    estimate = function.estimate(
-        example(function), InputFacts(seconds={"https://example.com/walk.mp4": 5})
-    )
-    assert (estimate.text in call) is (estimate.low is not None)
 
 
 def test_nested_fields_have_tables_of_their_own() -> None:
