@@ -30,8 +30,7 @@ def main() -> None:
     missing = [name for name in PICTURES if not (SCREENSHOTS / f"{name}.png").exists()]
     if missing or not film:
         sys.exit(
-            f"Not in {SCREENSHOTS}: {', '.join(missing) or FILM}. "
-            "Run `make pictures`."
+            f"Not in {SCREENSHOTS}: {', '.join(missing) or FILM}. Run `make pictures`."
         )
     for seen, shown in PICTURES.items():
         write_still(SCREENSHOTS / f"{seen}.png", IMAGES / f"{shown}.png")
