@@ -1,4 +1,4 @@
-"""Plant small faults in a copy of the source, one at a time, and see whether tests fail.
+"""Plant small faults in a copy of the source, one by one, and see whether tests fail.
 
     python tools/small_faults.py [name or room ...]
 
@@ -44,7 +44,7 @@ def plant(fault: dict[str, str], source: Path) -> None:
 
 
 def first_failure(fault: dict[str, str], tests: list[str]) -> str | None:
-    """Return the line of the first test that fails with this fault; None if none does."""
+    """Return the line of the first test that fails with this fault; None for none."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "src"
         shutil.copytree(ROOT / "src", source)
