@@ -1,0 +1,129 @@
+"""Widgets with JavaScript of their own on a bare page, without a notebook around them.
+
+The Python widget is the real one, in this process: what its module sends arrives there,
+and what it sends arrives on the page.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from itertools import count
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
+# Jupyter's half of an anywidget: a model, and the module that draws it.
+HOST = """
+window.models = {};
+window.toBytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
+const toText = data => {
+    const bytes = new Uint8Array(data.buffer ?? data);
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 8192)
+        text += String.fromCharCode(...bytes.subarray(at, at + 8192));
+    return btoa(text);
+};
+window.makeModel = (id, state) => {
+    const heard = [];
+    let dirty = {};
+    const emit = (name, ...values) =>
+        heard.filter(one => one.name === name).forEach(one => one.act(...values));
+    return window.models[id] = {
+        get: name => state[name],
+        set: (name, value) => {
+            state[name] = dirty[name] = value;
+            emit(`change:${name}`, value);
+            emit("change");
+        },
+        save_changes: () => {
+            window.toPython(id, { method: "update", state: dirty }, []);
+            dirty = {};
+        },
+        on: (names, act) => names.split(" ").forEach(name => heard.push({ name, act })),
+        off: (name, act) => {
+            const left = heard.filter(one => one.name !== name || one.act !== act);
+            heard.splice(0, Infinity, ...left);
+        },
+        send: async (content, callbacks, buffers = []) =>
+            window.toPython(id, { method: "custom", content }, buffers.map(toText)),
+        hear: (data, buffers) => {
+            if (data.method === "custom") emit("msg:custom", data.content, buffers);
+            for (const [name, value] of Object.entries(data.state ?? {})) {
+                state[name] = value;
+                emit(`change:${name}`, value);
+                emit("change");
+            }
+        },
+    };
+};
+window.show = async ([id, esm, css, state]) => {
+    const model = window.makeModel(id, state);
+    const source = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+    const made = (await import(source)).default;
+    const widget = typeof made === "function" ? await made() : made;
+    await widget.initialize?.({ model });
+    const style = document.createElement("style");
+    style.textContent = css;
+    const el = document.createElement("div");
+    el.dataset.widget = id;
+    document.body.append(style, el);
+    await widget.render?.({ model, el });
+};
+setInterval(async () => {
+    for (const [id, data, buffers] of await window.fromPython()) {
+        const views = buffers.map(text => new DataView(window.toBytes(text).buffer));
+        window.models[id]?.hear(data, views);
+    }
+}, 20);
+"""
+
+
+class BarePage:
+    """A page, and the widgets on it.
+
+    Args:
+        page: A new page of the browser.
+        address: Where `PAGE` is served: a page on loopback may read media there.
+    """
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.heard: list[Any] = []
+        self._widgets: dict[str, Any] = {}
+        self._waiting: list[tuple[str, Any, list[str]]] = []
+        self._ids = map(str, count())
+        page.expose_function("toPython", self._to_python)
+        page.expose_function("fromPython", self._from_python)
+        page.goto(address)
+        page.evaluate(HOST)
+
+    def show(self, widget: Any) -> Locator:
+        """Show an anywidget; return the element that it draws into."""
+        id_ = next(self._ids)
+        self._widgets[id_] = widget
+        widget.comm.send = lambda data=None, metadata=None, buffers=None: self._queue(
+            id_, data, buffers
+        )
+        state = {
+            name: getattr(widget, name)
+            for name in widget.keys
+            if not name.startswith("_")
+            and name not in ("layout", "tooltip", "tabbable")
+        }
+        self.page.evaluate("show", [id_, widget._esm, widget._css, state])
+        return self.page.locator(f"[data-widget='{id_}']")
+
+    def _queue(self, id_: str, data: Any, buffers: Sequence[bytes] | None) -> None:
+        texts = [b64encode(bytes(each)).decode() for each in buffers or ()]
+        self._waiting.append((id_, data, texts))
+
+    def _from_python(self) -> list[tuple[str, Any, list[str]]]:
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def _to_python(self, id_: str, data: Any, buffers: list[str]) -> None:
+        self.heard.append(data.get("content", data.get("state")))
+        views = [memoryview(b64decode(each)) for each in buffers]
+        self._widgets[id_]._handle_msg({"content": {"data": data}, "buffers": views})

@@ -1,0 +1,29 @@
+"""One Chromium for the widgets on bare pages; an empty page for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.browser.conftest import VIEWPORT
+from tests.browser.modules.bare_page import PAGE, BarePage
+from tests.support.servers.file_server import FileServer
+
+WAITS_MS = 10_000
+
+
+@pytest.fixture(scope="session")
+def bare_address() -> Iterator[str]:
+    with FileServer({"page.html": PAGE.encode()}) as server:
+        yield server.url("page.html")
+
+
+@pytest.fixture
+def bare(browser: Browser, bare_address: str) -> Iterator[BarePage]:
+    with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.set_default_timeout(WAITS_MS)
+        yield BarePage(page, bare_address)

@@ -1,0 +1,523 @@
+"""The wall of a sweep: by keys and by mouse, with the Python that hears it."""
+
+from __future__ import annotations
+
+import re
+import string
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, expect
+
+from mediakit.widgets.gallery import Gallery, WallActions, WallCell, WallSummary
+from tests.browser.geometry import layout_faults, nameless
+from tests.browser.harness import video_facts
+from tests.browser.modules.bare_page import BarePage
+from tests.support.samples.media_samples import make_mp4, make_png, make_wav
+from tests.support.servers.file_server import FileServer
+
+pytestmark = pytest.mark.browser
+
+COLOURS = ("teal", "orange", "purple", "olive", "navy", "brown")
+CLIP_S = 4.0
+FRAME_S = 1 / 24
+CANARY = "<img src=x onerror='window.canary=1'><b class=bird>bird</b>"
+SCRIPT = "javascript:window.canary=1"
+ANIMALS, LIGHTS = ("kite", "hot air balloon", "gull"), ("dawn", "storm light")
+TITLE = "Sweep · a {animal} over dunes, {light}"
+# All positions at one instant, again and again from when all play after the seek.
+POSITIONS = """async ([goal, samples]) => {
+    const players = [...document.querySelectorAll("dialog video")];
+    const slider = document.querySelector("dialog input[type=range]");
+    slider.value = goal;
+    slider.dispatchEvent(new Event("input"));
+    const there = player => !player.seeking && !player.paused
+        && Math.abs(player.currentTime - goal) < 0.6;
+    const end = performance.now() + 20_000;
+    while (!players.every(there)) {
+        if (performance.now() > end) return [];
+        await new Promise(requestAnimationFrame);
+    }
+    const positions = [];
+    for (let n = 0; n < samples; n += 1) {
+        positions.push(players.map(player => player.currentTime));
+        await new Promise(resolve => setTimeout(resolve, 50));
+    }
+    return positions;
+}"""
+FOUND = """root => {
+    const found = window.canary ? ["it was executed"] : [];
+    const safe = /^(https?:|data:image\\/jpeg|$)/;
+    for (const each of root.querySelectorAll("*")) {
+        if (each.matches("script, .bird")) found.push(each.outerHTML);
+        for (const { name, value } of each.attributes) {
+            if (name.startsWith("on")) found.push(each.outerHTML);
+            if (["href", "src", "poster"].includes(name) && !safe.test(value))
+                found.push(each.outerHTML);
+        }
+    }
+    return found;
+}"""
+POSTER = re.compile("^data:image/jpeg")
+FOCUSED = "() => document.activeElement.className"
+
+
+@pytest.fixture(scope="module")
+def media(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve six clips, two pictures and a sound; give their address."""
+    folder = tmp_path_factory.mktemp("media")
+    for n, colour in enumerate(COLOURS):
+        make_mp4(folder / f"{n}.mp4", (320, 180), CLIP_S, 24, colour=colour)
+    for n in range(2):
+        make_png(folder / f"{n}.png", (640, 360), COLOURS[n])
+    make_wav(folder / "0.wav")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with FileServer(files) as server:
+        yield server.url("").rstrip("/")
+
+
+def poster() -> str:
+    out = BytesIO()
+    Image.new("RGB", (32, 18), (40, 90, 150)).save(out, "JPEG")
+    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"
+
+
+class Wall:
+    """A wall on a page, and what it called in Python.
+
+    Args:
+        bare: The page.
+        media: Where its media are.
+    """
+
+    def __init__(self, bare: BarePage, media: str) -> None:
+        self.bare, self.page, self.media = bare, bare.page, media
+        self.calls: list[Any] = []
+
+    def cell(self, n: int, **more: Any) -> WallCell:
+        fields: dict[str, Any] = {
+            "job_id": f"media_{n}",
+            "labels": {"animal": ANIMALS[n % 3], "light": LIGHTS[n // 3 % 2]},
+            "prompt": f"a {ANIMALS[n % 3]} over dunes, {LIGHTS[n // 3 % 2]}",
+            "status": "completed",
+            "media_type": "video",
+            "url": f"{self.media}/{n % 6}.mp4",
+            "poster": poster(),
+            "charge_micro_usd": 200_000,
+        }
+        return WallCell(n, **{**fields, **more})
+
+    def judge(self, job_id: str, **changes: Any) -> None:
+        self.calls.append((job_id, changes))
+
+    def prefer(self, winner: str, loser: str, *, tie: bool) -> None:
+        self.calls.append((winner, loser, tie))
+
+    @staticmethod
+    def rank(preferences: Any) -> list[Any]:
+        won = [each.winner for each in preferences if not each.tie]
+        jobs = sorted({job for each in preferences for job in each[:2]})
+        return [
+            (job, won.count(job), won.count(job) - 0.5, won.count(job) + 0.5, 0)
+            for job in jobs
+        ]
+
+    def show(self, cells: list[WallCell] | None = None, **more: Any) -> Gallery:
+        """Show it; six cells in two rows when none are given."""
+        if cells is None:
+            cells = [self.cell(n) for n in range(6)]
+            more = {"rows": "light", "cols": "animal", **more}
+        actions = WallActions(
+            retry=self.calls.append, export=lambda: "Saved 6 files.", next=lambda: None
+        )
+        summary = WallSummary(owned=2, spent="$1.20", next_label="Upscale the 2 kept")
+        usual = {
+            "title": TITLE,
+            "summary": summary,
+            "judge": self.judge,
+            "prefer": self.prefer,
+            "rank": self.rank,
+            "actions": actions,
+        }
+        self.gallery = Gallery(cells, **{**usual, **more})
+        self.el = self.bare.show(self.gallery.widget).locator(".mk-wall")
+        expect(self.el).to_be_visible()
+        return self.gallery
+
+    def tile(self, index: int) -> Locator:
+        return self.el.locator(f".mk-wall-tile[data-index='{index}']")
+
+    @property
+    def dialog(self) -> Locator:
+        return self.el.get_by_role("dialog")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for Python, while the page goes on."""
+        end_s = time.monotonic() + 10
+        while not is_so():
+            assert time.monotonic() < end_s, self.calls
+            self.page.wait_for_timeout(10)
+
+    def tab_to_tiles(self) -> None:
+        """Reach the cells from the first button with the tabulator alone."""
+        self.el.get_by_role("button", name="Play all").focus()
+        for _ in range(12):
+            self.press("Tab")
+            if "mk-wall-tile" in self.page.evaluate(FOCUSED):
+                return
+        raise AssertionError("The tabulator key does not lead to the cells.")
+
+
+@pytest.fixture
+def wall(bare: BarePage, media: str) -> Wall:
+    return Wall(bare, media)
+
+
+def test_ratings_keeping_tags_and_notes_by_keyboard_alone_reach_python(
+    wall: Wall,
+) -> None:
+    wall.show()
+    wall.tab_to_tiles()
+    expect(wall.tile(0)).to_be_focused()
+
+    wall.press("4", "k", "ArrowRight", "2", "3", "ArrowDown", "5", "0", "ArrowLeft")
+    expect(wall.tile(3)).to_be_focused()
+    wall.press("t")
+    wall.page.keyboard.type("sharp, red")
+    wall.press("Enter")
+    expect(wall.tile(3)).to_be_focused()
+    wall.press("n")
+    wall.page.keyboard.type("The 2nd hand is odd.")
+    wall.press("Enter", "n")
+    wall.page.keyboard.type("not this")
+    wall.press("Escape")
+
+    expect(wall.tile(0)).to_have_accessible_name(
+        "kite, dawn, video, 4 of 5 stars, kept, $0.20"
+    )
+    expect(wall.el.get_by_role("grid")).to_have_accessible_name(TITLE)
+    expect(wall.el.locator("[aria-live=polite]")).to_contain_text("note saved")
+    expect(wall.tile(3)).to_contain_text("The 2nd hand is odd.")
+    wall.until(lambda: len(wall.calls) == 8)
+    assert wall.calls == [
+        ("media_0", {"rating": 4}),
+        ("media_0", {"keep": True}),
+        ("media_1", {"rating": 2}),
+        ("media_1", {"rating": 3}),
+        ("media_4", {"rating": 5}),
+        ("media_4", {"rating": None}),
+        ("media_3", {"tags": ("sharp", "red")}),
+        ("media_3", {"note": "The 2nd hand is odd."}),
+    ]
+
+
+def test_a_rating_that_is_not_stored_is_taken_back(wall: Wall) -> None:
+    def judge(job_id: str, **changes: Any) -> None:
+        raise OSError(28, "No space left")
+
+    wall.show(judge=judge)
+    wall.tile(0).focus()
+    wall.press("5")
+
+    expect(wall.el.get_by_role("alert")).to_have_text("No space left.")
+    expect(wall.tile(0)).to_have_accessible_name("kite, dawn, video, $0.20")
+
+
+def test_the_focus_is_seen_and_space_plays(wall: Wall) -> None:
+    wall.show()
+    wall.tab_to_tiles()
+    outline = "root => getComputedStyle(root.querySelector('.mk-wall-media')).outline"
+
+    assert "solid 2px" in wall.tile(0).evaluate(outline)
+    assert "none" in wall.tile(1).evaluate(outline)
+    wall.press(" ")
+    playing = "root => !root.querySelector('video').paused"
+    wall.page.wait_for_function(
+        f"root => ({playing})(root)", arg=wall.tile(0).element_handle()
+    )
+    video = wall.tile(0).locator("video")
+    assert video.get_attribute("src") == f"{wall.media}/0.mp4"
+    assert video.get_attribute("preload") == "none"
+    assert video.evaluate("v => [v.muted, v.loop, v.playsInline]") == [True] * 3
+    wall.press(" ")
+    assert not wall.tile(0).evaluate(playing)
+    assert video_facts(wall.page, ".mk-wall video").shows_a_picture
+
+
+@pytest.mark.soak
+def test_after_a_seek_six_videos_play_within_a_frame_of_each_other(
+    wall: Wall, tell: Callable[[str], None]
+) -> None:
+    wall.show()
+    wall.tab_to_tiles()
+    for _ in range(6):
+        wall.press("s", "ArrowRight")
+    wall.press("c")
+    expect(wall.dialog.locator("video")).to_have_count(6)
+    expect(wall.dialog.get_by_role("button", name="Play")).to_be_enabled(timeout=90_000)
+    wall.press(" ")
+    expect(wall.dialog.get_by_role("button", name="Pause")).to_be_visible()
+
+    spreads = []
+    for goal_s in (2.0, 0.5, 1.5):
+        positions = wall.page.evaluate(POSITIONS, [goal_s, 20])
+        assert len(positions) == 20, "the players did not all go on after the seek"
+        assert positions[-1][0] > positions[0][0], "they stand still"
+        spreads.append(max(max(each) - min(each) for each in positions))
+    tell(f"6 videos after a seek: within {1000 * max(spreads):.1f} ms of each other")
+
+    assert max(spreads) < FRAME_S, spreads
+    wall.press("Escape")
+    expect(wall.dialog).to_have_count(0)
+    assert "mk-wall-tile" in wall.page.evaluate(FOCUSED)
+
+
+def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
+    pictures = {"media_type": "image", "poster": None}
+    wall.show([wall.cell(n, url=f"{wall.media}/{n}.png", **pictures) for n in range(2)])
+    wall.tile(0).focus()
+    wall.press("s", "ArrowRight", "s", "c")
+    wipe = wall.dialog.get_by_role("slider")
+    expect(wipe).to_have_accessible_name(
+        "How much of the first one is shown, in percent"
+    )
+    second = "document.querySelectorAll('.mk-wall-stage')[1]"
+    clip = f"() => getComputedStyle({second}).clipPath"
+
+    assert wall.page.evaluate(clip) == "inset(0px 0px 0px 50%)"
+    wipe.focus()
+    wall.press("Home")
+    assert wall.page.evaluate(clip) == "inset(0px 0px 0px 0%)"
+    box = wall.dialog.locator(".mk-wall-stage").first.bounding_box()
+    assert box is not None
+    wall.page.mouse.move(box["x"] + 20, box["y"] + 40)
+    wall.page.mouse.down()
+    wall.page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 40, steps=4)
+    wall.page.mouse.up()
+    assert wall.page.evaluate(clip).startswith("inset(0px 0px 0px 7")
+    wall.press("Escape")
+    expect(wall.dialog).to_have_count(0)
+
+
+def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(wall: Wall) -> None:
+    wall.show()
+    wall.tile(0).focus()
+    wall.press("b")
+    expect(wall.dialog).to_contain_text("Pair 1 of 15")
+    shown = wall.dialog.inner_text()
+    assert not [word for word in ("kite", "gull", "dawn", "media_") if word in shown]
+
+    sources = "() => [...document.querySelectorAll('dialog video')].map(v => v.src)"
+    answered = []
+    for key in ("1", "2", "0"):
+        left, right = (f"media_{url[-5]}" for url in wall.page.evaluate(sources))
+        wall.press(key)
+        answered.append(
+            (right, left, False) if key == "2" else (left, right, key == "0")
+        )
+        expect(wall.dialog).to_contain_text(f"Pair {len(answered) + 1} of 15")
+    wall.press("Escape")
+    expect(wall.dialog).to_contain_text("3 preferences saved.")
+    rows = wall.dialog.get_by_role("listitem")
+    expect(rows).to_have_count(6)
+    expect(rows.first).to_contain_text("1.00 (0.50 to 1.50)")
+    wall.press("Escape")
+    expect(wall.dialog).to_have_count(0)
+    assert wall.calls == answered
+
+
+def test_a_preference_that_is_not_saved_is_said_in_front_and_not_counted(
+    wall: Wall,
+) -> None:
+    def prefer(winner: str, loser: str, *, tie: bool) -> None:
+        raise OSError(28, "No space left")
+
+    wall.show(prefer=prefer)
+    wall.tile(0).focus()
+    wall.press("b")
+    expect(wall.dialog).to_contain_text("Pair 1 of 15")
+    wall.press("1")
+    said = wall.dialog.get_by_role("alert")
+    expect(said).to_have_text("A preference was not saved: No space left.")
+    wall.press("Escape")
+    expect(wall.dialog).to_have_count(0)
+    expect(wall.el.get_by_role("alert")).to_have_text("No space left.")
+
+
+def test_no_plain_key_on_a_tile_reaches_the_notebook(wall: Wall) -> None:
+    wall.show()
+    wall.page.evaluate(
+        "() => { window.keys = [];"
+        " addEventListener('keydown', event => window.keys.push(event.key)); }"
+    )
+    editor = wall.el.locator(".mk-wall-editor")
+    for key in string.ascii_lowercase + string.ascii_uppercase + string.digits:
+        wall.tile(1).focus()
+        wall.press(key, key)
+        if editor.count() or wall.dialog.count() or not wall.page.evaluate(FOCUSED):
+            wall.press("Escape")
+        expect(wall.dialog).to_have_count(0)
+    wall.tile(1).focus()
+    wall.press("Control+s")
+
+    assert wall.page.evaluate("window.keys") == ["Control", "s"]
+
+
+def test_cells_without_a_result_say_why_and_are_tried_again(wall: Wall) -> None:
+    failed = {"status": "failed", "problem": "Rejected: content", "url": None}
+    wall.show([wall.cell(n, **failed) for n in range(6)])
+    expect(wall.tile(1)).to_contain_text("Rejected: content")
+    wall.tile(1).get_by_role("button", name="Retry").click()
+    wall.tile(2).focus()
+    wall.press("r")
+    wall.el.get_by_role("button", name="Export").click()
+    expect(wall.el.locator("[aria-live=polite]")).to_have_text("Saved 6 files.")
+
+    assert wall.calls == [1, 2]
+
+
+def test_media_of_all_kinds_and_those_that_are_gone_have_their_place(
+    wall: Wall,
+) -> None:
+    wall.show(
+        [
+            wall.cell(0, media_type="image", url=f"{wall.media}/0.png", poster=None),
+            wall.cell(2, media_type="audio", url=f"{wall.media}/0.wav", poster=None),
+            wall.cell(3, status="unsent", problem="The budget is used up.", url=None),
+            wall.cell(4, status="invalid", problem="5 s is too long.", url=None),
+            wall.cell(5, url=f"{wall.media}/gone.mp4"),
+        ]
+    )
+
+    expect(wall.tile(0).locator("img[loading=lazy]")).to_be_visible()
+    expect(wall.tile(2).locator("audio[preload=none]")).to_be_visible()
+    expect(wall.tile(3)).to_contain_text("The budget is used up.")
+    expect(wall.tile(4)).to_contain_text("5 s is too long.")
+    wall.tile(5).focus()
+    wall.press(" ")
+    expect(wall.tile(5)).to_contain_text("cannot show this file, or it has been del")
+
+
+def test_filters_leave_the_cells_that_are_asked_for(wall: Wall) -> None:
+    wall.show()
+    wall.tile(1).focus()
+    wall.press("5", "/")
+    wall.page.keyboard.type("balloon")
+    tiles = wall.el.get_by_role("gridcell")
+    expect(tiles).to_have_count(2)
+    wall.el.get_by_label("Rating").select_option("4")
+    expect(tiles).to_have_count(1)
+    wall.el.get_by_label("Status").select_option("failed")
+    expect(tiles).to_have_count(0)
+    expect(wall.el).to_contain_text("No cell matches the filters.")
+    wall.el.get_by_role("button", name="Clear all filters").click()
+    expect(tiles).to_have_count(6)
+    wall.el.get_by_label("Kept", exact=True).check()
+    expect(tiles).to_have_count(0)
+
+
+def test_a_running_sweep_moves_the_wall(wall: Wall) -> None:
+    running = {"status": "running", "url": None, "poster": None, "runtime_s": 3.0}
+    cells = [wall.cell(n, **running) for n in range(6)]
+    gallery = wall.show(cells)
+    expect(wall.tile(5)).to_contain_text(re.compile(r"running · ([5-9]|\d\d+) s"))
+
+    cells[:3] = [wall.cell(n) for n in range(3)]
+    gallery.update(cells, summary=WallSummary(spent="$0.60"))
+
+    expect(wall.el.locator("video")).to_have_count(3)
+    expect(wall.el).to_contain_text("3 of 6 done · 3 running")
+    expect(wall.el).to_contain_text("$0.60")
+
+
+def test_a_wall_without_its_kernel_says_so_and_takes_nothing(wall: Wall) -> None:
+    wall.show()
+    wall.el.evaluate("root => root.classList.add('jupyter-widgets-disconnected')")
+    wall.tile(0).focus()
+    wall.press("5")
+
+    expect(wall.el.get_by_role("alert")).to_contain_text("The kernel is gone")
+    expect(wall.tile(0)).to_have_accessible_name("kite, dawn, video, $0.20")
+    assert wall.calls == []
+
+
+def test_a_wall_fits_narrow_and_wide_pages(wall: Wall) -> None:
+    wall.show()
+    wall.tile(1).focus()
+    wall.press("k")
+    wall.el.get_by_role("button", name="Filter").click()
+    for width_px in (360, 800, 1600):
+        wall.page.set_viewport_size({"width": width_px, "height": 1100})
+        faults = layout_faults(wall.el)
+        # The colours are those of a notebook, which a bare page does not have.
+        assert [each for each in faults if not each.startswith("faint")] == [], width_px
+    assert nameless(wall.el) == []
+
+
+def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
+    wall.show(
+        [
+            wall.cell(
+                n,
+                labels={"animal": CANARY, "light": f"{CANARY} {n}"},
+                prompt=f"{n} {CANARY}",
+                tags=(CANARY,),
+                note=CANARY,
+                problem=CANARY,
+                status=("completed", "failed", "running")[n % 3],
+                url=SCRIPT if n == 3 else f"{wall.media}/{n}.mp4",
+                poster=SCRIPT,
+            )
+            for n in range(6)
+        ],
+        rows="animal",
+        title=CANARY,
+        summary=WallSummary(left=CANARY, next_label=CANARY),
+        actions=WallActions(next=lambda: CANARY),
+    )
+    wall.tile(0).focus()
+    wall.press("t", "Enter", "n", "Enter", "Enter")
+    expect(wall.dialog).to_contain_text("onerror")
+    wall.el.get_by_role("button", name="Close (Escape)").click()
+    wall.el.locator(".mk-wall-primary").click()
+    expect(wall.el.locator("[aria-live=polite]")).to_contain_text("onerror")
+
+    assert wall.el.evaluate(FOUND) == []
+    assert not wall.page.evaluate("window.canary")
+
+
+def test_a_wall_of_1000_cells_has_pages_and_asks_for_its_posters(wall: Wall) -> None:
+    wall.show(
+        [
+            wall.cell(n, labels={"animal": f"animal {n // 10}", "light": f"{n % 10}"})
+            for n in range(1000)
+        ],
+        rows="animal",
+        cols="light",
+    )
+    expect(wall.el.get_by_role("gridcell")).to_have_count(40)
+    expect(wall.el).to_contain_text("Page 1 of 25")
+    header = wall.el.get_by_role("columnheader").first
+    before = header.bounding_box()
+    wall.el.locator(".mk-wall-scroll").evaluate(
+        "e => { e.scrollTop = e.scrollHeight; }"
+    )
+    after = header.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert abs(before["y"] - after["y"]) < 12, "the header does not stay"
+
+    wall.tile(0).focus()
+    wall.press("PageDown", "3")
+    expect(wall.tile(40)).to_be_focused()
+    expect(wall.tile(40).locator("video")).to_have_attribute("poster", POSTER)
+    wall.until(lambda: wall.calls == [("media_40", {"rating": 3})])
