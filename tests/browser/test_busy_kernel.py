@@ -36,6 +36,7 @@ def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
     running.stop()
 
 
+@pytest.mark.soak
 def test_typing_and_clicking_arrive_while_the_kernel_sleeps_computes_and_waits(
     lab: Lab, lab_server: LabServer, holding: RunningSandbox, tmp_path: Path
 ) -> None:

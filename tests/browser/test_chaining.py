@@ -42,6 +42,7 @@ def generate(within: Locator) -> None:
     within.get_by_role("button", name=re.compile("^Generate")).first.click()
 
 
+@pytest.mark.soak
 def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -94,6 +95,7 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     expect(jobs.last).to_contain_text("compose-video")
 
 
+@pytest.mark.soak
 def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

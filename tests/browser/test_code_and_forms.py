@@ -57,6 +57,7 @@ def clipboard(page: Page) -> str:
     return str(page.evaluate("() => navigator.clipboard.readText()"))
 
 
+@pytest.mark.soak
 def test_code_moves_the_form_and_the_form_gives_its_code(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -102,6 +103,7 @@ def test_code_moves_the_form_and_the_form_gives_its_code(
     lab.screenshot("tab-completion")
 
 
+@pytest.mark.soak
 def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -126,6 +128,7 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
     assert "Traceback" not in json.dumps(errors)
 
 
+@pytest.mark.soak
 def test_a_number_typed_right_before_the_click_is_submitted_at_the_price_shown(
     lab: Lab, lab_server: LabServer
 ) -> None:

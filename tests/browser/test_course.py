@@ -16,6 +16,7 @@ pytestmark = pytest.mark.browser
 CONNECT, CELL = 1, ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Cell"
 
 
+@pytest.mark.soak
 def test_a_click_in_the_index_opens_the_quickstart_and_all_of_it_runs(
     lab: Lab, lab_server: LabServer
 ) -> None:

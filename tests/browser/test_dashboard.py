@@ -101,6 +101,7 @@ def total_of(rows: list[dict[str, str]]) -> int:
     return sum(int(row["charge_micro_usd"]) for row in rows)
 
 
+@pytest.mark.soak
 def test_a_month_from_its_total_to_its_files_in_jupyterlab(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -157,6 +158,7 @@ def test_a_month_from_its_total_to_its_files_in_jupyterlab(
     lab.screenshot("dashboard-without-a-kernel-dark", lab.cell(1))
 
 
+@pytest.mark.soak
 def test_a_month_that_cannot_be_read_says_why_and_is_read_again(
     lab: Lab, lab_server: LabServer
 ) -> None:

@@ -128,6 +128,7 @@ FOUND = """() => {
 }"""
 
 
+@pytest.mark.soak
 def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
     lab: Lab, lab_server: LabServer, hostile: str, tmp_path: Path
 ) -> None:

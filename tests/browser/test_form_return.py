@@ -83,6 +83,7 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     assert lab.console_errors() == []
 
 
+@pytest.mark.soak
 def test_a_restart_in_the_middle_of_a_job_keeps_it_in_its_form(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -107,6 +108,7 @@ def test_a_restart_in_the_middle_of_a_job_keeps_it_in_its_form(
     lab.see(2, "jobs: 1 shown: 1")
 
 
+@pytest.mark.soak
 def test_generate_pressed_twice_pays_twice_only_as_another_take(
     lab: Lab, lab_server: LabServer
 ) -> None:

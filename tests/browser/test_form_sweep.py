@@ -22,6 +22,7 @@ form
 WORDS = "print(client.history.frame()['status'].tolist())"
 
 
+@pytest.mark.soak
 def test_fields_of_a_form_become_lists_that_are_priced_and_run(
     lab: Lab, lab_server: LabServer
 ) -> None:

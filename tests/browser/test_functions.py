@@ -21,6 +21,7 @@ client.form("compose-video")
 """
 
 
+@pytest.mark.soak
 def test_a_timeline_is_put_together_by_hand_and_priced_while_it_grows(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -65,6 +66,7 @@ for function in client.catalog:
 """
 
 
+@pytest.mark.soak
 def test_every_function_shows_its_form_without_an_error_in_the_console(
     lab: Lab, lab_server: LabServer
 ) -> None:

@@ -119,6 +119,7 @@ client.job(frame[frame["prompt"] == "a slow kite"]["job_id"].iloc[0])
 """
 
 
+@pytest.mark.soak
 def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

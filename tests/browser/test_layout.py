@@ -54,6 +54,7 @@ LOOKED_AT = (("light", "1280"), ("dark", "800"), ("dark", "125"))
 SIZES = {"1280": 1280, "800": 800, "125": 1024}
 
 
+@pytest.mark.soak
 def test_nothing_is_cut_overlaps_or_is_faint_and_all_has_a_name(
     lab: Lab, lab_server: LabServer
 ) -> None:

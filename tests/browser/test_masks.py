@@ -85,6 +85,7 @@ def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
     lab.page.mouse.up()
 
 
+@pytest.mark.soak
 def test_a_region_is_painted_by_mouse_and_keys_and_replaced_there_alone(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_finger_paints_too_and_a_painted_mask_is_there_after_a_restart(
     expect(status).to_contain_text("% of the frame is painted.")
 
 
+@pytest.mark.soak
 def test_the_mask_of_a_portrait_phone_clip_is_painted_upright_and_replaced_there(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:

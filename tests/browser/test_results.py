@@ -62,6 +62,7 @@ clip
 """
 
 
+@pytest.mark.soak
 def test_a_download_is_the_services_file_under_a_good_name(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -117,67 +118,6 @@ PLAY = """async (node) => {
     }
     return apart;
 }"""
-
-
-@pytest.mark.soak
-def test_before_and_after_share_one_slider_that_keys_move(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    opened(lab, lab_server, sandbox, "compare", PICTURE, TALL)
-    lab.run_cell(1, timeout_s=JOB_S)
-    lab.see(1, "1600 \N{MULTIPLICATION SIGN} 1000", timeout_s=JOB_S)
-    cell = lab.cell(1)
-
-    cell.locator(".mk-job-stage a:visible img").click()
-    dialog = lab.page.get_by_role("dialog", name="The picture at its own size")
-    expect(dialog).to_be_visible()
-    expect(dialog).to_contain_text("1600 \N{MULTIPLICATION SIGN} 1000 pixels")
-    width = "node => node.querySelector('img').getBoundingClientRect().width"
-    assert dialog.evaluate(width) == 1600
-    lab.screenshot("result-own-size")
-    lab.page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-
-    button(cell, "Before / after").click()
-    stage = cell.locator(".mk-compare-stage")
-    expect(stage).to_be_visible()
-    slider = cell.get_by_role("slider", name="Before and after")
-    slider.focus()
-    for _ in range(10):
-        lab.page.keyboard.press("ArrowRight")
-    assert stage.evaluate(SHOWN) == "inset(0px 40% 0px 0px)"
-    expect(slider).to_have_attribute("aria-valuetext", "60% before")
-    loaded = "node => [...node.querySelectorAll('img')].map(one => one.naturalWidth)"
-    assert sorted(stage.evaluate(loaded)) == [800, 1600]
-    box = stage.bounding_box()
-    assert box is not None
-    lab.page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 40)
-    lab.page.mouse.down()
-    lab.page.mouse.move(box["x"] + box["width"] * 0.25, box["y"] + 60, steps=4)
-    lab.page.mouse.up()
-    assert stage.evaluate(SHOWN) == "inset(0px 75% 0px 0px)"
-    look_at(lab, "result-compare-image", 1)
-    button(cell, "Show the result").click()
-    expect(cell.locator(".mk-job-stage img:visible")).to_be_visible()
-
-    lab.run_cell(2, timeout_s=JOB_S)
-    lab.see(2, "small H.264 copy", timeout_s=JOB_S)
-    cell = lab.cell(2)
-    button(cell, "Before / after").click()
-    figure = cell.locator(".mk-compare")
-    expect(figure.locator(".mk-compare-time")).to_contain_text("/ 3.0 s")
-    play = figure.get_by_role("button", name="Play")
-    play.focus()
-    lab.page.keyboard.press("Enter")
-    apart = figure.evaluate(PLAY)
-    assert len(apart) > 3
-    assert sorted(apart)[len(apart) // 2] < 0.2
-    seek = figure.get_by_role("slider", name="Position in seconds")
-    seek.fill("1")
-    after, before = figure.evaluate(TIMES)
-    assert abs(after - 1) < 0.1
-    assert abs(before - 1) < 0.1
-    look_at(lab, "result-compare-video", 2)
 
 
 WAITS = f"""
@@ -273,6 +213,7 @@ IN_VIEW = """node => {
 }"""
 
 
+@pytest.mark.soak
 def test_the_form_stands_still_when_the_result_comes_and_below_it_is_scrolled_to(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_clip_of_a_form_plays_on_and_its_details_stay_open_while_another_arriv
     assert above["y"] < below["y"]
 
 
+@pytest.mark.soak
 def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     assert lab.page.evaluate("() => window.stopped") == []
 
 
+@pytest.mark.soak
 def test_a_download_continues_while_another_result_arrives(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

@@ -34,6 +34,7 @@ large
 AGAIN = "print(plan.refresh())"
 
 
+@pytest.mark.soak
 def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
     expect(lab.outputs(2)).to_contain_text("kite")
 
 
+@pytest.mark.soak
 def test_upscaled_clips_play_on_the_wall_and_side_by_side(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -96,6 +98,7 @@ def test_upscaled_clips_play_on_the_wall_and_side_by_side(
     lab.screenshot("upscaled-compare")
 
 
+@pytest.mark.soak
 def test_clips_that_are_gone_are_said_to_be_so(lab: Lab, lab_server: LabServer) -> None:
     erased = "for job_id in large.frame()['job_id']: client.job(job_id).erase()"
     cells = [CONNECT, UPSCALED, erased]

@@ -112,6 +112,7 @@ def fields(lab: Lab) -> tuple[Locator, Locator, Locator]:
     return start, at_work.get_by_label("dur"), at_work.get_by_label("url *")
 
 
+@pytest.mark.soak
 def test_a_composition_grows_on_the_timeline_and_is_priced_on_the_way(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -147,65 +148,7 @@ def _middle(what: Locator) -> tuple[float, float]:
     return x + width / 2, y + height / 2
 
 
-def test_a_block_is_dragged_and_lengthened_and_the_numbers_follow(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    timeline = show(lab, lab_server, PAIR)
-    second = block(timeline, 0, 1)
-    width = box_of(second)[2]
-
-    second.click()
-    start, length, _ = fields(lab)
-    expect(start).to_have_value("3000")
-    drag(lab, second, width / 4)
-    expect(start).to_have_value("3500")
-    lab.see(0, "$0.0011")
-    drag(lab, second, -box_of(second)[2] / 4, from_end=True)
-    expect(length).to_have_value("1500")
-    lab.see(0, "$0.001")
-    # 2055 is nearer to 2100, but the end of the other one holds it.
-    drag(lab, second, -1445 * box_of(second)[2] / 1500)
-    expect(start).to_have_value("2000")
-    lab.see(0, "$0.0007")
-    drag(lab, second, -box_of(second)[2] / 3)
-    expect(timeline).to_contain_text("must be at least 2000 ms")
-    expect(lab.cell(0).get_by_role("button", name="Generate")).to_be_disabled()
-    lab.screenshot("timeline-overlap", lab.cell(0))
-    lab.run_cell(1)
-    lab.see(1, "'timestamp': 1500, 'duration': 1500, 'url': 'dog.png'")
-
-
-def test_keys_move_stretch_choose_and_remove_blocks_and_leave_the_cell_alone(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    timeline = show(lab, lab_server, PAIR)
-    keyboard = lab.page.keyboard
-    first, second = block(timeline, 0, 0), block(timeline, 0, 1)
-
-    first.click()
-    keyboard.press("ArrowDown")
-    expect(second).to_be_focused()
-    start, length, url = fields(lab)
-    expect(url).to_have_value("dog.png")
-    for pressed in ("ArrowRight", "ArrowRight", "Shift+ArrowRight", "ArrowLeft"):
-        keyboard.press(pressed)
-    expect(start).to_have_value("4100")
-    keyboard.press("Alt+ArrowRight")
-    keyboard.press("Alt+Shift+ArrowLeft")
-    expect(length).to_have_value("1100")
-    lab.see(0, "$0.00104")
-    start.fill("4500")
-    expect(second).to_contain_text(f"4.5 {DASH} 5.6 s")
-    second.focus()
-    keyboard.press("Delete")
-    expect(second).to_have_count(0)
-    expect(first).to_be_focused()
-    lab.see(0, "$0.0004")
-    assert lab.page.locator(".jp-Notebook .jp-Cell").count() == 2
-    lab.run_cell(1)
-    lab.see(1, "[{'type': 'image', 'id': 'stills', 'keyframes': [{'timestamp': 0,")
-
-
+@pytest.mark.soak
 def test_what_was_put_together_is_there_after_a_reload(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -285,42 +228,6 @@ def test_a_saved_notebook_shows_the_composition_without_a_kernel(
     loading = lab.cell(0).get_by_text("Loading widget").filter(visible=True)
     expect(loading).to_have_count(0)
     lab.screenshot("timeline-saved", lab.cell(0))
-
-
-@pytest.mark.soak
-def test_names_with_markup_stay_text(lab: Lab, lab_server: LabServer) -> None:
-    timeline = show(lab, lab_server, HOSTILE)
-
-    expect(timeline).to_contain_text(CANARY)
-    block(timeline, 0, 1).click()
-    expect(block(timeline, 0, 1)).to_have_attribute("aria-pressed", "true")
-    assert lab.page.evaluate("() => window.canary") is None
-    assert timeline.locator("script").count() == 0
-
-
-@pytest.mark.soak
-def test_long_compositions_are_zoomed_and_scrolled(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    timeline = show(lab, lab_server, LONG)
-    last = block(timeline, 7, 3)
-    before = box_of(last)[2]
-
-    expect(timeline.locator(".mk-tl-block")).to_have_count(32)
-    lab.screenshot("timeline-long", timeline)
-    last.click()
-    zoom_in = timeline.get_by_role("button", name="Zoom in")
-    for _ in range(3):
-        zoom_in.click()
-    assert box_of(last)[2] > before * 3
-    expect(last).to_be_in_viewport()
-    lab.screenshot("timeline-zoomed", timeline)
-    timeline.get_by_role("button", name="Fit all into view").click()
-    assert abs(box_of(last)[2] - before) < 1
-    last.focus()
-    lab.page.keyboard.press("Home")
-    expect(block(timeline, 0, 0)).to_be_focused()
-    expect(block(timeline, 0, 0)).to_be_in_viewport()
 
 
 @pytest.mark.soak

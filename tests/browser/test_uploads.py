@@ -72,6 +72,7 @@ def choose(lab: Lab, form: Locator, field: str, *files: Path) -> None:
     dialog.value.set_files(files)
 
 
+@pytest.mark.soak
 def test_60_mb_arrive_through_the_page_and_the_kernel_stays_small(
     lab: Lab, lab_server: LabServer, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
@@ -110,52 +111,6 @@ def test_60_mb_arrive_through_the_page_and_the_kernel_stays_small(
     lab.see(2, str(kept))
 
 
-@pytest.mark.soak
-def test_an_upload_is_cancelled_and_another_one_arrives(
-    lab: Lab, lab_server: LabServer, tmp_path: Path
-) -> None:
-    clip = grown_mp4(tmp_path / "long.mp4", 150_000_000)
-    form = opened(lab, lab_server, "cancelled", "r1")
-    choose(lab, form, "video", clip)
-    cancel = form.get_by_role("button", name="Cancel the upload of long.mp4")
-    cancel.click()
-    expect(cancel).to_have_count(0)
-    upload = upload_button(form, "video")
-    expect(upload).to_be_focused()
-
-    choose(lab, form, "video", make_mp4(tmp_path / "short.mp4"))
-    expect(form.get_by_label("@Video1").first).to_have_value("short.mp4")
-    left = list((lab_server.root / "home-cancelled/uploads").rglob("*.*"))
-    assert [path.name for path in left] == ["short.mp4"]
-
-
-def test_what_will_not_do_is_refused_in_a_sentence_and_nothing_is_sent(
-    lab: Lab, lab_server: LabServer, tmp_path: Path
-) -> None:
-    form = opened(lab, lab_server, "refused", "r1")
-    large = tmp_path / "film.mp4"
-    with large.open("wb") as file:
-        file.truncate(TOO_LARGE_BYTES)
-    notes = tmp_path / "notes.txt"
-    notes.write_text("no clip")
-
-    choose(lab, form, "video", large)
-    problem = form.get_by_role("alert").filter(visible=True)
-    expect(problem).to_have_text(
-        "film.mp4 is 200.1 MB. This field takes files of up to 200 MB."
-    )
-    lab.screenshot("upload-refused", form)
-    choose(lab, form, "video", notes)
-    expect(problem).to_have_text(
-        "notes.txt is not a video that this field takes (mp4 or mov)."
-    )
-    assert not list((lab_server.root / "home-refused").rglob("uploads/*"))
-    clip = make_mp4(tmp_path / "good.mp4")
-    choose(lab, form, "video", clip)
-    expect(form.get_by_label("@Video1").first).to_have_value("good.mp4")
-    expect(problem).to_have_count(0)
-
-
 DROP = """(field, [name, text]) => {
     const data = new DataTransfer();
     const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
@@ -169,6 +124,7 @@ DROP = """(field, [name, text]) => {
 }"""
 
 
+@pytest.mark.soak
 def test_a_file_that_is_dropped_on_a_field_arrives_and_comes_back(
     lab: Lab, lab_server: LabServer, tmp_path: Path
 ) -> None:

@@ -16,6 +16,7 @@ WEBHOOKS = Path(__file__).parents[2] / "notebooks" / "02_webhooks.ipynb"
 SHOWN = 11
 
 
+@pytest.mark.soak
 def test_a_broken_receiver_is_seen_on_a_time_line_that_stays_without_a_kernel(
     lab: Lab, lab_server: LabServer
 ) -> None:

@@ -68,6 +68,7 @@ def test_a_form_of_another_cell_says_what_one_has_and_shows_it_for_nothing(
     expect(go(other)).to_have_text("Generate · $0.20")
 
 
+@pytest.mark.soak
 def test_a_form_knows_what_code_and_another_notebook_submitted(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

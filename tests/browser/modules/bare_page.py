@@ -6,13 +6,15 @@ and what it sends arrives on the page.
 
 from __future__ import annotations
 
+import time
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+WAITS_S = 10.0
 PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
 # Jupyter's half of an anywidget: a model, and the module that draws it.
 HOST = """
@@ -58,7 +60,10 @@ window.makeModel = (id, state) => {
         },
     };
 };
-window.show = async ([id, esm, css, state]) => {
+window.show = async ([id, esm, css, state, classes, into]) => {
+    for (const [name, value] of Object.entries(state))
+        if (value?.bytes !== undefined)
+            state[name] = new DataView(window.toBytes(value.bytes).buffer);
     const model = window.makeModel(id, state);
     const source = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
     const made = (await import(source)).default;
@@ -68,7 +73,9 @@ window.show = async ([id, esm, css, state]) => {
     style.textContent = css;
     const el = document.createElement("div");
     el.dataset.widget = id;
-    document.body.append(style, el);
+    el.className = classes;
+    document.head.append(style);
+    document.querySelector(into).append(el);
     await widget.render?.({ model, el });
 };
 setInterval(async () => {
@@ -99,20 +106,22 @@ class BarePage:
         page.goto(address)
         page.evaluate(HOST)
 
-    def show(self, widget: Any) -> Locator:
-        """Show an anywidget; return the element that it draws into."""
+    def show(self, widget: Any, into: str = "body") -> Locator:
+        """Show an anywidget at the end of an element; return what it draws into."""
         id_ = next(self._ids)
         self._widgets[id_] = widget
         widget.comm.send = lambda data=None, metadata=None, buffers=None: self._queue(
             id_, data, buffers
         )
         state = {
-            name: getattr(widget, name)
+            name: _sent(getattr(widget, name))
             for name in widget.keys
             if not name.startswith("_")
             and name not in ("layout", "tooltip", "tabbable")
         }
-        self.page.evaluate("show", [id_, widget._esm, widget._css, state])
+        css = getattr(widget, "_css", "")
+        classes = " ".join(widget._dom_classes)
+        self.page.evaluate("show", [id_, widget._esm, css, state, classes, into])
         return self.page.locator(f"[data-widget='{id_}']")
 
     def _queue(self, id_: str, data: Any, buffers: Sequence[bytes] | None) -> None:
@@ -127,3 +136,43 @@ class BarePage:
         self.heard.append(data.get("content", data.get("state")))
         views = [memoryview(b64decode(each)) for each in buffers]
         self._widgets[id_]._handle_msg({"content": {"data": data}, "buffers": views})
+
+
+def _sent(value: object) -> object:
+    if isinstance(value, bytes):
+        return {"bytes": b64encode(value).decode()}
+    return value
+
+
+def inside(owner: Any, kind: str) -> Any:
+    """Return the only widget of a class inside a widget, or inside what shows one."""
+    import ipywidgets as w
+
+    todo, found, seen = [getattr(owner, "_view", owner)], [], set()
+    while todo:
+        one = todo.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if type(one).__name__ == kind:
+            found.append(one)
+        if isinstance(one, w.Widget):
+            todo.extend(getattr(one, "children", ()))
+        elif type(one).__module__.startswith("mediakit"):
+            todo.extend(vars(one).values())
+    [only] = found
+    return only
+
+
+def until(
+    page: Page, is_so: Callable[[], bool], shown: Callable[[], object] = lambda: None
+) -> None:
+    """Wait for Python, while the page goes on.
+
+    Raises:
+        AssertionError: It did not become so; shows what is instead.
+    """
+    end_s = time.monotonic() + WAITS_S
+    while not is_so():
+        assert time.monotonic() < end_s, shown()
+        page.wait_for_timeout(10)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import string
-import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -17,7 +16,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.widgets.gallery import Gallery, WallActions, WallCell, WallSummary
 from tests.browser.geometry import layout_faults, nameless
 from tests.browser.harness import video_facts
-from tests.browser.modules.bare_page import BarePage
+from tests.browser.modules.bare_page import BarePage, until
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
 
@@ -160,13 +159,6 @@ class Wall:
         for key in keys:
             self.page.keyboard.press(key)
 
-    def until(self, is_so: Callable[[], bool]) -> None:
-        """Wait for Python, while the page goes on."""
-        end_s = time.monotonic() + 10
-        while not is_so():
-            assert time.monotonic() < end_s, self.calls
-            self.page.wait_for_timeout(10)
-
     def tab_to_tiles(self) -> None:
         """Reach the cells from the first button with the tabulator alone."""
         self.el.get_by_role("button", name="Play all").focus()
@@ -207,7 +199,7 @@ def test_ratings_keeping_tags_and_notes_by_keyboard_alone_reach_python(
     expect(wall.el.get_by_role("grid")).to_have_accessible_name(TITLE)
     expect(wall.el.locator("[aria-live=polite]")).to_contain_text("note saved")
     expect(wall.tile(3)).to_contain_text("The 2nd hand is odd.")
-    wall.until(lambda: len(wall.calls) == 8)
+    until(wall.page, lambda: len(wall.calls) == 8)
     assert wall.calls == [
         ("media_0", {"rating": 4}),
         ("media_0", {"keep": True}),
@@ -520,4 +512,4 @@ def test_a_wall_of_1000_cells_has_pages_and_asks_for_its_posters(wall: Wall) -> 
     wall.press("PageDown", "3")
     expect(wall.tile(40)).to_be_focused()
     expect(wall.tile(40).locator("video")).to_have_attribute("poster", POSTER)
-    wall.until(lambda: wall.calls == [("media_40", {"rating": 3})])
+    until(wall.page, lambda: wall.calls == [("media_40", {"rating": 3})])

@@ -1,0 +1,133 @@
+"""A button that costs money takes one click, on a page with two buttons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from mediakit.widgets.toolkit.accessible_names import namer_type
+from tests.browser.modules.bare_page import BarePage
+
+pytestmark = pytest.mark.browser
+
+GAPS_MS = (50, 150, 300, 400, 500, 600, 700)
+# Longer than any hold of a button.
+LATER_MS = 1_000
+BUTTONS = """
+document.body.insertAdjacentHTML("beforeend", `
+<div class="mk-form" style="position:absolute;top:100px;left:20px;width:210px">
+  <div id="above"></div>
+  <button class="mk-paid" id="go" style="width:200px;height:40px">Generate</button>
+  <button id="free" style="width:200px;height:40px">Details</button>
+</div>`);
+window.clicks = { go: 0, free: 0 };
+for (const button of document.querySelectorAll("button"))
+    button.addEventListener("click", () => window.clicks[button.id]++);
+"""
+
+
+@pytest.fixture
+def page(bare: BarePage) -> Page:
+    """Give a page with a paid button and a free one below it."""
+    bare.page.evaluate(BUTTONS)
+    bare.show(namer_type()())
+    return bare.page
+
+
+def middle(page: Page, name: str) -> tuple[float, float]:
+    box = page.locator(f"#{name}").bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def clicks(page: Page) -> Any:
+    return page.evaluate("window.clicks")
+
+
+def rest(page: Page, name: str) -> tuple[float, float]:
+    """Let the pointer rest on a button."""
+    x, y = middle(page, name)
+    page.mouse.move(x, y)
+    page.wait_for_timeout(LATER_MS)
+    return x, y
+
+
+def test_the_second_click_of_a_slow_hand_pays_nothing(page: Page) -> None:
+    x, y = rest(page, "go")
+    for number, gap_ms in enumerate(GAPS_MS, 1):
+        page.mouse.click(x, y)
+        page.wait_for_timeout(gap_ms)
+        page.mouse.click(x + 1, y)
+        page.wait_for_timeout(LATER_MS)
+        assert clicks(page)["go"] == number, gap_ms
+
+
+def test_a_second_click_after_a_while_is_meant(page: Page) -> None:
+    x, y = rest(page, "go")
+    page.mouse.click(x, y)
+    page.wait_for_timeout(LATER_MS)
+    page.mouse.click(x, y)
+
+    assert clicks(page)["go"] == 2
+
+
+def test_free_buttons_take_every_click(page: Page) -> None:
+    page.mouse.dblclick(*rest(page, "free"))
+
+    assert clicks(page) == {"go": 0, "free": 2}
+
+
+def test_a_double_click_on_a_free_button_pays_for_nothing_that_comes_below_it(
+    page: Page,
+) -> None:
+    x, y = rest(page, "free")
+    page.evaluate(
+        "document.getElementById('free').addEventListener('click', () =>"
+        " { document.getElementById('above').style.height = '40px'; })"
+    )
+    page.mouse.click(x, y)
+    page.wait_for_timeout(100)
+    assert abs(middle(page, "go")[1] - y) < 20, "the paid button is there now"
+    page.mouse.click(x, y)
+    page.wait_for_timeout(LATER_MS)
+
+    assert clicks(page) == {"go": 0, "free": 1}
+
+
+def test_a_paid_button_that_comes_under_the_pointer_is_not_clicked_at_once(
+    page: Page,
+) -> None:
+    x, y = middle(page, "go")
+    page.evaluate("document.getElementById('above').style.height = '80px'")
+    page.mouse.move(x, y)
+    page.wait_for_timeout(LATER_MS)
+    page.evaluate("document.getElementById('above').style.height = ''")
+    page.wait_for_timeout(200)
+    page.mouse.click(x, y)
+    assert clicks(page)["go"] == 0
+    page.wait_for_timeout(LATER_MS)
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+
+    assert clicks(page)["go"] == 1
+
+
+def test_a_button_that_becomes_another_one_is_not_clicked_at_once(page: Page) -> None:
+    x, y = rest(page, "go")
+    page.evaluate("document.getElementById('go').textContent = 'Another take'")
+    page.wait_for_timeout(200)
+    page.mouse.click(x, y)
+
+    assert clicks(page)["go"] == 0
+
+
+def test_a_key_that_is_held_down_pays_once(page: Page) -> None:
+    page.locator("#go").focus()
+    page.wait_for_timeout(LATER_MS)
+    for _ in range(8):
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(100)
+
+    assert clicks(page)["go"] == 1

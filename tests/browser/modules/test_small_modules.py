@@ -1,0 +1,384 @@
+"""The mask, uploads, downloads, the slider over two results, and what helps a page."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from mediakit.widgets.form.code_view import copy_button_type
+from mediakit.widgets.inputs.masks.widget import widget_type as mask_type
+from mediakit.widgets.job.results.before_and_after import compare_type
+from mediakit.widgets.job.results.download_button import download_button_type
+from mediakit.widgets.job.results.scroll_into_view import arrival_type
+from mediakit.widgets.media.upload_button import widget_type as upload_type
+from mediakit.widgets.studio.keyboard import helper_type
+from mediakit.widgets.toolkit.accessible_names import namer_type
+from mediakit.widgets.toolkit.focus import focuser_type
+from tests.browser.modules.bare_page import BarePage, until
+from tests.support.servers.file_server import FileServer
+
+pytestmark = pytest.mark.browser
+
+SIZE = (640, 360)
+DROP = """(field, [name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([window.toBytes(text)], name, { type: "image/png" }));
+    const fire = (kind) => field.dispatchEvent(new DragEvent(
+        kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+    fire("dragover");
+    const marked = Boolean(field.closest(".mk-upload-over"));
+    fire("drop");
+    return marked && !field.closest(".mk-upload-over");
+}"""
+
+
+def jpeg(size: tuple[int, int], colour: str = "teal") -> bytes:
+    out = BytesIO()
+    Image.new("RGB", size, colour).save(out, "JPEG")
+    return out.getvalue()
+
+
+class Mask:
+    """A mask that is painted on a page.
+
+    Args:
+        bare: The page.
+    """
+
+    def __init__(self, bare: BarePage) -> None:
+        self.page, self.done = bare.page, list[Any]()
+        width, height = SIZE
+        widget = mask_type()(frame=jpeg(SIZE), width=width, height=height)
+        widget.on_msg(lambda _, content, __: self.done.append(content))
+        self.el = bare.show(widget)
+        self.canvas = self.el.locator(".mk-mask-canvas")
+        self.status = self.el.locator(".mk-mask-says[role=status]")
+        expect(self.status).to_have_text("Nothing is painted yet.")
+
+    def press(self, name: str) -> None:
+        self.el.get_by_role("button", name=name, exact=True).click()
+
+    def drag(self, *shares: tuple[float, float]) -> None:
+        box = self.canvas.bounding_box()
+        assert box is not None
+        places = [
+            (box["x"] + x * box["width"], box["y"] + y * box["height"])
+            for x, y in shares
+        ]
+        self.page.mouse.move(*places[0])
+        self.page.mouse.down()
+        for place in places[1:]:
+            self.page.mouse.move(*place, steps=8)
+        self.page.mouse.up()
+
+    def used(self) -> list[dict[str, Any]]:
+        """Take the mask; return the strokes that Python gets."""
+        self.press("Use this mask")
+        until(self.page, lambda: bool(self.done))
+        strokes: list[dict[str, Any]] = self.done[-1]["strokes"]
+        return strokes
+
+
+def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip(bare: BarePage) -> None:
+    mask = Mask(bare)
+    expect(mask.el.get_by_role("button", name="Use this mask")).to_be_disabled()
+    mask.drag((0.1, 0.2), (0.4, 0.6))
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    mask.press("Brush")
+    mask.drag((0.6, 0.3), (0.8, 0.3), (0.8, 0.5))
+    mask.press("Undo")
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+
+    [stroke] = mask.used()
+    assert stroke["tool"] == "rectangle"
+    assert stroke["points"] == pytest.approx([64, 72, 256, 216], abs=2)
+
+
+def test_a_mask_is_painted_by_keys(bare: BarePage) -> None:
+    mask = Mask(bare)
+    mask.canvas.focus()
+    for key in ("-", *["ArrowRight"] * 40, *["ArrowDown"] * 40, "Alt+ArrowUp"):
+        mask.page.keyboard.press(key)
+    expect(mask.status).to_contain_text("Rectangle of 128 by ")
+    mask.page.keyboard.press("Enter")
+    expect(mask.status).to_contain_text("% of the frame is painted.")
+
+    assert len(mask.used()) == 1
+
+
+def test_a_finger_paints_too(bare: BarePage) -> None:
+    mask = Mask(bare)
+    mask.press("Brush")
+    box = mask.canvas.bounding_box()
+    assert box is not None
+    touch = mask.page.context.new_cdp_session(mask.page)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for kind, by in (("touchStart", 0), ("touchMove", 40), ("touchMove", 80)):
+        points = [{"x": x + by, "y": y}]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    [stroke] = mask.used()
+    assert stroke["tool"] == "brush"
+
+
+class Upload:
+    """An upload button on a page, and the kernel's half as a list of messages.
+
+    Args:
+        bare: The page.
+        traits: Of the button.
+    """
+
+    def __init__(self, bare: BarePage, **traits: object) -> None:
+        self.page = bare.page
+        self.said: list[tuple[dict[str, Any], list[Any]]] = []
+        self.widget = upload_type()(label="Video", _dom_classes=["mk-upload"], **traits)
+        self.widget.on_msg(lambda _, content, data: self.said.append((content, data)))
+        self.el = bare.show(self.widget)
+
+    @property
+    def kinds(self) -> list[str]:
+        return [content["kind"] for content, _ in self.said]
+
+    def choose(self, *files: Path) -> None:
+        with self.page.expect_file_chooser() as dialog:
+            self.el.get_by_role("button", name="Upload: Video").click()
+        dialog.value.set_files(files)
+
+    def hears(self, kind: str) -> dict[str, Any]:
+        """Wait for a message of a kind; return the last one."""
+        until(self.page, lambda: kind in self.kinds, lambda: self.kinds)
+        return [content for content, _ in self.said if content["kind"] == kind][-1]
+
+
+def test_a_file_is_given_piece_by_piece_as_the_kernel_asks(
+    bare: BarePage, tmp_path: Path
+) -> None:
+    upload = Upload(bare)
+    clip = tmp_path / "dunes at dawn.mp4"
+    clip.write_bytes(bytes(range(256)) * 40)
+    upload.choose(clip)
+    offer = upload.hears("offer")
+    assert (offer["name"], offer["size"]) == (clip.name, 10_240)
+    assert upload.kinds == ["offer"], "nothing is sent before it is wanted"
+    for at, length in ((0, 10_000), (10_000, 240)):
+        want = {"kind": "want", "id": offer["id"], "at": at, "length": length}
+        upload.widget.send(want)
+        until(upload.page, lambda at=at: upload.said[-1][0].get("at") == at)
+    expect(upload.el.get_by_role("progressbar")).to_be_visible()
+    pieces = [bytes(data[0]) for content, data in upload.said if data]
+    assert b"".join(pieces) == clip.read_bytes()
+
+    upload.widget.send({"kind": "done", "id": offer["id"]})
+    expect(upload.el.get_by_role("progressbar")).to_be_hidden()
+
+
+def test_a_file_that_is_refused_is_not_sent_and_an_upload_can_be_cancelled(
+    bare: BarePage, tmp_path: Path
+) -> None:
+    upload = Upload(bare)
+    file = tmp_path / "notes.txt"
+    file.write_text("no clip")
+    upload.choose(file)
+    offer = upload.hears("offer")
+    text = "<b>notes.txt</b> is not a video."
+    upload.widget.send({"kind": "refused", "id": offer["id"], "text": text})
+    expect(upload.el.get_by_role("alert")).to_have_text(text)
+    assert upload.el.locator("b").count() == 0
+    assert upload.kinds == ["offer"]
+
+    content = b64encode(b"a picture").decode()
+    assert upload.el.evaluate(DROP, ["cat.png", content])
+    upload.el.get_by_role("button", name="Cancel the upload of cat.png").click()
+    upload.hears("cancel")
+
+    upload.choose(file)
+    upload.el.get_by_role("button", name="Cancel the upload of notes.txt").click()
+    upload.hears("cancel")
+    expect(upload.el.get_by_role("button", name="Upload: Video")).to_be_focused()
+
+
+def test_a_copy_button_fills_the_clipboard(bare: BarePage) -> None:
+    code = 'client.run("text-to-video", prompt="a <kite>")'
+    el = bare.show(copy_button_type()(code=code))
+    el.get_by_role("button", name="Copy").click()
+
+    expect(el.get_by_role("button")).to_have_text("Copied")
+    assert bare.page.evaluate("navigator.clipboard.readText()") == code
+
+
+@pytest.fixture
+def pictures() -> Iterator[FileServer]:
+    files = {"0.jpg": jpeg((320, 180)), "1.jpg": jpeg((640, 360), "orange")}
+    allowed = {"Access-Control-Allow-Origin": "*"}
+    with FileServer(files, headers=allowed) as server:
+        yield server
+
+
+def test_before_and_after_share_one_slider_that_keys_move(
+    bare: BarePage, pictures: FileServer
+) -> None:
+    before, after = pictures.url("0.jpg"), pictures.url("1.jpg")
+    el = bare.show(compare_type()(medium="image", before=before, after=after))
+    slider = el.get_by_role("slider", name="Before and after")
+    expect(slider).to_have_attribute("aria-valuetext", "50% before")
+    slider.focus()
+    bare.page.keyboard.press("ArrowRight")
+    expect(slider).to_have_attribute("aria-valuetext", "51% before")
+    box = el.locator(".mk-compare-stage").bounding_box()
+    assert box is not None
+    bare.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    bare.page.mouse.down()
+    bare.page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 20, steps=4)
+    bare.page.mouse.up()
+    expect(slider).to_have_attribute("aria-valuetext", "25% before")
+
+
+def test_an_input_that_is_gone_is_said_to_be_so(
+    bare: BarePage, pictures: FileServer
+) -> None:
+    gone, after = pictures.url("gone.jpg"), pictures.url("1.jpg")
+    el = bare.show(compare_type()(medium="image", before=gone, after=after))
+
+    expect(el.get_by_role("status")).to_contain_text("cannot be shown here")
+
+
+def test_a_download_is_whole_and_has_its_name(
+    bare: BarePage, pictures: FileServer
+) -> None:
+    widget = download_button_type()(url=pictures.url("1.jpg"), name="a kite.jpg")
+    el = bare.show(widget)
+    with bare.page.expect_download() as waiting:
+        el.get_by_role("button", name="Download").click()
+
+    assert waiting.value.suggested_filename == "a kite.jpg"
+    assert Path(waiting.value.path()).read_bytes() == jpeg((640, 360), "orange")
+    until(bare.page, lambda: "downloaded" in (bare.heard or [{}])[-1])
+
+
+def test_what_the_page_may_not_read_comes_from_the_kernel(bare: BarePage) -> None:
+    widget = download_button_type()(
+        url="http://127.0.0.1:1/none", name="a.bin", content_type="image/png"
+    )
+    content = bytes(range(256))
+
+    def hear(_: object, said: dict[str, Any], __: object) -> None:
+        if "want" in said:
+            stream = said["want"]
+            widget.send({"stream": stream, "what": "start", "bytes": len(content)})
+            for at in (0, 100):
+                piece = content[at : at + 100] if at == 0 else content[at:]
+                widget.send({"stream": stream, "what": "piece", "at": at}, [piece])
+            widget.send({"stream": stream, "what": "end"})
+
+    widget.on_msg(hear)
+    el = bare.show(widget)
+    with bare.page.expect_download() as waiting:
+        el.get_by_role("button", name="Download").click()
+
+    assert Path(waiting.value.path()).read_bytes() == content
+
+
+FORM = """{
+document.body.insertAdjacentHTML("beforeend", `
+<div class="mk-form"><div class="mk-controls">
+  <div class="mk-list"><div id="items"></div>
+    <button class="mk-adds" id="add">Add</button></div>
+  <div class="mk-row mk-number"><label class="widget-label">Seconds</label>
+    <div class="widget-slider"><div role="slider" aria-valuemin="3" aria-valuemax="15"
+      aria-valuenow="5"></div></div>
+    <input type="number" id="box" value="5"></div>
+  <button class="widget-toggle-button mod-active" title="null" id="on">On</button>
+  <div class="mk-live" id="live"></div></div><div id="helper"></div></div>`);
+const items = document.getElementById("items");
+document.getElementById("add").addEventListener("click", () =>
+    setTimeout(() => { items.innerHTML = "<input id=added>"; }, 50));
+}"""
+
+
+def test_controls_get_their_names_and_states_and_add_moves_the_focus(
+    bare: BarePage,
+) -> None:
+    page = bare.page
+    page.evaluate(FORM)
+    bare.show(namer_type()(), into="#helper")
+
+    expect(page.get_by_role("slider")).to_have_accessible_name("Seconds")
+    expect(page.locator("#on")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#on")).to_have_attribute("title", "")
+    expect(page.locator("#live")).to_have_attribute("role", "status")
+    page.locator("#add").click()
+    expect(page.locator("#added")).to_be_focused()
+
+
+def test_a_number_that_is_cleared_becomes_the_last_one_that_was_accepted(
+    bare: BarePage,
+) -> None:
+    page = bare.page
+    page.evaluate(FORM)
+    bare.show(namer_type()(), into="#helper")
+    expect(page.locator("#live")).to_have_attribute("role", "status")
+    box = page.locator("#box")
+    box.focus()
+    box.fill("")
+    page.locator("#on").focus()
+
+    expect(box).to_have_value("5")
+
+
+def test_the_focus_goes_into_the_first_control_once(bare: BarePage) -> None:
+    bare.page.evaluate(FORM.replace('"mk-adds"', '"mk-adds" disabled'))
+    widget = focuser_type()(wanted=True)
+    bare.show(widget, into="#helper")
+
+    expect(bare.page.locator("#box")).to_be_focused()
+    until(bare.page, lambda: widget.wanted is False)
+
+
+def test_tabs_of_the_studio_are_moved_by_arrows_and_a_range_is_ticked(
+    bare: BarePage,
+) -> None:
+    page = bare.page
+    ticks = "".join(
+        f'<div class="mk-st-tick"><input type="checkbox" id="t{n}"></div>'
+        for n in range(4)
+    )
+    page.evaluate(
+        "html => document.body.insertAdjacentHTML('beforeend', html)",
+        '<div class="mk-studio"><div class="mk-st-tabs">'
+        '<button class="widget-toggle-button mod-active">Catalogue</button>'
+        '<button class="widget-toggle-button">History</button></div>'
+        f'<div class="mk-st-place"></div>{ticks}<div id="helper"></div></div>',
+    )
+    bare.show(helper_type()(), into="#helper")
+
+    first, second = page.get_by_role("tab").all()
+    expect(first).to_have_attribute("aria-selected", "true")
+    first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(second).to_be_focused()
+    page.locator("#t0").click()
+    page.locator("#t3").click(modifiers=["Shift"])
+    assert page.locator("input:checked").count() == 4
+
+
+def test_a_job_that_was_asked_for_is_scrolled_to_once(bare: BarePage) -> None:
+    page = bare.page
+    page.evaluate(
+        "document.body.insertAdjacentHTML('beforeend',"
+        " '<div style=height:3000px></div><div class=mk-job style=height:200px>"
+        "<div id=helper></div></div>')"
+    )
+    widget = arrival_type()(arrives=True)
+    bare.show(widget, into="#helper")
+
+    expect(page.locator(".mk-job")).to_be_in_viewport()
+    until(page, lambda: widget.arrives is False)

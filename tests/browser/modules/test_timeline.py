@@ -1,0 +1,214 @@
+"""The timeline of compose-video: by mouse and by keys, with the form that hears it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from mediakit import Client
+from tests.browser.modules.bare_page import BarePage, inside, until
+
+pytestmark = pytest.mark.browser
+
+DASH = "\N{EN DASH}"
+CANARY = "<img src=x onerror='window.canary=1'>"
+
+
+def key(start_ms: int, duration_ms: int, url: str) -> dict[str, object]:
+    return {"timestamp": start_ms, "duration": duration_ms, "url": url}
+
+
+def track(*keyframes: dict[str, object], name: str = "stills") -> dict[str, object]:
+    return {"id": name, "type": "image", "keyframes": list(keyframes)}
+
+
+PAIR = track(
+    key(0, 2000, "https://a.test/cat.png"), key(3000, 2000, "https://a.test/dog.png")
+)
+
+
+class Composition:
+    """A form of compose-video with its timeline on a page.
+
+    Args:
+        bare: The page.
+        client: Makes the form.
+        tracks: What it begins with.
+    """
+
+    def __init__(self, bare: BarePage, client: Client, *tracks: dict[str, Any]) -> None:
+        self.page = bare.page
+        self.page.set_viewport_size({"width": 800, "height": 900})
+        self.form = client.form("compose-video", tracks=list(tracks))
+        widget = inside(self.form, "TimelineWidget")
+        self.el = bare.show(widget).locator(".mk-timeline")
+        expect(self.el).to_be_visible()
+
+    def block(self, row: int, at: int) -> Locator:
+        return self.el.locator(f".mk-tl-block[data-row='{row}'][data-at='{at}']")
+
+    def drag(self, what: Locator, by_px: float, *, from_end: bool = False) -> None:
+        """Take a block in its middle, or at its end, and let it go elsewhere."""
+        x, y, width, height = box_of(what)
+        start = x + width - 3 if from_end else x + width / 2
+        self.page.mouse.move(start, y + height / 2)
+        self.page.mouse.down()
+        self.page.mouse.move(start + by_px / 2, y + height / 2, steps=5)
+        self.page.mouse.move(start + by_px, y + height / 2, steps=5)
+        self.page.mouse.up()
+
+    def keyframes(self) -> list[tuple[int | None, int | None]]:
+        """Return the start and the length of each keyframe, as the form has them."""
+        tracks: Any = self.form.values["tracks"]
+        return [
+            (each.get("timestamp"), each.get("duration"))
+            for one in tracks
+            for each in one["keyframes"]
+        ]
+
+    def becomes(self, *expected: tuple[int, int]) -> None:
+        """Wait until the form has these keyframes."""
+        until(self.page, lambda: self.keyframes() == list(expected), self.keyframes)
+
+
+@pytest.fixture
+def compose(bare: BarePage, client: Client) -> Callable[..., Composition]:
+    return lambda *tracks: Composition(bare, client, *tracks)
+
+
+def box_of(what: Locator) -> tuple[float, float, float, float]:
+    box = what.bounding_box()
+    assert box is not None
+    return box["x"], box["y"], box["width"], box["height"]
+
+
+def test_a_composition_grows_on_the_timeline(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose()
+    expect(made.el).to_contain_text("Double-click a row to place its first keyframe")
+    made.el.get_by_role("button", name="Add one more image track").click()
+    expect(made.el).to_contain_text("image-1")
+    x, y, width, height = box_of(made.el.locator(".mk-tl-lane").nth(1))
+    made.page.mouse.dblclick(x + width / 2, y + height / 2)
+    expect(made.block(0, 0)).to_be_focused()
+    made.el.get_by_role("button", name="Place a keyframe").click()
+    made.el.get_by_role("button", name="Add one more audio track").click()
+
+    expect(made.el).to_contain_text("2 tracks · 2 keyframes")
+    assert [length for _, length in made.keyframes()] == [2000, 2000, None]
+
+
+def test_a_block_is_dragged_and_lengthened_and_the_form_follows(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(PAIR)
+    second = made.block(0, 1)
+
+    second.click()
+    made.drag(second, box_of(second)[2] / 4)
+    made.becomes((0, 2000), (3500, 2000))
+    made.drag(second, -box_of(second)[2] / 4, from_end=True)
+    made.becomes((0, 2000), (3500, 1500))
+    # 2055 is nearer to 2100, but the end of the other one holds it.
+    made.drag(second, -1445 * box_of(second)[2] / 1500)
+    made.becomes((0, 2000), (2000, 1500))
+    made.drag(second, -box_of(second)[2] / 3)
+    expect(made.el).to_contain_text("must be at least 2000 ms")
+
+
+def test_keys_move_stretch_choose_and_remove_blocks(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(PAIR)
+    press = made.page.keyboard.press
+    made.page.evaluate(
+        "() => { window.keys = [];"
+        " addEventListener('keydown', event => window.keys.push(event.key)); }"
+    )
+
+    made.block(0, 0).click()
+    press("ArrowDown")
+    expect(made.block(0, 1)).to_be_focused()
+    for pressed in ("ArrowRight", "ArrowRight", "Shift+ArrowRight", "ArrowLeft"):
+        press(pressed)
+    made.becomes((0, 2000), (4100, 2000))
+    press("Alt+ArrowRight")
+    press("Alt+Shift+ArrowLeft")
+    made.becomes((0, 2000), (4100, 1100))
+    press("Delete")
+    expect(made.block(0, 1)).to_have_count(0)
+    expect(made.block(0, 0)).to_be_focused()
+    made.becomes((0, 2000))
+    assert set(made.page.evaluate("window.keys")) <= {"Shift", "Alt"}
+
+
+def test_without_its_kernel_it_stands_still_and_says_so(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(PAIR)
+    made.el.evaluate("root => root.classList.add('jupyter-widgets-disconnected')")
+    second = made.block(0, 1)
+    before = box_of(second)[2]
+
+    made.drag(second, 100)
+    expect(made.el).to_contain_text("The kernel is gone")
+    second.focus()
+    made.page.keyboard.press("ArrowRight")
+    expect(second).to_contain_text(f"3 {DASH} 5 s")
+    assert box_of(second)[2] == before
+    assert made.keyframes() == [(0, 2000), (3000, 2000)]
+
+
+def test_names_with_markup_stay_text(compose: Callable[..., Composition]) -> None:
+    script = 'https://a.test/"><script>window.canary=1</script>'
+    made = compose(
+        track(
+            key(0, 2000, CANARY),
+            key(2000, 2000, "javascript:window.canary=1"),
+            key(4000, 2000, script),
+            name=CANARY,
+        )
+    )
+
+    expect(made.el).to_contain_text(CANARY)
+    made.block(0, 1).click()
+    expect(made.block(0, 1)).to_have_attribute("aria-pressed", "true")
+    assert made.page.evaluate("() => window.canary") is None
+    assert made.el.locator("script").count() == 0
+
+
+def test_long_compositions_are_zoomed_and_scrolled(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(
+        *(
+            track(
+                *(
+                    key(k * 20_000 + t * 2_000, 15_000, "https://a.test/a.png")
+                    for k in range(4)
+                ),
+                name=f"track {t}",
+            )
+            for t in range(8)
+        )
+    )
+    last = made.block(7, 3)
+    before = box_of(last)[2]
+
+    expect(made.el.locator(".mk-tl-block")).to_have_count(32)
+    last.click()
+    zoom_in = made.el.get_by_role("button", name="Zoom in")
+    for _ in range(3):
+        zoom_in.click()
+    assert box_of(last)[2] > before * 3
+    expect(last).to_be_in_viewport()
+    made.el.get_by_role("button", name="Fit all into view").click()
+    assert abs(box_of(last)[2] - before) < 1
+    last.focus()
+    made.page.keyboard.press("Home")
+    expect(made.block(0, 0)).to_be_focused()
+    expect(made.block(0, 0)).to_be_in_viewport()
