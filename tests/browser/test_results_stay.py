@@ -60,6 +60,7 @@ def test_a_clip_of_a_form_plays_on_and_its_details_stay_open_while_another_arriv
     ended(cell, 1)
     # Nothing more is written into the details from now on.
     expect(cell.get_by_text("1280 \u00d7 720").first).to_be_visible()
+    expect(cell.get_by_text("as estimated").first).to_be_visible()
     details = cell.locator(".mk-job details").first
     details.locator("summary").first.click()
     first_video(cell).evaluate(PLAY)

@@ -142,7 +142,8 @@ class Upload:
         self.said: list[tuple[dict[str, Any], list[Any]]] = []
         self.widget = upload_type()(label="Video", _dom_classes=["mk-upload"], **traits)
         self.widget.on_msg(lambda _, content, data: self.said.append((content, data)))
-        self.el = bare.show(self.widget)
+        bare.page.evaluate("document.body.innerHTML = '<div class=mk-media></div>'")
+        self.el = bare.show(self.widget, into=".mk-media")
 
     @property
     def kinds(self) -> list[str]:
@@ -196,7 +197,7 @@ def test_a_file_that_is_refused_is_not_sent_and_an_upload_can_be_cancelled(
     assert upload.kinds == ["offer"]
 
     content = b64encode(b"a picture").decode()
-    assert upload.el.evaluate(DROP, ["cat.png", content])
+    assert bare.page.locator(".mk-media").evaluate(DROP, ["cat.png", content])
     upload.el.get_by_role("button", name="Cancel the upload of cat.png").click()
     upload.hears("cancel")
 

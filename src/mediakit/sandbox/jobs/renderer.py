@@ -1,10 +1,14 @@
-"""Renders jobs with a pool of worker processes."""
+"""Renders jobs with worker processes, which all sandboxes of this process share."""
 
 import asyncio
 import logging
+import os
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
@@ -50,17 +54,63 @@ def render_request(
     )
 
 
+class WorkerPool:
+    """The idle workers of this process; the last used one is taken first."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin without workers, as a forked process must: they are its parent's."""
+        self._lock = threading.Lock()
+        self._idle: list[Worker] = []
+        self._renderers_n = 0
+
+    def join(self) -> None:
+        """Count a renderer: idle workers are kept while there is one."""
+        with self._lock:
+            self._renderers_n += 1
+
+    def leave(self) -> None:
+        """Stop counting a renderer; the last one ends the idle workers."""
+        with self._lock:
+            self._renderers_n -= 1
+            left = [] if self._renderers_n else self._idle
+            if left:
+                self._idle = []
+        for worker in left:
+            worker.leave()
+
+    def take(self) -> Worker | None:
+        """Return an idle worker; None when there is none."""
+        with self._lock:
+            return self._idle.pop() if self._idle else None
+
+    def give_back(self, worker: Worker) -> None:
+        """Keep a worker that has answered, for whoever needs one next."""
+        with self._lock:
+            if is_wanted := self._renderers_n > 0:
+                self._idle.append(worker)
+        if not is_wanted:
+            worker.leave()
+
+
+POOL = WorkerPool()
+os.register_at_fork(after_in_child=POOL.forget)
+
+
 class Renderer:
     """Renders jobs in worker processes, each of which does one at a time.
 
-    A worker is started with the first job that needs it, and gets jobs only when all
-    its imports are done. It is replaced after a number of jobs, because encoders do
+    A worker is started when a job needs one and none is idle, and gets jobs only when
+    all its imports are done. It is replaced after a number of jobs, because encoders do
     not release all memory, and when it crashes or takes too long.
 
     Args:
         workers: The number of jobs that are rendered at once.
         max_jobs_per_worker: The number of jobs after which a worker is replaced.
         timeout_s: The longest time for one job, real seconds.
+        pool: Where idle workers are.
 
     Attributes:
         workers_n: The number of jobs that are rendered at once.
@@ -72,30 +122,31 @@ class Renderer:
         *,
         max_jobs_per_worker: int = 50,
         timeout_s: float = 300,
+        pool: WorkerPool = POOL,
     ) -> None:
         self.workers_n = workers
         self._max_jobs = max_jobs_per_worker
         self._timeout_s = timeout_s
-        # The last used worker is on top, so one job at a time needs one worker only.
-        self._slots: asyncio.LifoQueue[_Slot] = asyncio.LifoQueue()
-        self._all: list[_Slot] = []
+        self._pool = pool
+        self._slots = asyncio.Semaphore(workers)
+        self._busy: set[Worker] = set()
         self._closed = False
 
     async def start(self) -> None:
         """Prepare to render on the running loop; no process is started yet."""
-        self._all = [_Slot() for _ in range(self.workers_n)]
-        for slot in self._all:
-            self._slots.put_nowait(slot)
+        self._pool.join()
 
     async def warm(self) -> None:
-        """Start a worker now, so that it is ready for the first job."""
-        slot = await self._slots.get()
-        try:
-            await self._worker(slot)
-        except WorkerGoneError as problem:
-            logger.error("No render worker could be started: %s.", problem)
-        finally:
-            self._slots.put_nowait(slot)
+        """Start a worker now, unless one is idle, to be ready for the first job."""
+        async with self._slots:
+            try:
+                worker = await self._worker()
+                await to_thread.run_sync(worker.warm, abandon_on_cancel=True)
+            except WorkerGoneError as problem:
+                logger.error("No render worker could be started: %s.", problem)
+            else:
+                self._pool.give_back(worker)
+                self._busy.discard(worker)
 
     async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a worker is free.
@@ -128,78 +179,71 @@ class Renderer:
         seconds: dict[str, float] = (await self._answer(request))["seconds"]
         return seconds
 
+    async def close(self) -> None:
+        """End what is being rendered, which fails with `internal`."""
+        if self._closed:
+            return
+        self._closed = True
+        for worker in tuple(self._busy):
+            await to_thread.run_sync(worker.kill)
+        for _ in range(self.workers_n):  # every slot comes back
+            await self._slots.acquire()
+        for _ in range(self.workers_n):
+            self._slots.release()
+        await to_thread.run_sync(self._pool.leave)
+
     async def _answer(self, request: RenderRequest) -> dict[str, Any]:
         """Have a free worker handle a request; return the fields of its response."""
-        slot = await self._slots.get()
+        async with self._slots:
+            answer = await self._asked(request)
+        if not answer["ok"]:
+            raise RenderError(answer["code"], answer["message"])
+        return {name: v for name, v in answer.items() if name not in ("job", "ok")}
+
+    async def _asked(self, request: RenderRequest) -> dict[str, Any]:
+        worker: Worker | None = None
         try:
-            worker = await self._worker(slot)
+            worker = await self._worker()
+            await to_thread.run_sync(worker.warm, abandon_on_cancel=True)
             async with asyncio.timeout(self._timeout_s):
-                answer = await worker.ask(request.job, request.line())
+                answer = await to_thread.run_sync(
+                    worker.ask, request.job, request.line(), abandon_on_cancel=True
+                )
         except TimeoutError:
-            await slot.drop()
+            assert worker is not None
+            await to_thread.run_sync(worker.kill)
             message = (
                 f"The render took longer than {self._timeout_s:g} s and was stopped."
             )
             raise RenderError("timed_out", message) from None
         except WorkerGoneError as problem:
-            await slot.drop(crashed=True)
+            if worker is not None:
+                await to_thread.run_sync(worker.crashed)
             message = f"The render worker failed: {problem}."
             raise RenderError.internal(message) from None
         except asyncio.CancelledError:
-            await slot.drop()  # its response would be read as the next job's
+            if worker is not None:
+                worker.kill()  # its response would be read as the next job's
             raise
+        else:
+            self._pool.give_back(worker)
+            return answer
         finally:
-            self._slots.put_nowait(slot)
-        if not answer["ok"]:
-            raise RenderError(answer["code"], answer["message"])
-        return {name: v for name, v in answer.items() if name not in ("job", "ok")}
+            if worker is not None:
+                self._busy.discard(worker)
 
-    async def close(self) -> None:
-        """Stop every worker; a job that is being rendered fails with `internal`."""
-        self._closed = True
-        for slot in self._all:
-            slot.interrupt()
-        # Every slot in use is returned, because its worker was killed.
-        free = [await self._slots.get() for _ in self._all]
-        await asyncio.gather(*(slot.leave() for slot in free))
-        for slot in free:
-            self._slots.put_nowait(slot)
+    async def _worker(self) -> Worker:
+        """Return a worker that is alive and below its number of jobs.
 
-    async def _worker(self, slot: "_Slot") -> Worker:
-        if not self._closed:
-            worker = await slot.worker(self._max_jobs)
-            if not self._closed:
-                return worker
-        raise WorkerGoneError("the renderer was closed")
-
-
-class _Slot:
-    """A place for one worker, which may be empty."""
-
-    def __init__(self) -> None:
-        self._worker: Worker | None = None
-
-    async def worker(self, max_jobs: int) -> Worker:
-        """Return a worker that is alive, warm and below its number of jobs."""
-        if self._worker is not None and not self._worker.fit(max_jobs):
-            await self.leave()
-        if self._worker is None:
-            self._worker = await Worker.warmed()
-        return self._worker
-
-    async def drop(self, *, crashed: bool = False) -> None:
-        """Kill the worker; `crashed` when it ended by itself."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.killed(crashed=crashed)
-
-    async def leave(self) -> None:
-        """Let the worker exit by itself."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            await worker.left()
-
-    def interrupt(self) -> None:
-        """Kill a busy worker without waiting for it."""
-        if self._worker is not None:
-            self._worker.interrupt()
+        Raises:
+            WorkerGoneError: None can be started, or the renderer was closed.
+        """
+        while (worker := self._pool.take()) and not worker.fit(self._max_jobs):
+            await to_thread.run_sync(worker.leave)
+        if self._closed:
+            if worker is not None:
+                self._pool.give_back(worker)
+            raise WorkerGoneError("the renderer was closed")
+        worker = worker or Worker()
+        self._busy.add(worker)
+        return worker

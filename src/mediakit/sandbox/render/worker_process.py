@@ -1,16 +1,21 @@
-"""A worker process, as the server sees it: started, asked, interrupted, stopped."""
+"""A worker process, as the server sees it: started, asked, ended.
 
-import asyncio
+Its methods block, and any thread may call them: the sandboxes of a process share their
+workers, and each has a thread and a loop of its own.
+"""
+
 import contextlib
 import json
 import logging
 import os
+import subprocess
 import sys
-from asyncio.subprocess import PIPE, Process
+import threading
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from subprocess import PIPE
+from typing import IO, Any
 
 from mediakit.sandbox.render.protocol import WARM, RenderRequest
 
@@ -31,115 +36,120 @@ class WorkerGoneError(Exception):
 
 
 class Worker:
-    """A running worker process."""
+    """A running worker process, which may still be importing.
 
-    def __init__(self, process: Process) -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        self._process = process
-        self._requests, self._answers = process.stdin, process.stdout
+    Raises:
+        WorkerGoneError: No process could be started.
+    """
+
+    def __init__(self) -> None:
+        self._jobs_n = 0
+        self._is_warm = self._is_dismissed = False
         self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
-        self._listener = asyncio.create_task(self._listen(process.stderr))
-        self._jobs = 0
-        self._busy = False
-        self._dismissed = False
-
-    @classmethod
-    async def warmed(cls) -> "Worker":
-        """Start a worker and wait until every import is done."""
-        worker = await cls._launched()
         try:
-            async with asyncio.timeout(_START_LIMIT_S):
-                await worker.ask(WARM, _WARM_REQUEST.line())
-        except TimeoutError as problem:
-            await worker.killed()
-            raise WorkerGoneError("it did not get ready") from problem
-        except WorkerGoneError:
-            await worker.killed(crashed=True)
-            raise
-        except asyncio.CancelledError:
-            await worker.killed()
-            raise
-        worker._jobs = 0
-        return worker
-
-    @classmethod
-    async def _launched(cls) -> "Worker":
-        try:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",  # a folder with a file named av.py must not matter
-                "-m",
-                _MODULE,
+            self._process = subprocess.Popen(
+                # -P: a folder with a file named av.py must not matter
+                [sys.executable, "-P", "-m", _MODULE],
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE,
-                limit=_MAX_ANSWER_BYTES,
                 env=worker_environment(os.environ),
                 # Interrupting a notebook's kernel interrupts its process group.
                 start_new_session=True,
             )
         except OSError as problem:
             raise WorkerGoneError(f"it did not start ({problem})") from problem
-        logger.debug("render worker %d: started", process.pid)
-        return cls(process)
+        stdin, stdout, stderr = (
+            self._process.stdin,
+            self._process.stdout,
+            self._process.stderr,
+        )
+        assert stdin is not None
+        assert stdout is not None
+        assert stderr is not None
+        self._requests, self._answers, self._errors = stdin, stdout, stderr
+        self._listener = threading.Thread(
+            target=self._listen, args=(stderr,), daemon=True, name="render worker"
+        )
+        self._listener.start()
+        logger.debug("render worker %d: started", self._process.pid)
 
     def fit(self, max_jobs: int) -> bool:
         """Return whether the worker is alive and below its number of jobs."""
-        return self._process.returncode is None and self._jobs < max_jobs
+        return self._process.poll() is None and self._jobs_n < max_jobs
 
-    async def ask(self, job: str, line: bytes) -> dict[str, Any]:
-        """Send a request and wait for its response."""
-        self._jobs += 1
-        self._busy = True
+    def warm(self) -> None:
+        """Wait until every import is done.
+
+        Raises:
+            WorkerGoneError: It ended, or was not ready in a minute.
+        """
+        if self._is_warm:
+            return
+        limit = threading.Timer(_START_LIMIT_S, self._kill)
+        limit.daemon = True
+        limit.start()
+        try:
+            self._ask(WARM, _WARM_REQUEST.line())
+        finally:
+            limit.cancel()
+        self._is_warm = True
+
+    def ask(self, job: str, line: bytes) -> dict[str, Any]:
+        """Send a request and wait for its response.
+
+        Raises:
+            WorkerGoneError: The worker ended, or sent something else.
+        """
+        self._jobs_n += 1
+        return self._ask(job, line)
+
+    def _ask(self, job: str, line: bytes) -> dict[str, Any]:
         try:
             self._requests.write(line)
-            await self._requests.drain()
-            answer = await self._answers.readline()
-        except (ConnectionError, ValueError) as problem:
+            self._requests.flush()
+            answer = self._answers.readline(_MAX_ANSWER_BYTES)
+        except (OSError, ValueError) as problem:
             raise WorkerGoneError("it closed its pipe") from problem
-        self._busy = False
         return _parsed(answer, job)
 
-    def interrupt(self) -> None:
-        """Kill a busy worker without waiting for it."""
-        if self._busy:
-            self._dismissed = True
-            self._kill()
-
-    async def killed(self, *, crashed: bool = False) -> None:
-        """End the worker at once; `crashed` when something is wrong with it."""
-        self._dismissed = self._dismissed or not crashed
-        if crashed:
-            # Sending a signal also reaps the exit code, which the watcher then misses.
-            # So wait first for a worker that is ending by itself.
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_ENDING_LIMIT_S):
-                    await self._process.wait()
+    def kill(self) -> None:
+        """End the worker at once."""
+        self._is_dismissed = True
         self._kill()
-        await self._ended()
+        self._ended()
 
-    async def left(self) -> None:
-        """End the worker by closing its input; kill it after a timeout."""
-        self._dismissed = True
-        self._requests.close()
+    def crashed(self) -> None:
+        """End a worker with which something is wrong, and log its last words."""
+        # One that is ending by itself has a code that says more.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_ENDING_LIMIT_S)
+        self._kill()
+        self._ended()
+
+    def leave(self) -> None:
+        """End an idle worker by closing its input; kill it after a timeout."""
+        self._is_dismissed = True
+        with contextlib.suppress(OSError):
+            self._requests.close()
         try:
-            async with asyncio.timeout(_STOP_LIMIT_S):
-                await self._process.wait()
-        except TimeoutError:
+            self._process.wait(_STOP_LIMIT_S)
+        except subprocess.TimeoutExpired:
             self._kill()
-        await self._ended()
+        self._ended()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
-    async def _ended(self) -> None:
+    def _ended(self) -> None:
         """Wait for the end, and log an unexpected one."""
-        code = await self._process.wait()
-        await self._listener
-        if not self._dismissed:
+        code = self._process.wait()
+        self._listener.join()
+        for pipe in (self._requests, self._answers, self._errors):
+            with contextlib.suppress(OSError):
+                pipe.close()
+        if not self._is_dismissed:
             logger.error(
                 "The render worker %d ended with code %d. Its last words:\n%s",
                 self._process.pid,
@@ -147,14 +157,14 @@ class Worker:
                 "\n".join(self._last_words),
             )
 
-    async def _listen(self, stderr: asyncio.StreamReader) -> None:
+    def _listen(self, stderr: IO[bytes]) -> None:
         """Log the worker's standard error, in chunks: a line may have any length."""
         rest = ""
-        while piece := await stderr.read(_MAX_PIECE_BYTES):
+        while piece := os.read(stderr.fileno(), _MAX_PIECE_BYTES):
             *lines, rest = (rest + piece.decode(errors="replace")).split("\n")
             for line in lines:
                 self._heard(line)
-            rest = rest[-(_MAX_PIECE_BYTES):]
+            rest = rest[-_MAX_PIECE_BYTES:]
         if rest:
             self._heard(rest)
 
