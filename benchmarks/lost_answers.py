@@ -270,6 +270,9 @@ async def run(sdk: str, base_url: str, folder: str) -> tuple[str, float]:
 
 def install() -> dict[str, str]:
     """Install the others as published; return all versions."""
+    ours = {"mediakit": version("mediakit")}
+    if not PACKAGES:
+        return ours
     python = PEERS / "bin" / "python"
     if not python.exists():
         venv.create(PEERS, with_pip=True)
@@ -281,7 +284,7 @@ def install() -> dict[str, str]:
         [str(python), "-c", asked, *PACKAGES.values()], check=True, capture_output=True
     )
     found = zip(PACKAGES, done.stdout.decode().split(), strict=True)
-    return {"mediakit": version("mediakit"), **dict(found)}
+    return {**ours, **dict(found)}
 
 
 async def measured(sdks: list[str]) -> dict[tuple[str, str], Cell]:

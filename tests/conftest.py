@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from mediakit import Client
+from mediakit import Catalog, Client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.soak import IS_SOAK
 
@@ -49,10 +49,26 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return "\npytestmark = pytest.mark.soak\n" in collection_path.read_text() or None
 
 
+def _browser_group(item: pytest.Function) -> str:
+    # Two JupyterLabs are worth it only when there are many tests.
+    return f"browser-{len(item.path.name) % 2}" if IS_SOAK else "browser"
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Function]
 ) -> None:
-    """Leave to `make soak`, which runs everything, what is marked `soak`."""
+    """Leave to `make soak`, which runs everything, what is marked `soak`.
+
+    Tests that share a browser or a Postgres run in one process each.
+    """
+    for item in items:
+        settings = item.callspec.params if hasattr(item, "callspec") else {}
+        is_postgres = any(str(each) == "postgres" for each in settings.values())
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.xdist_group(_browser_group(item)))
+        elif is_postgres or "postgres_url" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("postgres"))
     left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}
     config.hook.pytest_deselected(items=list(left))
     items[:] = [item for item in items if item not in left]
@@ -99,5 +115,7 @@ def own_client(mediakit_client: Client) -> Client:
 @pytest.fixture
 def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
     """Give a client of that sandbox with a history of its own."""
-    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "home") as client:
+    # Reading the functions of the service takes longer than most tests.
+    settings = {"catalog": Catalog.default(), "home": tmp_path / "home"}
+    with Client(sandbox.base_url, sandbox.api_key, **settings) as client:
         yield client

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Function
@@ -1006,7 +1006,6 @@ VALID = st.recursive(
 )
 
 
-@settings(max_examples=300)
 @given(schema=VALID, definition=VALID, value=PLAIN_VALUES)
 def test_values_that_the_schema_accepts_are_not_refused(
     schema: Json, definition: Json, value: object

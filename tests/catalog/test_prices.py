@@ -19,7 +19,7 @@ CLIP_SECONDS = st.decimals(2, 5, places=3)
 PLENTY_MICRO_USD = 10**9
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
-drawn = settings(max_examples=60, suppress_health_check=list(HealthCheck))
+drawn = settings(suppress_health_check=list(HealthCheck))
 
 
 def ends(estimate: Estimate) -> tuple[int, int | None]:

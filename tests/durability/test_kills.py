@@ -29,11 +29,11 @@ from tests.support.process_lives import (
 )
 from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
-from tests.support.soak import trials
+from tests.support.soak import BOTH_DATABASES, trials
 
-KILLS = trials(60, soak=200)
-KILLS_OF_FOUR = trials(20, soak=40)
-KILLS_FOR_ONE_OF_THE_SERVICE = trials(20, soak=40)
+KILLS = trials(10, soak=200)
+KILLS_OF_FOUR = trials(8, soak=40)
+KILLS_FOR_ONE_OF_THE_SERVICE = trials(5, soak=40)
 PHASES = get_args(Phase)
 MADE = "kills with a job made and no answer heard"
 NOT_MADE = "kills with no answer heard and no job made"
@@ -57,7 +57,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "history.sqlite3")

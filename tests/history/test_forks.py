@@ -4,6 +4,7 @@ import pytest
 
 from mediakit.history import History
 from mediakit.history.storage.forking import FORKS
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE, start
 
 FORK = """
@@ -76,7 +77,7 @@ print(len(history.page(limit=1_000)))
 """
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request, tmp_path):
     if request.param == "sqlite":
         return tmp_path / "history.db"

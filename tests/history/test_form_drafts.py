@@ -7,6 +7,7 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.history.form_drafts import DRAFTS_KEPT_FOR
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import START, completed, job, submission
 
 MINE, OTHERS = (
@@ -20,7 +21,7 @@ def clock():
     return VirtualClock(START)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request, tmp_path):
     if request.param == "sqlite":
         return tmp_path / "history.db"

@@ -15,7 +15,7 @@ from mediakit.history import Entry, EntryState, History
 from mediakit.history.storage import tables
 from mediakit.records import BillingState, JobStatus
 from tests.support.frames import types
-from tests.support.soak import trials
+from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import (
     HERE,
     OUTPUT,
@@ -40,7 +40,7 @@ def clock():
     return VirtualClock(START)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request, path):
     return (
         path if request.param == "sqlite" else request.getfixturevalue("postgres_url")

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from mediakit.clock import VirtualClock
 from mediakit.errors import BudgetError, NotFoundError
 from mediakit.history import BudgetLimit, BudgetUse, Entry, History
-from tests.support.soak import trials
+from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -43,7 +43,7 @@ SWEEPS = ("plan 1", "plan 2")
 PLENTY_MICRO_USD = 10**9
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":
         return tmp_path / "history.db"

@@ -10,6 +10,7 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.history import History, OwnedDraw
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     START,
     URL,
@@ -23,7 +24,7 @@ FUNCTION = submission().function
 MINE = {"service": "sandbox", "function": FUNCTION}
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
     place: Any = tmp_path / "history.db"
     if request.param == "postgres":

@@ -14,6 +14,7 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
 from mediakit.history import History, Judgement, Preference
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE, START
 
 MINE: dict[str, Any] = {**HERE}
@@ -29,7 +30,7 @@ def clock() -> VirtualClock:
     return VirtualClock(START)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(
     request: pytest.FixtureRequest, tmp_path: Path, clock: VirtualClock
 ) -> Iterator[History]:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from mediakit.history import History
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE
 
 SHAS = [f"{number:064x}" for number in range(2_500)]
@@ -27,7 +28,7 @@ class Score:
     error: str | None = None
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
     place: Any = tmp_path / "history.db"
     if request.param == "postgres":

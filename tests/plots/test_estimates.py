@@ -1,6 +1,6 @@
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
@@ -95,7 +95,6 @@ def test_jobs_without_an_upper_estimate_are_said_and_not_drawn():
 
 
 @pytest.mark.parametrize("size", [(9, 3.6), (5, 3)])
-@settings(max_examples=30)
 @given(st.lists(st.tuples(MONEY, MONEY, MONEY), min_size=1, max_size=5))
 def test_every_job_is_inside_and_its_amounts_are_exact(size, amounts):
     frame = charges(*(charge("r1", each, *sorted(bounds)) for each, *bounds in amounts))

@@ -24,6 +24,7 @@ from mediakit.history.charges import settled_between
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
 from tests.support.frames import types
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import completed, failed, job, submission
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
@@ -64,7 +65,7 @@ def clock() -> VirtualClock:
     return VirtualClock(START)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(
     request: pytest.FixtureRequest, tmp_path: Path, clock: VirtualClock
 ) -> Iterator[History]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Budget, InputError
@@ -102,7 +102,6 @@ def test_the_same_charges_are_the_same_forecast() -> None:
 # -- what always holds ------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.one_of(st.just(0), st.integers(0, 10**10)), min_size=1, max_size=121),
     st.integers(1, 30),

@@ -2,7 +2,12 @@
 
 import os
 
+import pytest
+
 IS_SOAK = bool(os.environ.get("MEDIAKIT_SOAK"))
+
+# For fixtures of histories: `make test` tries Postgres where its SQL is another one.
+BOTH_DATABASES = ["sqlite", pytest.param("postgres", marks=pytest.mark.soak)]
 
 
 def trials(usual: int, soak: int) -> int:

@@ -143,7 +143,7 @@ def test_a_rule_between_two_axes_marks_only_the_cells_that_break_it(
     assert 0 < sum(wrong) < len(plan)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_cells_are_valid_exactly_when_the_function_accepts_them(
     client: Client, data: st.DataObject

@@ -29,7 +29,7 @@ from tests.sweep.runs import (
 from tests.sweep.service import Outcome, Service
 
 MOST_RESUMES = 5
-RANDOM_RUNS = trials(40, soak=1_000)
+RANDOM_RUNS = trials(10, soak=150)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
@@ -148,7 +148,6 @@ def test_items_that_no_comparison_connects_are_in_groups_of_their_own() -> None:
     assert np.allclose(sums, 0.0)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()).filter(
@@ -271,7 +270,6 @@ def test_money_is_exact_beyond_what_a_float_can_hold() -> None:
     assert same.loc[0, ["low", "high"]].tolist() == [NO_FLOAT_HOLDS_IT] * 2
 
 
-@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(

@@ -22,7 +22,7 @@ from mediakit.sweep import Plan
 from tests.support.process_lives import CONTEXT, KILLED, READ_BYTES, Program, listen
 from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
-from tests.support.soak import trials
+from tests.support.soak import BOTH_DATABASES, trials
 
 FILES, SHARPNESSES = trials(12, soak=24), trials(5, soak=10)
 CELLS = FILES * SHARPNESSES
@@ -98,7 +98,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return str(tmp_path / "history.sqlite3")

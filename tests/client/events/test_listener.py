@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mediakit as mk
@@ -86,7 +86,6 @@ def test_a_job_whose_event_is_lost_is_read_once_a_minute_until_it_has_ended() ->
     assert LISTENED_GAP_S <= second_s - first_s <= LISTENED_GAP_S * 1.1
 
 
-@settings(max_examples=25)
 @given(
     st.lists(
         st.builds(

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.client import AsyncJob
@@ -70,7 +70,6 @@ def watched_between(service: Service, begins_s: float, ends_s: float) -> int:
     return sum(since <= ends_s and until >= begins_s for since, until in spans)
 
 
-@settings(max_examples=25)
 @given(
     st.lists(courses, min_size=1, max_size=40),
     st.integers(3, 20),

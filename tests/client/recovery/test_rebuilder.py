@@ -37,6 +37,7 @@ from tests.support.fast_clock import FastClock
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.servers.serving import free_port
+from tests.support.soak import BOTH_DATABASES
 
 PATIENCE_S = 60.0
 AT = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -453,7 +454,7 @@ def a_job(job_id: str = "media_1", charge_micro_usd: int | None = 5) -> JobRecor
     )
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
     place = tmp_path / "history.sqlite3"
     if request.param == "postgres":

@@ -18,6 +18,7 @@ from mediakit.history import History, Parent
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.job_states import state_of
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import completed, submission
 
 UPSCALED_MICRO_USD_PER_S = 76_000
@@ -37,7 +38,7 @@ def a_job(record: dict[str, Any], body: dict[str, Any] | None = None) -> AsyncJo
     return AsyncJob(keeper, replace(state_of(), record=record_, body=body or {}))
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
     place: Any = tmp_path / "history.db"
     if request.param == "postgres":

@@ -16,6 +16,7 @@ from mediakit.errors import RateLimitError
 from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.fast_clock import FastClock
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     HERE,
     START,
@@ -36,7 +37,7 @@ def sweep_of(limit_micro_usd: int) -> BudgetLimit:
 VIDEO_5_S = 340_000
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
     place: Any = tmp_path / "history.db"
     if request.param == "postgres":

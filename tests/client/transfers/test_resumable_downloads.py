@@ -193,7 +193,7 @@ STEPS = st.lists(
 
 
 @given(steps=STEPS, validator=st.sampled_from(["etag", "date", "weak", "none"]))
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_breaks_and_changes_the_file_is_one_version_whole(
     place: _Contents, steps: list[tuple[int, bool]], validator: str
 ) -> None:

@@ -5,7 +5,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.sandbox.core.request_body import parse_object
@@ -29,7 +29,6 @@ def test_any_bytes_are_an_object_or_422(raw: bytes) -> None:
     assert status == 422 or isinstance(value, dict)
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text(), json_values, max_size=3))
 def test_an_accepted_body_can_be_stored_and_equals_what_was_sent(body: object) -> None:
     raw = json.dumps(body).encode()

@@ -18,6 +18,7 @@ from mediakit.sandbox.store.job_queue import Finished, JobRow
 from mediakit.sandbox.store.organizations import keys, organization_records
 from mediakit.sandbox.store.organizations.organization_records import NewOrg
 from tests.support.sandbox.instants import DAY_US, NOON, at
+from tests.support.soak import trials
 
 # What each has to spend: a balance, or a cycle's limit.
 MEANS = 12_000
@@ -228,7 +229,7 @@ happenings = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(30, soak=100))
 @given(st.sampled_from([0, MEANS // 2, MEANS]), happenings)
 def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
     credits: int, happened: list[tuple[Any, ...]]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import ServiceError
@@ -168,7 +168,6 @@ events = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
 @given(events)
 def test_the_balance_is_never_negative_and_is_the_start_minus_what_settled(
     happened: list[tuple[Any, ...]],

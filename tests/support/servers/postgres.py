@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import count
@@ -24,10 +24,11 @@ import pytest
 
 START_S = 60.0
 USER = "postgres"
+PORT = 5432  # the name of the socket has it
 # The server ends when this process does, however it does: then `read` meets the end
 # of its input.
 WRAPPER = '"$@" </dev/null & read _; kill -INT $! 2>/dev/null; wait $!'
-SETTINGS = {
+SETTINGS: dict[str, str] = {
     "listen_addresses": "",  # a socket in the folder is its only door
     "fsync": "off",  # the machine's crashes are not what is tested here
     "max_connections": "100",
@@ -51,8 +52,14 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
 
 
 @contextmanager
-def postgres() -> Iterator[str]:
+def postgres(
+    files: Mapping[str, bytes] | None = None, **settings: str
+) -> Iterator[str]:
     """Serve a Postgres while the block lasts; give the folder of its socket.
+
+    Args:
+        files: What it reads from its data folder, by name, such as certificates.
+        settings: Further settings.
 
     Raises:
         AssertionError: It did not start; quotes the end of its log.
@@ -66,7 +73,12 @@ def postgres() -> Iterator[str]:
         os.chown(folder, user, group)
         (folder / "log").touch()
         _run(programs / "initdb", folder, user, group)
-        with _started(programs / "postgres", folder, user, group):
+        for name, content in (files or {}).items():
+            path = folder / "data" / name
+            path.write_bytes(content)
+            path.chmod(0o600)
+            os.chown(path, user, group)
+        with _started(programs / "postgres", folder, user, group, settings):
             yield str(folder)
     finally:
         shutil.rmtree(folder)
@@ -133,8 +145,10 @@ def _run(initdb: Path, folder: Path, user: int, group: int) -> None:
 
 
 @contextmanager
-def _started(postgres: Path, folder: Path, user: int, group: int) -> Iterator[None]:
-    settings = [f"--{name}={value}" for name, value in SETTINGS.items()]
+def _started(
+    postgres: Path, folder: Path, user: int, group: int, further: Mapping[str, str]
+) -> Iterator[None]:
+    settings = [f"--{name}={value}" for name, value in (SETTINGS | further).items()]
     command = [str(postgres), "-D", str(folder / "data"), "-k", str(folder), *settings]
     with (
         (folder / "log").open("wb") as log,
@@ -148,7 +162,7 @@ def _started(postgres: Path, folder: Path, user: int, group: int) -> Iterator[No
             **_as(user, group),
         ) as process,
     ):
-        _wait(process, folder)
+        _wait(process, folder, int(further.get("port", PORT)))
         yield
         # Leaving the block closes the wrapper's input and waits for it.
 
@@ -159,11 +173,12 @@ def _as(user: int, group: int) -> dict[str, Any]:
     return {"user": user, "group": group, "extra_groups": []}
 
 
-def _wait(process: subprocess.Popen[bytes], folder: Path) -> None:
+def _wait(process: subprocess.Popen[bytes], folder: Path, port: int) -> None:
     deadline_s = time.monotonic() + START_S
     while time.monotonic() < deadline_s and process.poll() is None:
         try:
-            psycopg.connect(host=str(folder), user=USER, dbname="postgres").close()
+            place = f"host={folder} port={port} user={USER} dbname=postgres"
+            psycopg.connect(place).close()
         except psycopg.OperationalError:
             time.sleep(0.05)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from ipykernel.comm.comm import BaseComm
 
 from mediakit.catalog import Catalog, Function
@@ -65,7 +65,6 @@ def comes_out_the_same(spec: FieldSpec) -> None:
     control = build(spec, make_context())
     control.listen(lambda: fail("nobody changed it by hand"))
 
-    @settings(max_examples=30)
     @given(values_of(spec))
     def check(value: object) -> None:
         control.value = value

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -185,7 +185,6 @@ def made_by(code: str) -> Recorder:
 
 @given(data=st.data())
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25)
 def test_the_copied_call_makes_the_same_request(kind: str, data: st.DataObject) -> None:
     function = CATALOG.function(kind)
     body = data.draw(accepted_bodies(function))

@@ -32,10 +32,9 @@ with_rules = pytest.mark.parametrize(
     "function", [f for f in FUNCTIONS if f.rules], ids=lambda f: f.kind
 )
 few = settings(
-    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-many = settings(few, max_examples=60)
+many = few
 Values = dict[str, object]
 
 

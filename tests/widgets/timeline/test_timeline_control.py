@@ -10,7 +10,6 @@ import comm
 import pytest
 from comm.base_comm import BaseComm
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from mediakit import Client
@@ -241,7 +240,6 @@ def test_it_is_named_required_and_noted_as_its_list_is() -> None:
     assert inner.spec.name == "url"
 
 
-@hypothesis_settings(max_examples=25)
 @given(tracks, st.lists(EDITS, max_size=6))
 def test_after_any_edits_the_fields_hold_what_the_edits_say(
     value: list[dict[str, Any]], edits: list[dict[str, Any]]

@@ -307,7 +307,9 @@ def test_a_sandbox_that_is_gone_says_so(tmp_path: Path) -> None:
         assert client.history.frame().empty
 
 
-@pytest.mark.parametrize("database", ["file", "postgres"])
+@pytest.mark.parametrize(
+    "database", ["file", pytest.param("postgres", marks=pytest.mark.soak)]
+)
 def test_clients_that_seed_at_the_same_moment_write_one_past(
     database: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
