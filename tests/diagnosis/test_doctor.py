@@ -19,7 +19,7 @@ from tests.support.servers.serving import ROOT, free_port
 
 WRONG_KEY = "key-of-nobody-0123456789"
 SCREEN_LINES, SCREEN_COLUMNS = 40, 88
-NOT_EXTRAS = {"docs", "dev", "lab"}  # sets of others
+NOT_EXTRAS = {"docs", "dev", "lab", "soak"}  # sets of others
 
 
 def test_a_service_that_works_is_said_with_its_balance(

@@ -510,6 +510,7 @@ def _mix(desk: Desk) -> Mix:
 # Bounds
 
 
+@pytest.mark.soak
 def test_twenty_minutes_of_sound_are_never_in_memory_at_once(desk: Desk) -> None:
     path = make_wav(desk.folder / "a.wav", 30)
     voices = [
@@ -538,6 +539,7 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 """
 
 
+@pytest.mark.soak
 def test_twenty_minutes_of_a_still_are_rendered_in_bounded_memory(desk: Desk) -> None:
     order = desk.order(("image", [(0, 1_200_000, desk.plain(RED))]))
     line = json.dumps(

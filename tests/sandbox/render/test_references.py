@@ -8,25 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
-from PIL import Image, ImageColor
+from PIL import Image
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.film.reference_reel import (
-    Given,
-    Reel,
-    chosen_seconds,
-    film_of,
-)
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.scene_selection import render
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size, parse_ratio
 from tests.sandbox.render.test_scenes import (
     CATALOG,
     MEASURED_WORKER,
-    Rgb,
     Seen,
     Studio,
     difference,
@@ -53,7 +43,6 @@ PICTURES = {
     "r3b": "reference_image_urls",
     "r5b": "image_urls",
 }
-RATIOS = {"r4": "aspect_ratio", "r6": "aspect_ratio"}
 
 # The smallest and shortest that each family renders.
 SMALL: Mapping[str, Mapping[str, Any]] = {
@@ -66,7 +55,6 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
     "r3b": {"duration": 3, "resolution": "720P"},
     "r5b": {"duration": 4, "resolution": "768P"},
 }
-WITH_SOUND = ("r5", "r5b")
 
 
 @pytest.fixture
@@ -94,45 +82,10 @@ def body_of(kind: str, *pictures: Path, **fields: object) -> dict[str, object]:
     }
 
 
-def mean_colour(frame: Rgb) -> NDArray[np.float32]:
-    return np.asarray(middle(frame).mean(axis=(0, 1)), dtype=np.float32)
-
-
-def is_colour(frame: Rgb, colour: str) -> bool:
-    wanted = np.array(ImageColor.getrgb(colour), dtype=np.float32)
-    return bool(np.abs(mean_colour(frame) - wanted).max() < 5)
-
-
-def labelled(frame: Rgb, *, right: bool = False) -> int:
-    """Count the bright pixels in one of the upper corners."""
-    height, width = frame.shape[:2]
-    corner = frame[: height // 8, -width // 3 :] if right else frame[: height // 8]
-    return int((corner[:, : width // 3].min(axis=2) > 180).sum())
-
-
 # Sizes, lengths, sound
 
 
-@pytest.mark.spec("4.6", "4.9")
-@pytest.mark.parametrize(
-    ("resolution", "ratio", "size"),
-    [
-        ("720P", "16:9", (1280, 720)),
-        ("1080P", "16:9", (1920, 1080)),
-        ("1080P", "4:5", (1080, 1350)),
-        ("720P", "9:21", (720, 1680)),
-        ("768P", "16:9", (1366, 768)),
-        ("768P", "21:9", (1792, 768)),
-        ("2K", "16:9", (2560, 1440)),
-        ("2K", "3:4", (1440, 1920)),
-    ],
-)
-def test_capital_resolutions_name_the_short_side(
-    resolution: str, ratio: str, size: tuple[int, int]
-) -> None:
-    assert frame_size(SHORT_SIDES_PX[resolution], parse_ratio(ratio)) == size
-
-
+@pytest.mark.soak
 @pytest.mark.spec("4.4", "4.5", "4.6", "4.8", "4.9", "4.10")
 @pytest.mark.parametrize(
     ("kind", "fields", "size", "frames", "heard"),
@@ -177,23 +130,6 @@ def test_every_family_keeps_size_length_codec_and_sound(
     assert (seen.sound is not None) is heard
 
 
-@pytest.mark.spec("4.4", "4.5", "4.8")
-@pytest.mark.parametrize(
-    ("kind", "word", "shortest"), [("r1", "auto", 4), ("r2", "auto", 4), ("r4", 0, 3)]
-)
-def test_a_length_left_to_the_model_follows_from_the_prompt(
-    studio: Studio, kind: str, word: object, shortest: int
-) -> None:
-    body = {**SMALL[kind], "prompt": "a walk", "duration": word}
-    rendered = studio.sketch(kind, body)
-    assert rendered.output_seconds == chosen_seconds("a walk", range(shortest, 11))
-
-
-def test_a_model_chooses_every_length_it_may() -> None:
-    found = {chosen_seconds(f"walk {number}", range(3, 11)) for number in range(200)}
-    assert found == set(range(3, 11))
-
-
 @pytest.mark.spec("4.5", "4.6", "4.9")
 @pytest.mark.parametrize("kind", ["r2", "r3", "r5", "r3b", "r5b"])
 @pytest.mark.parametrize("ratio", [{}, {"ratio": "adaptive"}])
@@ -226,36 +162,6 @@ def test_an_adaptive_ratio_follows_the_clip_where_there_is_no_picture(
 
 
 # References
-
-
-@pytest.mark.spec("4.4", "4.5", "4.6", "4.7", "4.8", "4.9", "4.10")
-@pytest.mark.parametrize("kind", PICTURES)
-def test_every_picture_is_shown_and_cited_in_its_turn(
-    studio: Studio, kind: str
-) -> None:
-    colours = ("navy", "darkred", "darkgreen")
-    files = plain(studio, *colours)
-    studio.make(kind, body_of(kind, *files, prompt=""), *files)
-    seen = look(studio.output)
-    slot = len(seen.frames) // 3
-    for number, colour in enumerate(colours):
-        for index in (number * slot + 1, (number + 1) * slot - 2):
-            assert is_colour(seen.frames[index], colour)
-            assert labelled(seen.frames[index]) > 10  # the word is small at 480p
-    assert (seen.sound is not None) is (kind in WITH_SOUND)
-
-
-@pytest.mark.spec("4.3")
-def test_the_labels_count_pictures_and_clips(studio: Studio) -> None:
-    one, two = plain(studio, "navy", "navy")
-    clip = make_mp4(studio.folder / "c.mp4", (640, 360), 2, colour="navy")
-    body = body_of("r2", one, two, video_urls=urls(clip), prompt="", ratio="16:9")
-    studio.make("r2", body, one, two, clip)
-    frames = look(studio.output).frames
-    corners = [frames[index][:60, :160] for index in (5, 40, 70)]
-    assert difference(corners[0], corners[1]) > 0.5
-    assert difference(corners[1], corners[2]) > 0.5
-    assert difference(corners[0], frames[20][:60, :160]) < 0.5
 
 
 @pytest.mark.spec("4.5", "4.9")
@@ -327,72 +233,6 @@ def test_there_is_nothing_to_edit_or_extend_without_a_clip(
     assert refusal.value.code == "invalid_input"
 
 
-@pytest.mark.parametrize("kind", ["r2", "r3", "r4", "r5", "r6"])
-def test_a_field_of_another_family_is_passed_over(studio: Studio, kind: str) -> None:
-    picture = plain(studio, "navy")[0]
-    body = body_of(kind, picture)
-    foreign = {
-        "draft": True,
-        "output_format": "mov",
-        "omni_reference_task_type": "edit",
-        "images": 5,
-    }
-    if kind not in ("r2", "r5"):
-        foreign["video_urls"] = foreign["audio_urls"] = ["https://media.test/none"]
-        foreign["generate_audio"] = True
-    rendered = studio.sketch(kind, {**body, **foreign}, picture)
-    short_px = SHORT_SIDES_PX[SMALL[kind].get("resolution", "720p")]
-    size = frame_size(short_px, parse_ratio("16:9"))
-    assert (rendered.width, rendered.height) == size
-    assert rendered.output_seconds == SMALL[kind]["duration"]
-    assert rendered.content_type == "video/mp4"
-    seen = look(studio.output, every=1000)
-    assert is_colour(seen.frames[0], "navy")
-    assert (seen.sound is not None) is (kind in WITH_SOUND)
-
-
-@pytest.mark.spec("4.5", "4.6", "4.9")
-@pytest.mark.parametrize(
-    ("kind", "field"),
-    [
-        ("r2", "watermark"),
-        ("r3", "watermark"),
-        ("r3b", "watermark"),
-        ("r5", "aigc_watermark"),
-        ("r5b", "aigc_watermark"),
-    ],
-)
-def test_a_watermark_lies_in_the_upper_right_corner(
-    studio: Studio, kind: str, field: str
-) -> None:
-    picture = plain(studio, "navy")[0]
-    for marked in (False, True):
-        studio.make(kind, body_of(kind, picture, **{field: marked}), picture)
-        first = look(studio.output, every=1000).frames[0]
-        assert (labelled(first, right=True) > 100) is marked
-
-
-@pytest.mark.spec("4.4")
-def test_a_scene_without_references_is_marked_too(studio: Studio) -> None:
-    corners = []
-    for marked in (False, True):
-        body = {"prompt": "night", **SMALL["r1"], "watermark": marked}
-        studio.make("r1", body)
-        frames = look(studio.output, every=95).frames
-        corners.append([labelled(frame, right=True) for frame in frames])
-    # Without the mark the running time stands there, which is shorter.
-    assert min(corners[1]) > 1.3 * max(corners[0])
-
-
-@pytest.mark.spec("4.5")
-def test_a_high_bitrate_of_r2_makes_a_larger_file(studio: Studio) -> None:
-    sizes = []
-    for mode in ("standard", "high"):
-        studio.make("r2", {"prompt": "a", **SMALL["r2"], "bitrate_mode": mode})
-        sizes.append(studio.output.stat().st_size)
-    assert sizes[1] > 1.5 * sizes[0]
-
-
 @pytest.mark.parametrize(
     ("kind", "fields", "field"),
     [
@@ -460,9 +300,3 @@ def test_pictures_at_4k_are_shown_in_bounded_memory(studio: Studio) -> None:
     )
     assert json.loads(worker.stdout)["width"] == 3840
     assert int(worker.stderr) < 280 * 1024
-
-
-def test_a_film_of_more_pictures_than_frames_shows_the_first_ones() -> None:
-    pictures = [Given(Path("none.png"), f"images[{index}]") for index in range(30)]
-    film = film_of(Reel("", 1, Size(64, 64), 0.5, pictures))
-    assert [shot.frames for shot in film.shots] == [1] * 12

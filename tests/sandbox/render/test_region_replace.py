@@ -8,7 +8,6 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from mediakit.sandbox.render.film.regions import region_of_words
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes.scene_selection import render
 from mediakit.sandbox.render.sizes import Size
@@ -123,76 +122,6 @@ def test_a_mask_says_what_changes_and_the_rest_stays(stage: Set) -> None:
     assert changed(source[0], source[-1], rest) > 4
 
 
-@pytest.mark.spec("4.16")
-@pytest.mark.parametrize(
-    ("words", "box"),
-    [
-        ("the sky", (0, 0, 1, 1 / 3)),
-        ("Ground in front", (0, 2 / 3, 1, 1)),
-        ("the left side", (0, 0, 0.4, 1)),
-        ("the RIGHT half", (0.6, 0, 1, 1)),
-        ("the top right corner", (0.6, 0, 1, 0.4)),
-        ("the bottom", (0, 0.6, 1, 1)),
-        ("the sky on the left", (0, 0, 0.4, 1 / 3)),
-    ],
-)
-def test_words_for_a_side_name_that_part_of_the_frame(
-    stage: Set, words: str, box: tuple[float, float, float, float]
-) -> None:
-    soft = 0.06
-    left, top, right, bottom = box
-    region = inside((left + soft, top + soft, right - soft, bottom - soft))
-    rest = ~inside((left - soft, top - soft, right + soft, bottom + soft))
-    made, source = stage.made(modify_region_roi=words), stage.source()
-    assert changed(made[1], source[1], region) > 20
-    assert changed(made[1], source[1], rest) < 2
-
-
-def _share(words: str, box: tuple[float, float, float, float]) -> float:
-    """How much of a part of the frame the words name, from 0 to 1."""
-    region = region_of_words(words, SIZE)
-    whole = np.zeros((SIZE.height, SIZE.width), dtype=np.float32)
-    left, top, right, bottom = region.box
-    whole[top:bottom, left:right] = np.asarray(region.mask) / 255
-    return float(whole[inside(box)].mean())
-
-
-CENTRE = (0.45, 0.4, 0.55, 0.7)
-CORNER = (0.0, 0.0, 0.1, 0.1)
-
-
-@pytest.mark.parametrize("words", ["the centre", "in the middle", "the man", "subject"])
-def test_words_for_the_middle_leave_the_corners(words: str) -> None:
-    assert _share(words, CENTRE) > 0.99
-    assert _share(words, CORNER) < 0.01
-
-
-def test_the_background_is_everything_but_the_middle() -> None:
-    assert _share("the background", CENTRE) < 0.01
-    assert _share("the background", CORNER) > 0.95
-
-
-@pytest.mark.parametrize("words", ["everything", "the whole frame"])
-def test_a_region_can_be_the_whole_frame(words: str) -> None:
-    assert _share(words, (0.1, 0.1, 0.9, 0.9)) == 1
-
-
-@pytest.mark.parametrize("words", ["teapot", "a red umbrella", "猫", "\ud800", " "])
-def test_other_words_name_some_place_and_always_the_same_one(words: str) -> None:
-    first, again = (region_of_words(words, SIZE) for _ in range(2))
-    assert first.box == again.box
-    assert 0.05 < np.asarray(first.mask).sum() / 255 / SIZE.pixels < 0.2
-    left, top, right, bottom = first.box
-    assert 0 <= left < right <= SIZE.width
-    assert 0 <= top < bottom <= SIZE.height
-    assert all(side % 2 == 0 for side in first.box)
-
-
-def test_other_words_differ_in_their_place() -> None:
-    names = ("teapot", "umbrella", "lamp", "door", "hat")
-    assert len({region_of_words(name, SIZE).box for name in names}) == 5
-
-
 def test_a_mask_counts_for_more_than_words(stage: Set) -> None:
     mask = stage.mask((0, 0, 320, 720))
     made = stage.made(modify_region_mask=mask, modify_region_roi="the right")
@@ -223,31 +152,10 @@ def test_a_reference_picture_fills_the_region(stage: Set) -> None:
         assert frame[region].mean(axis=0) == pytest.approx(RED, abs=4)
 
 
-def test_without_a_picture_the_prompt_chooses_the_colours(stage: Set) -> None:
-    region = inside((0.02, 0.02, 0.35, 0.98))
-    found = {}
-    for prompt in ("a forest", "desert sand"):
-        fields = {"prompt": prompt, "modify_region_roi": "the left"}
-        found[prompt] = stage.made(**fields)[0][region].mean(axis=0)
-    red, green, _ = found["a forest"]
-    assert green > red
-    red, green, _ = found["desert sand"]
-    assert red > green + 5
-
-
-def test_one_seed_repeats_an_edit_and_another_one_changes_it(stage: Set) -> None:
-    everywhere = inside((0, 0, 1, 1))
-    first, again, other = (
-        stage.made(seed, modify_region_roi="the left")[0] for seed in (7, 7, 8)
-    )
-    assert changed(first, again, everywhere) == 0
-    assert changed(first, other, inside((0.02, 0, 0.35, 1))) > 3
-    assert changed(first, other, inside((0.5, 0, 1, 1))) < 1
-
-
 # The film
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.16")
 @pytest.mark.parametrize(
     ("source", "fields", "size"),

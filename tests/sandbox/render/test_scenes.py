@@ -1,7 +1,6 @@
 """What the renderer writes: every output is opened and looked at."""
 
 import dataclasses
-import itertools
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from PIL import Image, ImageFilter
+from PIL import Image
 
 from mediakit.catalog import Catalog
 from mediakit.media_limits import MediaLimits
@@ -27,11 +26,7 @@ from mediakit.sandbox.jobs.renderer import render_request
 from mediakit.sandbox.render.__main__ import response_line
 from mediakit.sandbox.render.film.film_file import Film, write_film
 from mediakit.sandbox.render.frames.planes import Planes
-from mediakit.sandbox.render.frames.text import Caption, font_for, wrap
 from mediakit.sandbox.render.inputs.containers import Deadline
-from mediakit.sandbox.render.landscapes.landscape import Landscape, Motion
-from mediakit.sandbox.render.landscapes.motifs import Figure
-from mediakit.sandbox.render.landscapes.palettes import look_of
 from mediakit.sandbox.render.protocol import (
     Rendered,
     RenderError,
@@ -40,7 +35,6 @@ from mediakit.sandbox.render.protocol import (
 )
 from mediakit.sandbox.render.scenes.r1 import task_of
 from mediakit.sandbox.render.scenes.scene_selection import render
-from mediakit.sandbox.render.scenes.text_to_video import shot_captions
 from mediakit.sandbox.render.sizes import (
     SHORT_SIDES_PX,
     Size,
@@ -190,28 +184,6 @@ def studio(tmp_path: Path) -> Studio:
 # Sizes
 
 
-@pytest.mark.parametrize(
-    ("resolution", "ratio", "size"),
-    [
-        ("480p", "16:9", (854, 480)),
-        ("720p", "16:9", (1280, 720)),
-        ("1080p", "16:9", (1920, 1080)),
-        ("4k", "16:9", (3840, 2160)),
-        ("480p", "9:16", (480, 854)),
-        ("4k", "9:16", (2160, 3840)),
-        ("720p", "1:1", (720, 720)),
-        ("720p", "4:3", (960, 720)),
-        ("480p", "3:4", (480, 640)),
-        ("480p", "21:9", (1120, 480)),
-        ("1080p", "21:9", (2520, 1080)),
-    ],
-)
-def test_a_resolution_names_the_short_side(
-    resolution: str, ratio: str, size: tuple[int, int]
-) -> None:
-    assert frame_size(SHORT_SIDES_PX[resolution], parse_ratio(ratio)) == size
-
-
 @given(
     short=st.sampled_from(sorted(SHORT_SIDES_PX.values())),
     ratio=st.fractions(min_value=Fraction(1, 500), max_value=500),
@@ -321,69 +293,9 @@ def test_a_seed_repeats_a_scene_and_another_one_changes_it(studio: Studio) -> No
     assert difference(first, other) > 5
 
 
-def test_words_of_the_prompt_choose_the_colours(studio: Studio) -> None:
-    night = _first_frame(studio, {"prompt": "night over the hills", "duration": 3})
-    snow = _first_frame(studio, {"prompt": "snow over the hills", "duration": 3})
-    assert middle(night).mean() + 50 < middle(snow).mean()
-
-
 def _first_frame(studio: Studio, body: Mapping[str, object], seed: int = 1) -> Rgb:
     studio.make("text-to-video", body, seed=seed)
     return look(studio.output, every=1000).frames[0]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "brightest"),
-    [
-        ("dune " * 400, 235),
-        ("in Paris", 235),
-        ("ночь", 235),
-        ("مساء", 235),
-        ("Zürich \ud800 \x00\n\t", 235),
-        ("   ", 16),
-        ("", 16),
-    ],
-    ids=["long", "latin", "russian", "arabic", "broken", "blank", "empty"],
-)
-def test_any_text_can_be_a_caption(prompt: str, brightest: int) -> None:
-    planes = Planes.blank(Size(640, 360))
-    Caption(prompt, planes.size).draw(planes)
-    assert int(planes.y.max()) == pytest.approx(brightest, abs=8)
-    assert planes.y[:200].max() == 16
-
-
-def test_a_long_caption_ends_in_an_ellipsis() -> None:
-    font = font_for("dune", 20)
-    lines = wrap("dune " * 40 + "x" * 300, font, 300, 2)
-    assert len(lines) == 2
-    assert lines[1].endswith("...")
-    assert all(font.getlength(line) <= 300 for line in lines)
-    assert "".join(wrap("x" * 300, font, 100, 99)) == "x" * 300
-
-
-def test_the_prompt_is_written_in_white_at_the_foot(studio: Studio) -> None:
-    frame = _first_frame(studio, {"prompt": "night in a forest", "duration": 3})
-    foot = frame[620:690, 36:400].min(axis=2)
-    assert 0.03 < (foot > 225).mean() < 0.3
-    assert (frame[620:690, 800:].min(axis=2) > 225).mean() == 0
-
-
-@pytest.mark.spec("4.17")
-def test_several_shots_are_joined_by_cuts(studio: Studio) -> None:
-    body = {"prompt": "a day at the sea", "duration": 5, "multi_shot": True}
-    studio.make("text-to-video", body)
-    frames = look(studio.output).frames
-    steps = [difference(a, b) for a, b in itertools.pairwise(frames)]
-    cuts = [index + 1 for index, step in enumerate(steps) if step > 8]
-    assert len(frames) == 120
-    assert cuts == [40, 80]
-
-
-def test_a_scripted_prompt_gives_each_shot_its_words() -> None:
-    script = "Shot 1: a fox. Shot 2: the sea. Shot 3: snow. Shot 4: night."
-    assert shot_captions(script, 240) == ["a fox.", "the sea.", "snow."]
-    assert shot_captions(script, 72) == ["a fox.", "the sea."]
-    assert shot_captions("a fox", 240) == ["a fox"] * 3
 
 
 # References to video
@@ -395,21 +307,6 @@ R1 = {
     "resolution": "480p",
     "generate_audio": False,
 }
-
-
-@pytest.mark.spec("4.4")
-def test_reference_pictures_are_shown_in_their_order(studio: Studio) -> None:
-    one = make_png(studio.folder / "one.png", (640, 360), "navy", "disc")
-    two = make_jpeg(studio.folder / "two.jpg", (500, 900), "darkred", "stripes")
-    body = {**R1, "image_urls": [studio.url(one), studio.url(two)]}
-    rendered = studio.make("r1", body, one, two)
-    seen = look(studio.output)
-    assert seen.size == (rendered.width, rendered.height) == (854, 480)
-    assert len(seen.frames) == 96
-    for path, index in ((one, 0), (two, 48)):
-        given_picture = pixels(Image.open(path), seen.size)
-        assert difference(middle(seen.frames[index]), middle(given_picture)) < 4
-        assert difference(middle(seen.frames[index + 47]), middle(given_picture)) > 1
 
 
 @pytest.mark.spec("4.4")
@@ -443,26 +340,6 @@ def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
     assert look(studio.output, every=96).loudness > 0.02
     studio.sketch("r1", {**R1, "generate_audio": False})
     assert look(studio.output, every=96).sound is None
-
-
-@pytest.mark.spec("4.4")
-@pytest.mark.parametrize(
-    ("fields", "size"),
-    [
-        ({"draft": True, "resolution": "1080p"}, (480, 640)),
-        ({"resolution": "720p", "ratio": "adaptive"}, (720, 960)),
-        ({"resolution": "720p"}, (720, 960)),
-        ({"resolution": "480p", "ratio": "21:9"}, (1120, 480)),
-    ],
-)
-def test_ratio_and_draft_decide_the_size(
-    studio: Studio, fields: dict[str, object], size: tuple[int, int]
-) -> None:
-    picture = make_jpeg(studio.folder / "p.jpg", (400, 300), orientation=6)
-    body = {**R1, **fields, "image_urls": [studio.url(picture)]}
-    rendered = studio.make("r1", body, picture)
-    assert (rendered.width, rendered.height) == size
-    assert look(studio.output, every=96).size == size
 
 
 @pytest.mark.spec("4.4")
@@ -544,62 +421,6 @@ def test_an_automatic_duration_is_the_same_each_time(studio: Studio) -> None:
     first, second = (studio.make("r1", body, seed=seed) for seed in (1, 2))
     assert first.output_seconds == second.output_seconds
     assert 4 <= (first.output_seconds or 0) <= 10
-
-
-@pytest.mark.spec("4.4")
-def test_a_watermark_is_drawn_in_a_corner_only(studio: Studio) -> None:
-    picture = make_png(studio.folder / "p.png", (854, 480), "navy", "plain")
-    body = {**R1, "image_urls": [studio.url(picture)]}
-    frames = []
-    for watermark in (False, True):
-        studio.make("r1", {**body, "watermark": watermark}, picture)
-        frames.append(look(studio.output, every=96).frames[0])
-    changed = np.abs(np.subtract(*[f.astype(int) for f in frames])).max(axis=2) > 40
-    rows, columns = np.nonzero(changed)
-    assert len(rows) > 50
-    assert rows.max() < 80
-    assert columns.min() > 600
-
-
-@pytest.mark.spec("4.4")
-def test_mov_is_mov_and_a_high_bitrate_makes_a_larger_file(studio: Studio) -> None:
-    body = {**R1, "output_format": "mov"}
-    sizes = []
-    for mode in ("standard", "high"):
-        rendered = studio.make("r1", {**body, "bitrate_mode": mode})
-        assert rendered.content_type == "video/quicktime"
-        assert studio.output.read_bytes()[4:12] == b"ftypqt  "
-        sizes.append(studio.output.stat().st_size)
-    assert sizes[1] > 1.5 * sizes[0]
-
-
-@pytest.mark.parametrize(
-    ("prompt", "terrain", "motif"),
-    [
-        ("a kite over dunes", "dunes", "kite"),
-        ("a hot-air balloon over a forest", "forest", "balloon"),
-        ("a boat on a lake", "lake", "boat"),
-        ("a boat on the sea", "sea", "boat"),
-        ("a boat carried over mountains", "sea", "boat"),
-    ],
-)
-def test_words_choose_the_land_and_what_travels_through_it(
-    prompt: str, terrain: str, motif: str
-) -> None:
-    look = look_of(prompt, 1)
-    assert (look.terrain, look.motif) == (terrain, motif)
-    size, motion = Size(320, 180), Motion(loop_s=2)
-    landscape, figure = Landscape(look, size, motion), Figure(look, size, motion)
-    frames = []
-    for time_s in (0.0, 0.5, 2.0):
-        planes = Planes.blank(size)
-        landscape.draw(planes, time_s)
-        bare = planes.y.copy()
-        figure.draw(planes, time_s)
-        assert 20 < (planes.y != bare).sum() < planes.y.size / 10
-        frames.append(planes.y)
-    assert difference(frames[0], frames[1]) > 0.1
-    assert difference(frames[0], frames[2]) < 0.05
 
 
 # Broken and forbidden inputs of references
@@ -779,50 +600,6 @@ def test_decoding_ends_when_its_time_is_over() -> None:
 
 
 @pytest.mark.spec("4.15")
-def test_each_transition_starts_and_ends_with_its_pictures(studio: Studio) -> None:
-    files = [
-        make_png(studio.folder / "a.png", (640, 480), "navy", "disc"),
-        make_jpeg(studio.folder / "b.jpg", (300, 500), "darkred", "stripes"),
-        make_png(studio.folder / "c.png", (900, 500), "olive", "gradient"),
-    ]
-    body = {
-        "images": [studio.url(path) for path in files],
-        "resolution": "720p",
-        "transition_duration_s": 5,
-        "transition_durations_s": [1, 2],
-    }
-    rendered = studio.make("keyframes", body, *files)
-    assert rendered == Rendered("video/mp4", 960, 720, 3000, 72, 3.0)
-    seen = look(studio.output)
-    assert (seen.size, len(seen.frames), seen.seconds) == ((960, 720), 72, 3.0)
-    wanted = [pixels(Image.open(path), seen.size) for path in files]
-    for index, number in ((0, 0), (23, 1), (24, 1), (71, 2)):
-        assert difference(seen.frames[index], wanted[number]) < 3
-    halfway = seen.frames[48]
-    assert difference(halfway, wanted[1]) > 10
-    assert difference(halfway, wanted[2]) > 10
-
-
-@pytest.mark.spec("4.15")
-def test_a_loop_closes_with_the_first_picture(studio: Studio) -> None:
-    files = [
-        make_png(studio.folder / "a.png", (320, 180), "navy", "disc"),
-        make_png(studio.folder / "b.png", (320, 180), "gold", "disc"),
-    ]
-    body = {
-        "images": [studio.url(path) for path in files],
-        "resolution": "720p",
-        "transition_duration_s": 1,
-        "loop": True,
-    }
-    studio.make("keyframes", body, *files)
-    frames = look(studio.output).frames
-    assert len(frames) == 48
-    assert difference(frames[0], frames[-1]) < 1
-    assert difference(frames[0], frames[24]) > 20
-
-
-@pytest.mark.spec("4.15")
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
@@ -916,20 +693,6 @@ def test_pictures_of_every_mode_are_accepted(studio: Studio, mode: str) -> None:
     with Image.open(studio.output) as large:
         back = large.convert("L").resize((60, 40), Image.Resampling.BOX)
     assert difference(np.asarray(back), wanted) < 25
-
-
-@pytest.mark.spec("4.12")
-def test_sharpen_and_denoise_change_the_edges(studio: Studio) -> None:
-    path = make_png(studio.folder / "p.png", (120, 90), "teal", "disc")
-    edges = {}
-    for name in ("none", "sharpen", "denoise"):
-        body = {"image_url": studio.url(path), "output_format": "png", name: 1.0}
-        studio.make("image-upscale", body, path)
-        with Image.open(studio.output) as large:
-            found = large.convert("L").filter(ImageFilter.FIND_EDGES)
-            edges[name] = float(np.asarray(found).std())
-    assert edges["denoise"] < 0.9 * edges["none"]
-    assert edges["sharpen"] > 1.1 * edges["none"]
 
 
 @pytest.mark.spec("4.12")

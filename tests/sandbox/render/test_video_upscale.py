@@ -130,6 +130,7 @@ def clip(tmp_path: Path) -> Path:
     return make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5, audio=True)
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.13")
 @pytest.mark.parametrize(("factor", "size"), [("x2", (640, 360)), ("x4", (1280, 720))])
 def test_a_clip_grows_by_its_factor_and_is_coded_as_hevc(
@@ -149,6 +150,7 @@ def test_h264_is_written_when_it_is_asked_for(clip: Path) -> None:
     assert len(seen.frames) == 36
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.13")
 @CODECS
 def test_every_frame_is_the_source_made_larger(
@@ -210,6 +212,7 @@ def test_a_frame_rate_that_is_no_whole_number_is_kept(
     assert seen.seconds == pytest.approx(20 / fps, abs=0.001)
 
 
+@pytest.mark.soak
 def test_a_looped_hevc_shot_repeats_its_frames_and_decodes_clean(
     tmp_path: Path,
 ) -> None:
@@ -234,62 +237,10 @@ def test_a_clip_is_turned_the_way_its_camera_was_held(tmp_path: Path) -> None:
 # What the options do
 
 
-def _edges(frame: Frame) -> float:
-    return float(np.abs(np.diff(frame.astype(float), axis=1)).mean())
-
-
-@pytest.mark.spec("4.13")
-@pytest.mark.parametrize("name", ["noise", "compression", "halo"])
-def test_what_repairs_a_clip_makes_its_edges_softer(tmp_path: Path, name: str) -> None:
-    clip = _noisy_clip(tmp_path)
-    plain, repaired = made(clip), made(clip, **{name: 1.0})
-    assert _edges(repaired.frames[3]) < 0.85 * _edges(plain.frames[3])
-
-
-@pytest.mark.spec("4.13")
-def test_recovered_detail_makes_edges_harder(tmp_path: Path) -> None:
-    clip = _noisy_clip(tmp_path)
-    plain, sharp = made(clip), made(clip, recover_detail=1.0)
-    assert _edges(sharp.frames[3]) > 1.15 * _edges(plain.frames[3])
-
-
-@pytest.mark.spec("4.13")
-def test_grain_differs_from_frame_to_frame_and_repeats_with_its_seed(
-    tmp_path: Path,
-) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.25)
-    plain, grainy = made(clip), made(clip, grain=0.1)
-    again, other = made(clip, grain=0.1), made(clip, 2, grain=0.1)
-    flat = slice(0, 40)
-    grain = grainy.frames[3][flat].astype(float) - plain.frames[3][flat]
-    later = grainy.frames[4][flat].astype(float) - plain.frames[4][flat]
-    assert 1 < np.abs(grain).mean() < 20
-    assert np.abs(grain - later).mean() > 1
-    assert difference(grainy.frames[3], again.frames[3]) == 0
-    assert difference(grainy.frames[3], other.frames[3]) > 0.5
-
-
-def _noisy_clip(folder: Path) -> Path:
-    """Write a clip whose greys are random, from block to block of four pixels."""
-    blocks = np.random.default_rng(1).integers(60, 200, (45, 80), dtype=np.uint8)
-
-    @dataclass(frozen=True)
-    class Noise:
-        frames: int = 6
-        unit: int = 6
-
-        def draw(self, planes: Planes, index: int) -> None:
-            planes.y[:] = np.kron(np.roll(blocks, index), np.ones((4, 4), np.uint8))
-            planes.u[:], planes.v[:] = 128, 128
-
-    path = folder / "noise.mp4"
-    write_film(Film(Size(320, 180), [Noise()], crf=10), path)
-    return path
-
-
 # Sizes
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.13")
 @pytest.mark.parametrize("model", INEXACT)
 def test_a_starlight_model_makes_at_least_720p(tmp_path: Path, model: str) -> None:
@@ -302,6 +253,7 @@ def test_the_exact_starlight_model_stays_below_720p(clip: Path) -> None:
     assert made(clip, model="starlight-precise-2.6").size == (640, 360)
 
 
+@pytest.mark.soak
 @pytest.mark.spec("4.13")
 @pytest.mark.parametrize(
     ("source", "factor", "size"),
@@ -327,6 +279,7 @@ def sizes() -> st.SearchStrategy[Size]:
     )
 
 
+@pytest.mark.soak
 @given(source=sizes(), factor=st.sampled_from([2, 4]))
 def test_a_bounded_size_keeps_the_shape_and_its_bounds(
     source: Size, factor: int
