@@ -76,6 +76,7 @@ class TestMarker:
         assert mediakit_client.balance().balance_micro_usd == 70_000
 
 
+@pytest.mark.soak
 def test_each_test_has_a_sandbox_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["mediakit.testing"]\n')
     (tmp_path / "test_two.py").write_text(TWO_TESTS)

@@ -200,6 +200,7 @@ def printed_in(zone: str) -> tuple[str, str]:
     return text, offset
 
 
+@pytest.mark.soak
 def test_days_and_totals_are_the_same_in_three_time_zones() -> None:
     texts, offsets = zip(*map(printed_in, ZONES), strict=True)
     assert len(set(offsets)) == len(ZONES)  # each process is really elsewhere

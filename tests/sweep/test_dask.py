@@ -109,6 +109,7 @@ def test_a_file_that_kills_every_worker_is_found(
     assert frame["dies_of_killers"].dropna().to_dict() == {"one": 1, "two": 2}
 
 
+@pytest.mark.soak
 def test_a_function_of_a_notebook_cell_travels_to_dask(
     cluster: Client, tmp_path: Path
 ) -> None:

@@ -546,6 +546,7 @@ def test_a_run_never_spends_more_than_its_budget(tmp_path: Path, seed: int) -> N
 # -- scale ------------------------------------------------------------------------
 
 
+@pytest.mark.soak
 def test_a_finished_cell_takes_less_than_two_kilobytes(tmp_path: Path) -> None:
     import gc
     import tracemalloc
