@@ -64,10 +64,10 @@ def pytest_collection_modifyitems(
     """
     for item in items:
         settings = item.callspec.params if hasattr(item, "callspec") else {}
-        is_postgres = any(str(each) == "postgres" for each in settings.values())
+        names = [each for each in settings.values() if isinstance(each, str)]
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.xdist_group(_browser_group(item)))
-        elif is_postgres or "postgres_url" in item.fixturenames:
+        elif "postgres" in names or "postgres_url" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("postgres"))
     left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}
     config.hook.pytest_deselected(items=list(left))

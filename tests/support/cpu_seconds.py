@@ -70,7 +70,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ALL.write_text(json.dumps(tests, indent=0))
     rooms: Counter[str] = Counter()
     for name, used_s in tests.items():
-        rooms[name.removeprefix("tests/").split("/")[0]] += used_s  # type: ignore[assignment]
+        rooms[name.removeprefix("tests/").split("::")[0].split("/")[0]] += used_s  # type: ignore[assignment]
     line = terminalreporter.write_line
     line(f"{_cpu_s(with_living=False):.0f} CPU seconds, of which in tests:")
     line(", ".join(f"{room} {used_s:.0f}" for room, used_s in rooms.most_common()))
