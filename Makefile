@@ -18,7 +18,7 @@ SANDBOX_ARGS ?=
 PYTEST_ARGS ?=
 SITE_ARGS ?=
 # The number of test processes, for two cores: tests often wait.
-WORKERS ?= 3
+WORKERS ?= 5
 
 # The tests start hundreds of processes, which share compiled modules.
 unexport PYTHONDONTWRITEBYTECODE

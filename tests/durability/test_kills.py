@@ -29,7 +29,7 @@ from tests.support.process_lives import (
 )
 from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
-from tests.support.soak import BOTH_DATABASES, trials
+from tests.support.soak import BOTH_DATABASES, IS_SOAK, trials
 
 KILLS = trials(10, soak=200)
 KILLS_OF_FOUR = trials(8, soak=40)
@@ -115,7 +115,9 @@ def test_a_process_killed_again_and_again_pays_for_each_of_60_cells_once(
     counts += doubts.counts
     tell(report("One process", lasted_s, counts))
     assert counts["kills"] == KILLS
-    assert [name for name in (*PHASES, MADE, NOT_MADE) if not counts[name]] == []
+    # Few kills meet a request on its way: both kinds of doubt are for the soak.
+    wanted = (*PHASES, MADE, NOT_MADE) if IS_SOAK else PHASES
+    assert [name for name in wanted if not counts[name]] == []
 
 
 def test_four_processes_that_are_killed_now_and_then_pay_for_each_cell_once(
