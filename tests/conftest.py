@@ -116,6 +116,7 @@ def own_client(mediakit_client: Client) -> Client:
 def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
     """Give a client of that sandbox with a history of its own."""
     # Reading the functions of the service takes longer than most tests.
-    settings = {"catalog": Catalog.default(), "home": tmp_path / "home"}
-    with Client(sandbox.base_url, sandbox.api_key, **settings) as client:
+    catalog, home = Catalog.default(), tmp_path / "home"
+    service = sandbox.base_url, sandbox.api_key
+    with Client(*service, home=home, catalog=catalog) as client:
         yield client

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,9 @@ class Upload:
             self.el.get_by_role("button", name="Upload: Video").click()
         dialog.value.set_files(files)
 
+    def has_piece(self, at: int) -> bool:
+        return self.said[-1][0].get("at") == at
+
     def hears(self, kind: str) -> dict[str, Any]:
         """Wait for a message of a kind; return the last one."""
         until(self.page, lambda: kind in self.kinds, lambda: self.kinds)
@@ -173,7 +177,7 @@ def test_a_file_is_given_piece_by_piece_as_the_kernel_asks(
     for at, length in ((0, 10_000), (10_000, 240)):
         want = {"kind": "want", "id": offer["id"], "at": at, "length": length}
         upload.widget.send(want)
-        until(upload.page, lambda at=at: upload.said[-1][0].get("at") == at)
+        until(upload.page, partial(upload.has_piece, at))
     expect(upload.el.get_by_role("progressbar")).to_be_visible()
     pieces = [bytes(data[0]) for content, data in upload.said if data]
     assert b"".join(pieces) == clip.read_bytes()

@@ -23,6 +23,7 @@ from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     AuthError,
     JobFailedError,
+    MediakitError,
     RateLimitError,
     ServiceError,
     WaitTimeoutError,
@@ -398,7 +399,10 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
             jobs = await client.resume()
             at_first.extend(job.state.record.status.value for job in jobs)
             waiting = (job.settle(PATIENCE_S) for job in jobs)
-            await asyncio.gather(*waiting, return_exceptions=True)
+            ended = await asyncio.gather(*waiting, return_exceptions=True)
+            [error] = [each for each in ended if isinstance(each, BaseException)]
+            assert isinstance(error, MediakitError)
+            assert "media_1" in str(error)
             (open_entry,) = history.unsettled(service=owner["service"])
             assert open_entry.job_id == "media_1"
             assert history.settled_total_micro_usd(**owner) == 2 * 340_000

@@ -594,7 +594,8 @@ def test_what_was_cut_off_is_sent_again_under_the_same_id(
         running = asyncio.create_task(lone.sender.run())
         assert await asyncio.to_thread(came.wait, PATIENCE_S)
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        with pytest.raises(asyncio.CancelledError):
+            await running
 
     with receiving(hold) as receiver:
         with lone_sender(tmp_path) as lone:
@@ -618,7 +619,8 @@ def test_the_ordinary_loop_sends_more_than_fit_at_once(lone: LoneSender) -> None
         await asyncio.to_thread(receiver.until, 45)
         await lone.sender.do_due(lone.service.clock.now_us())
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        with pytest.raises(asyncio.CancelledError):
+            await running
 
     with receiving() as receiver:
         ids = [lone.add(receiver.url) for _ in range(45)]
@@ -655,7 +657,8 @@ def test_while_it_is_paused_it_sends_nothing_and_cuts_off_what_it_sends(
             assert lone.attempts(delivery_id) == []
         assert await lone.sender.do_due(lone.service.clock.now_us()) == 1
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        with pytest.raises(asyncio.CancelledError):
+            await running
 
     with receiving(hold) as receiver:
         delivery_id = lone.add(receiver.url)
@@ -692,7 +695,8 @@ def test_a_delivery_that_breaks_the_sender_is_retried_and_not_sent_twice(
                 await asyncio.sleep(0.01)
         assert lone.service.health.problems() == []
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
+        with pytest.raises(asyncio.CancelledError):
+            await running
 
     with receiving(lambda received: REFUSES) as refusing, receiving() as taking:
         broken, fine = lone.add(refusing.url), lone.add(taking.url)

@@ -67,7 +67,8 @@ def test_work_that_is_cut_off_is_no_problem_any_more() -> None:
         await asyncio.sleep(0)
         assert health.problems() == ["ending: No space left on device"]
         work.cancel()
-        await asyncio.gather(work, return_exceptions=True)
+        with pytest.raises(asyncio.CancelledError):
+            await work
 
     asyncio.run(run())
 

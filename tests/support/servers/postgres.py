@@ -148,7 +148,7 @@ def _run(initdb: Path, folder: Path, user: int, group: int) -> None:
 def _started(
     postgres: Path, folder: Path, user: int, group: int, further: Mapping[str, str]
 ) -> Iterator[None]:
-    settings = [f"--{name}={value}" for name, value in (SETTINGS | further).items()]
+    settings = [f"--{name}={value}" for name, value in {**SETTINGS, **further}.items()]
     command = [str(postgres), "-D", str(folder / "data"), "-k", str(folder), *settings]
     with (
         (folder / "log").open("wb") as log,
