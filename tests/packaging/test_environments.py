@@ -31,7 +31,15 @@ from tests.support.servers.serving import ROOT
 LOWEST_MINOR = 11
 OTHER_MINORS = (12, 13, 14)
 SETS = {"dev", "docs", "lab", "soak"}  # extras that are sets of others
-TEST_PACKAGES = ("hypothesis", "jsonschema", "pytest", "respx", "trustme")
+TEST_PACKAGES = (
+    "hypothesis",
+    "jsonschema",
+    "psutil",
+    "pytest",
+    "pytest-xdist",
+    "respx",
+    "trustme",
+)
 QUICK_TESTS = (
     "tests/base",
     "tests/schema",

@@ -365,7 +365,9 @@ def test_tabs_of_the_studio_are_moved_by_arrows_and_a_range_is_ticked(
     )
     bare.show(helper_type()(), into="#helper")
 
-    first, second = page.get_by_role("tab").all()
+    tabs = page.get_by_role("tab")
+    expect(tabs).to_have_count(2)
+    first, second = tabs.all()
     expect(first).to_have_attribute("aria-selected", "true")
     first.focus()
     page.keyboard.press("ArrowRight")
