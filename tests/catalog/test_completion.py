@@ -122,8 +122,8 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
 ) -> None:
     code = "client.functions.text_to_video.submit(dur"
 
-    # The first completion can take longer than IPython allows.
-    offered = complete(code) or complete(code)
+    # On a busy machine a completion can take longer than IPython allows.
+    offered = next(filter(None, (complete(code) for _ in range(20))), [])
     assert code.replace("dur", "duration=") in offered
 
 

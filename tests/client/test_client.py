@@ -31,7 +31,7 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
 from tests.support.servers.lossy_proxy import LossyProxy
@@ -618,7 +618,7 @@ def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
     running = start(
         Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
     )
-    clock = FastClock()
+    clock = AdvancingClock()
     with Client(
         running.base_url, running.api_key, home=tmp_path, clock=clock
     ) as client:

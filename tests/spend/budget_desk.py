@@ -10,14 +10,14 @@ import httpx
 
 from mediakit import Client
 from mediakit.client.jobs.poll_budget import PollBudget
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
 
 
-class Calendar(FastClock):
+class Calendar(AdvancingClock):
     """A fast clock whose day is set by the test."""
 
     def __init__(self, now: datetime = NOVEMBER) -> None:

@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
-import asyncio
-import heapq
+import threading
+import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 
-from mediakit.clock import VirtualClock
+import anyio
 
 # Real time in which answers of a server on this machine arrive before a sleeper wakes.
 PAUSE_S = 0.005
 
 
-class AdvancingClock(VirtualClock):
-    """Wakes its sleepers in order, each after a short real pause, on one event loop.
+class AdvancingClock:
+    """Wakes its sleepers in order, each after a short real pause, on any loop.
 
-    Every sleep is noted in `slept_s`, and may be a cue.
+    Every sleep is noted in `slept_s`, and may be a cue. It starts at the time of the
+    machine, which the servers of tests have too.
     """
 
     def __init__(self, pause_s: float = PAUSE_S) -> None:
-        super().__init__()
         self.slept_s: list[float] = []
         self.at_sleep: Callable[[], None] | None = None
         self._pause_s = pause_s
-        self._waking: asyncio.Task[None] | None = None
+        self._started_s = time.monotonic()
+        self._started = datetime.now(UTC)
+        self._skipped_s = 0.0
+        self._due_s: list[float] = []
+        self._lock = threading.Lock()
+
+    def monotonic_s(self) -> float:
+        return time.monotonic() - self._started_s + self._skipped_s
+
+    def now(self) -> datetime:
+        return self._started + timedelta(seconds=self.monotonic_s())
 
     def skip(self, seconds: float) -> None:
         """Let so many seconds pass at once; sleepers that are due wake next."""
-        self._elapsed_s += seconds
+        with self._lock:
+            self._skipped_s += seconds
 
     async def sleep(self, seconds: float) -> None:
         self.slept_s.append(seconds)
         if self.at_sleep is not None:
             self.at_sleep()
-        if self._waking is None or self._waking.done():
-            self._waking = asyncio.get_running_loop().create_task(self._wake())
-        await super().sleep(seconds)
+        with self._lock:
+            due_s = self.monotonic_s() + max(0.0, seconds)
+            self._due_s.append(due_s)
+        try:
+            await anyio.sleep(min(self._pause_s, seconds))
+            while not self._is_next(due_s):  # noqa: ASYNC110 - an event has one loop
+                await anyio.sleep(self._pause_s)
+        finally:
+            with self._lock:
+                self._due_s.remove(due_s)
 
-    async def _wake(self) -> None:
-        await asyncio.sleep(self._pause_s)
-        while self._sleepers:
-            due_s, _, woken = heapq.heappop(self._sleepers)
-            if woken.done():  # its sleep was cancelled, and takes no time
-                continue
-            self._elapsed_s = max(self._elapsed_s, due_s)
-            woken.set_result(None)
-            await asyncio.sleep(self._pause_s)
+    def _is_next(self, due_s: float) -> bool:
+        """Move to that time if nobody is to be woken before."""
+        with self._lock:
+            if min(self._due_s) == due_s:
+                self._skipped_s += max(0.0, due_s - self.monotonic_s())
+            return self.monotonic_s() >= due_s

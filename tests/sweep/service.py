@@ -16,7 +16,7 @@ import httpx
 from mediakit import Catalog, Client
 from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.errors import InputError
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 
 BASE_URL = "http://service.test"
 KEY = "a-key-for-this-test"
@@ -164,9 +164,9 @@ class Service:
         self.rejected[job_id] = {**record, "billing": free}
         return httpx.Response(outcome.rejects or 429, json=record, headers=headers)
 
-    def client(self, home: Path, *, speed: float = 200.0, **more: Any) -> Client:
-        """Return a client of this service, whose clock runs fast."""
-        clock = FastClock(speed)
+    def client(self, home: Path, **more: Any) -> Client:
+        """Return a client of this service, whose waits are short."""
+        clock = AdvancingClock()
         client = Client(
             BASE_URL,
             KEY,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_picture, make_png
 
 CATALOG = mk.Catalog.default()
@@ -306,7 +306,7 @@ def test_a_plan_does_not_wait_long_for_a_service_that_is_away(tmp_path: Path) ->
     def away(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("nobody is there", request=request)
 
-    clock, transport = FastClock(5), httpx.MockTransport(away)
+    clock, transport = AdvancingClock(), httpx.MockTransport(away)
     settings: dict[str, Any] = {"home": tmp_path, "clock": clock, "catalog": CATALOG}
     with Client("http://service.test", "a-key", transport=transport, **settings) as own:
         plan = own.sweep("text-to-video", prompt=PROMPTS, duration=3)

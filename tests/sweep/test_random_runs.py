@@ -13,7 +13,7 @@ from mediakit import Client, InputError
 from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S
@@ -73,7 +73,7 @@ def make_weather(running: RunningSandbox, random: Random) -> None:
 
 
 def client_of(running: RunningSandbox, home: Path) -> Client:
-    clock = FastClock(20)
+    clock = AdvancingClock(pause_s=0.1)  # the renders take real time
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
     client.core._jobs.poller._budget = PollBudget(2_000, clock=clock)

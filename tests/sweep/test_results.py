@@ -339,7 +339,7 @@ def test_what_is_no_job_of_the_history_cannot_be_rated(
 def test_progress_is_reported_a_few_times_a_second_and_at_the_end(
     tmp_path: Path,
 ) -> None:
-    with Service(lambda *_: Outcome(reads=2)).client(tmp_path, speed=5) as client:
+    with Service(lambda *_: Outcome(reads=2)).client(tmp_path) as client:
         told: list[tuple[float, str, Progress]] = []
 
         def listen(progress: Progress) -> None:
@@ -422,7 +422,7 @@ def test_a_client_that_is_closed_while_the_service_asks_to_wait_ends_the_run(
     tmp_path: Path,
 ) -> None:
     service = Service(lambda *_: Outcome(rejects=429, retry_after_s=86_400))
-    client = service.client(tmp_path, speed=10)
+    client = service.client(tmp_path)
     results = begin(client, plan_of(client, 4))
     until(lambda: results.progress.trouble is not None)
     client.close()

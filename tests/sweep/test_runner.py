@@ -213,7 +213,7 @@ def test_a_service_that_does_not_answer_is_not_asked_for_every_cell(
         raise httpx.ConnectError("refused", request=request)
 
     service.handle = handle  # type: ignore[method-assign]
-    with serving(service, tmp_path, speed=1_000) as client:
+    with serving(service, tmp_path) as client:
         results = run(client, plan_of(client, 400), in_flight=4)
         assert statuses(results) == {"unsent": 400}
         assert all(
@@ -338,7 +338,7 @@ def test_a_cell_that_met_a_full_service_is_sent_when_it_asked_for(
         return Outcome(rejects=429, retry_after_s=600) if is_early else Outcome()
 
     service = Service(decide)
-    with serving(service, tmp_path, speed=3_000) as client:
+    with serving(service, tmp_path) as client:
         clock = client.core._clock
         began_s = clock.monotonic_s()
         results = run(client, plan_of(client, 8), in_flight=4)
@@ -355,7 +355,7 @@ def test_fewer_are_in_flight_after_429_and_slowly_more_again(tmp_path: Path) -> 
         return Outcome(rejects=429, retry_after_s=600) if is_first else Outcome()
 
     service = Service(decide)
-    with serving(service, tmp_path, speed=5_000) as client:
+    with serving(service, tmp_path) as client:
         results = begin(client, plan_of(client, 30), in_flight=8)
         runner = results.core.runner
         until(lambda: runner._slots_n < 8)
@@ -367,7 +367,7 @@ def test_fewer_are_in_flight_after_429_and_slowly_more_again(tmp_path: Path) -> 
 
 def test_a_run_that_waits_for_the_service_says_so(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(rejects=429, retry_after_s=86_400))
-    with serving(service, tmp_path, speed=10) as client:
+    with serving(service, tmp_path) as client:
         results = begin(client, plan_of(client, 8), in_flight=2)
         until(lambda: results.progress.trouble is not None)
         assert "Try again in 86,400 s" in str(results.progress.trouble)
@@ -515,7 +515,7 @@ def test_a_run_never_spends_more_than_its_budget(tmp_path: Path, seed: int) -> N
     least_usd = 1.25 * 0.68 if weather.factor > 1 else 0.1
     budget = f"{random.uniform(least_usd, 8):.2f}"
     durations = random.sample([3, 5, 10], random.choice([1, 2, 3]))
-    with serving(service, tmp_path, speed=1_000) as client:
+    with serving(service, tmp_path) as client:
         plan = plan_of(client, random.randrange(1, 16), duration=durations)
         try:
             results = begin(client, plan, budget, random.choice([1, 4, 16]))

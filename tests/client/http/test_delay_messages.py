@@ -16,7 +16,7 @@ from mediakit.client.runtime.progress import Progress, Transfer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form.controller import Form
 from tests.client.records.test_account_history import BLOCKED, locked
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import error_of, finish, generate_button, shown, until
 
@@ -105,7 +105,7 @@ def test_a_form_says_why_its_request_has_no_answer(
 ) -> None:
     values = {"prompt": "a kite", "duration": 3}
     function = idle_client.catalog.function("text-to-video")
-    form = Form(idle_client, function, values, clock=FastClock(10))
+    form = Form(idle_client, function, values, clock=AdvancingClock())
     until(lambda: form.state.funds.balance is not None, form)
     idle.fault(**fault, count=1, where={"function": idle.functions["text-to-video"]})
 
@@ -148,7 +148,7 @@ def test_a_form_says_how_far_its_upload_is(
 ) -> None:
     cat = make_png(tmp_path / "cat.png", (64, 48))
     function = idle_client.catalog.function("image-upscale")
-    form = Form(idle_client, function, {"image_url": str(cat)}, clock=FastClock(10))
+    form = Form(idle_client, function, {"image_url": str(cat)}, clock=AdvancingClock())
     until(lambda: form.state.submit_reason is None, form)
     idle.fault("latency", seconds=2, count=1, where={"path": "/uploads/"})
 

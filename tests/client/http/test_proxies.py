@@ -26,7 +26,7 @@ from mediakit.client import AsyncClient, Service
 from mediakit.clock import Clock
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.proxies import HTTPProxy, Proxy, Relay, Seen, SOCKSProxy
 from tests.support.servers.scripted_server import ScriptedServer, Visit, is_silent
@@ -43,7 +43,6 @@ OUTPUT = b"the bytes of a picture" * 10_000
 PATIENCE_S = 60.0
 HANGS_AFTER_S = 10.0
 SHORT_S = 0.1
-QUICK = 1_000.0
 
 
 @pytest.fixture(scope="module")
@@ -317,7 +316,7 @@ def closed_port() -> int:
 def refused(base_url: str, home: Path) -> mk.ServiceError:
     """Return the error of a submission that is not delivered."""
     with (
-        client_of(base_url, KEY, home, FastClock(QUICK)) as client,
+        client_of(base_url, KEY, home, AdvancingClock()) as client,
         pytest.raises(mk.ServiceError) as caught,
     ):
         client.submit("text-to-image", prompt="a kite")
@@ -367,7 +366,7 @@ def test_a_balance_says_that_a_proxy_refused(
     port = port_of(sandbox.base_url)
     with (
         behind(case, port, authority, environment, user=WRONG_IN_URL),
-        client_of(PLAIN, KEY, tmp_path, FastClock(QUICK)) as client,
+        client_of(PLAIN, KEY, tmp_path, AdvancingClock()) as client,
         pytest.raises(mk.ServiceError, match="the proxy refused"),
     ):
         client.balance()
@@ -427,7 +426,7 @@ def test_a_download_through_a_proxy_that_is_silent_ends(
         async with AsyncClient(
             Service(base_url, KEY),
             history=History(tmp_path / "history.sqlite3"),
-            clock=FastClock(QUICK),
+            clock=AdvancingClock(),
             timeout_s=SHORT_S,
         ) as client:
             job = await client.job("media_kite")

@@ -16,7 +16,7 @@ import pytest
 from mediakit.client import AsyncClient, AsyncJob, Service
 from mediakit.errors import MediakitError, ServiceError
 from mediakit.history import History
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.scripted_server import ScriptedServer, Visit, page
 from tests.support.servers.wire_faults import (
@@ -36,7 +36,6 @@ KEY_LINE = re.compile(r"(?im)^idempotency-key: (\S+)")
 BOUND_S = 30.0
 WAIT_S = 0.2
 PAUSE_S = 0.2
-SPEED = 100.0
 RETRY_FOR_S = 3.0
 CALLS = 4
 ALWAYS = 1_000_000
@@ -193,7 +192,7 @@ def play(fault: Fault, aim: str, home: Path, script: Script, *rounds: int) -> No
         client = AsyncClient(
             Service(server.base_url, KEY),
             history=history,
-            clock=FastClock(SPEED),
+            clock=AdvancingClock(),
             timeout_s=fault.timeout_s,
             submit_retry_for_s=RETRY_FOR_S,
         )

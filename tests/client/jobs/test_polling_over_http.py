@@ -30,7 +30,7 @@ from mediakit.errors import (
 )
 from mediakit.history import History
 from mediakit.records import Job as JobRecord
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.job_server import JobServer, Said, completed, running
 from tests.support.submissions import submission
 
@@ -395,7 +395,7 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
     history: History,
 ) -> None:
     async def resume(server: JobServer) -> list[AsyncJob]:
-        async with client_of(server, history, FastClock(200)) as client:
+        async with client_of(server, history, AdvancingClock()) as client:
             jobs = await client.resume()
             at_first.extend(job.state.record.status.value for job in jobs)
             waiting = (job.settle(PATIENCE_S) for job in jobs)
@@ -436,7 +436,7 @@ def test_a_404_in_a_gateway_s_words_takes_no_hold_away(history: History) -> None
         return PAGE if reads < 2 else completed(job_id)
 
     async def wait(server: JobServer) -> None:
-        async with client_of(server, history, FastClock()) as client:
+        async with client_of(server, history, AdvancingClock()) as client:
             (job,) = await client.resume()
             await job.settle(PATIENCE_S)
 
@@ -454,7 +454,7 @@ def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
 ) -> None:
     async def asked(server: JobServer) -> None:
         left(server, history, ["media_0"], status="running")
-        async with client_of(server, history, FastClock(5)) as client:
+        async with client_of(server, history, AdvancingClock()) as client:
             if ask == "rebuild":
                 await client.history.rebuild("media_0", deliveries=False)
             elif ask == "job":

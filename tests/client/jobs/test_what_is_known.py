@@ -17,7 +17,7 @@ from mediakit.client import AsyncClient, Service
 from mediakit.errors import InputError, MediakitError, ServiceError
 from mediakit.history import EntryState, History
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.scripted_server import (
     Script,
     ScriptedServer,
@@ -55,7 +55,7 @@ def refusal(server: ScriptedServer, history: History) -> MediakitError:
 
     async def submit() -> None:
         service = Service(server.base_url, KEY)
-        clock = FastClock(1_000)
+        clock = AdvancingClock()
         async with AsyncClient(service, history=history, clock=clock) as client:
             await client.submit("text-to-video", prompt="a kite", duration=3)
 

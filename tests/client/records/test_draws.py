@@ -17,7 +17,7 @@ from mediakit import client as core
 from mediakit.client.records.idempotency import submission_of
 from mediakit.history import History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page
 
 PATIENCE_S = 30.0
@@ -133,7 +133,7 @@ def test_a_draw_that_was_rejected_first_is_not_given_to_another_draw(
     desk = Desk(rejections=1)
 
     async def main(base_url: str) -> list[str]:
-        async with client_of(base_url, tmp_path, clock=FastClock()) as client:
+        async with client_of(base_url, tmp_path, clock=AdvancingClock()) as client:
             first = asyncio.create_task(draw(client))
             await asyncio.to_thread(desk.one_waits.wait, PATIENCE_S)
             second = await draw(client)

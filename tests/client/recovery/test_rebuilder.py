@@ -33,7 +33,7 @@ from mediakit.history import (
 from mediakit.records import Job as JobRecord
 from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.servers.serving import free_port
@@ -314,7 +314,7 @@ def test_an_erased_job_is_rebuilt_as_erased(
 def test_a_service_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"
     with (
-        Client(nowhere, "a-key", home=tmp_path, clock=FastClock()) as client,
+        Client(nowhere, "a-key", home=tmp_path, clock=AdvancingClock()) as client,
         pytest.raises(ServiceError, match="does not answer"),
     ):
         client.history.rebuild(f"media_{uuid4()}", deliveries=False)

@@ -25,7 +25,7 @@ from mediakit.history import History, Submission
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
 
@@ -110,7 +110,7 @@ def test_a_rejected_request_is_submitted_again_at_the_current_price(
 ) -> None:
     async def main() -> None:
         sandbox.fault("outage", where={"function": KIND}, count=4)
-        async with desk.client(OLD_MICRO_USD, clock=FastClock()) as old:
+        async with desk.client(OLD_MICRO_USD, clock=AdvancingClock()) as old:
             with pytest.raises(ServiceError):
                 await old.submit(KIND, prompt="rejected")
         async with desk.client(NEW_MICRO_USD) as new:

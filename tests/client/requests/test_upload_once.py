@@ -20,19 +20,18 @@ from mediakit.client.runtime.progress import Transfer
 from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png, make_wav
 from tests.support.servers.storage import SIGNATURE, Storage
 
 API_KEY = "key-0123456789abcdef"
-QUICK = 1_000.0
 
 
-def client_of(storage: Storage, home: Path, clock: FastClock | None = None) -> Any:
+def client_of(storage: Storage, home: Path, clock: AdvancingClock | None = None) -> Any:
     return AsyncClient(
         Service(storage.base_url, API_KEY),
         history=History(home / "history.sqlite3"),
-        clock=clock or FastClock(QUICK),
+        clock=clock or AdvancingClock(),
         timeout_s=5,
     )
 
@@ -114,7 +113,7 @@ def test_a_broken_connection_is_tried_again_with_the_same_grant(
     tmp_path: Path,
 ) -> None:
     file = sound(tmp_path)
-    clock = FastClock(50)  # a grant stays young for five seconds
+    clock = AdvancingClock()
     with Storage() as storage:
         client = client_of(storage, tmp_path, clock)
         storage.puts = [0, 503, 0]
@@ -143,11 +142,11 @@ def test_after_a_few_broken_connections_it_is_one_sentence_without_the_url(
 
 def test_a_grant_that_is_no_longer_young_is_not_tried_again(tmp_path: Path) -> None:
     file = sound(tmp_path)
-    clock = FastClock(QUICK)
+    clock = AdvancingClock()
     with Storage() as storage:
         client = client_of(storage, tmp_path, clock)
         storage.puts = [0]
-        clock.at_sleep = lambda: setattr(clock, "_started_s", clock._started_s - 1)
+        clock.at_sleep = lambda: clock.skip(300)
         url = run(client, lambda: client.upload(file))
 
     assert url.endswith("/files/2")
@@ -220,8 +219,7 @@ def test_at_most_three_are_sent_at_once_and_each_grant_is_fresh(
     files = [sound(tmp_path, f"{n}.wav", 0.3 + n / 50) for n in range(7)]
     three = threading.Barrier(3)
     with Storage() as storage:
-        # On a fast clock, a grant would be too old after a moment.
-        client = client_of(storage, tmp_path, FastClock(1))
+        client = client_of(storage, tmp_path, AdvancingClock())
         waits = [lambda: three.wait(10)] * 6
 
         def halfway() -> None:

@@ -26,7 +26,7 @@ from mediakit.sandbox.server.running import (
     start,
     start_embedded,
 )
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.kernels import run_notebook
 from tests.support.leaks import (
     Secrets,
@@ -180,7 +180,7 @@ def calls(client: mk.Client, running: RunningSandbox, tmp_path: Path) -> Iterato
     home = tmp_path / "others"
 
     def other(base_url: str, api_key: str, **more: Any) -> mk.Client:
-        return mk.Client(base_url, api_key, home=home, clock=FastClock(), **more)
+        return mk.Client(base_url, api_key, home=home, clock=AdvancingClock(), **more)
 
     def use(another: mk.Client, prompt: str = "other") -> None:
         with another:

@@ -19,7 +19,7 @@ from mediakit.errors import (
     RateLimitError,
 )
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.lossy_proxy import LossyProxy
 
 VIDEO_5_S = 340_000
@@ -215,7 +215,7 @@ def test_a_fresh_attempt_must_fit_the_budget_too(tmp_path: Path) -> None:
         running.api_key,
         home=tmp_path,
         budget="$0.70",
-        clock=FastClock(),
+        clock=AdvancingClock(),
     ) as client:
         client.submit("text-to-video", prompt="a", duration=5)
         with pytest.raises(RateLimitError):

@@ -15,7 +15,7 @@ from mediakit.client.records.idempotency import next_attempt, submission_of, tak
 from mediakit.client.runtime.io_thread import io_thread
 from mediakit.history import Entry, History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import failed
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}
@@ -147,6 +147,8 @@ def test_what_resume_sends_stays_in_the_budget_of_its_first_attempt(
     desk.left("resumed")
     desk.sandbox.fault("outage", where={"function": "text-to-video"}, count=1)
 
-    assert desk.run(lambda client: client.resume(), "$0.30", clock=FastClock()) == 0
+    assert (
+        desk.run(lambda client: client.resume(), "$0.30", clock=AdvancingClock()) == 0
+    )
     assert desk.held_micro_usd() == KITE_MICRO_USD
     assert [entry.attempt for entry in desk.history.page()] == [2, 1]

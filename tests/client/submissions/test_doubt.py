@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 import mediakit as mk
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 
 API = "https://api.example.com"
 KEY = "key-0123456789abcdef"
@@ -117,15 +117,15 @@ def service() -> Service:
 
 
 @pytest.fixture
-def clock() -> FastClock:
-    return FastClock(200)
+def clock() -> AdvancingClock:
+    return AdvancingClock()
 
 
 Open = Callable[..., mk.Client]
 
 
 @pytest.fixture
-def opened(service: Service, clock: FastClock, tmp_path: Path) -> Iterator[Open]:
+def opened(service: Service, clock: AdvancingClock, tmp_path: Path) -> Iterator[Open]:
     """Give a function that opens a client, as a new process would."""
     clients: list[mk.Client] = []
 
@@ -195,7 +195,7 @@ def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
 
 
 def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
-    service: Service, opened: Open, clock: FastClock
+    service: Service, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_submit, waits = service.is_away, threading.Event()
     clock.at_sleep = waits.set
@@ -261,7 +261,7 @@ def test_after_a_lost_answer_no_message_frees_the_hold_or_the_key(
 
 
 def test_a_message_decides_once_the_doubt_is_a_day_old(
-    service: Service, opened: Open, clock: FastClock
+    service: Service, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_submit = service.in_turn(service.loses_its_answer, with_message(422))
     client = opened()
@@ -340,7 +340,7 @@ def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
 
 
 def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
-    service: Service, opened: Open, clock: FastClock
+    service: Service, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_read = says(NOT_FOUND)
     client = opened()
@@ -360,7 +360,7 @@ def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
 
 
 def test_a_job_that_is_unknown_for_a_day_holds_nothing(
-    service: Service, opened: Open, clock: FastClock
+    service: Service, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_read = says(NOT_FOUND)
     client = opened()
@@ -428,7 +428,7 @@ def test_resume_watches_jobs_first_and_sends_the_others_at_once(
         return await service.accepts(key)
 
     service.on_read, service.on_submit = completes, accepts
-    client = opened(clock=FastClock(1))
+    client = opened(clock=AdvancingClock())
     jobs = client.resume()
     assert [job.id for job in jobs] == [f"media_{n}" for n in range(1, 7)]
     assert len(under_way) == len(set(under_way)) == len(prompts)

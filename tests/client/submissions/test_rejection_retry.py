@@ -26,7 +26,7 @@ from mediakit.client.submissions.rejection_retry import (
     temporary_rejection,
 )
 from mediakit.records import ErrorCode, Job
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 
 Reason, MOST_TRIES = RejectionReason, MAX_UNAVAILABLE_ATTEMPTS
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
@@ -44,7 +44,7 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
 
 def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
     """Return the pauses of a call that is rejected, each with a time to wait."""
-    clock, rejections = FastClock(10_000), iter(asked)
+    clock, rejections = AdvancingClock(), iter(asked)
 
     async def once() -> None:
         asked_s = next(rejections, None)

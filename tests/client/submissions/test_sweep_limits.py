@@ -15,7 +15,7 @@ from mediakit.client.submissions.submit_or_reuse import Take
 from mediakit.errors import RateLimitError
 from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     HERE,
@@ -214,7 +214,7 @@ def test_a_fresh_attempt_after_a_full_queue_must_fit_the_sweep_too(
 
     async def main() -> None:
         async with AsyncClient(
-            running.base_url, running.api_key, home=tmp_path, clock=FastClock()
+            running.base_url, running.api_key, home=tmp_path, clock=AdvancingClock()
         ) as client:
             limit = 2 * VIDEO_5_S
             await submitted(client, "a", limit_micro_usd=limit)

@@ -38,7 +38,7 @@ from mediakit.client.transfers.resumable_downloads import Downloader, Tell
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.proxies import HTTPProxy
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
@@ -66,7 +66,7 @@ async def fetched(
 
 def fetch(storage: Storage, part: PartialFile, path: str = PATH) -> None:
     """Fetch a file into a part, however quickly tries follow each other."""
-    io_thread().call(fetched, storage.base_url + path, part, FastClock(10_000))
+    io_thread().call(fetched, storage.base_url + path, part, AdvancingClock())
 
 
 def saved(storage: Storage, target: Path) -> bytes:
@@ -155,7 +155,7 @@ def test_tries_that_get_no_further_end(tmp_path: Path) -> None:
 
 
 def test_trouble_that_may_pass_is_waited_for(tmp_path: Path) -> None:
-    clock = FastClock(10_000)
+    clock = AdvancingClock()
     with Storage({PATH: FILE}) as storage:
         storage.gets = [-503, -429, -500]
         part = PartialFile(tmp_path / "a.mp4")
@@ -289,7 +289,7 @@ def test_giving_up_ends_the_transfer_and_leaves_nothing(tmp_path: Path) -> None:
             if done_bytes == 800_000:
                 whole.set()
 
-        task = asyncio.ensure_future(fetched(url, part, FastClock(), tell))
+        task = asyncio.ensure_future(fetched(url, part, AdvancingClock(), tell))
         await asyncio.to_thread(arrived.wait, PATIENCE_S)
         await asyncio.to_thread(whole.wait, PATIENCE_S)
         task.cancel()
@@ -371,7 +371,7 @@ def test_what_is_no_http_url_is_not_asked_for(url: str, tmp_path: Path) -> None:
         closing(PartialFile(tmp_path / "a.mp4")) as part,
         pytest.raises(ServiceError, match="not an http"),
     ):
-        io_thread().call(fetched, url, part, FastClock(10_000))
+        io_thread().call(fetched, url, part, AdvancingClock())
 
 
 def test_a_signed_url_is_asked_for_as_it_stands(tmp_path: Path) -> None:
@@ -382,7 +382,9 @@ def test_a_signed_url_is_asked_for_as_it_stands(tmp_path: Path) -> None:
     ):
         for path in (f"{signed}#part", "/ü b"):
             with pytest.raises(GoneError):
-                io_thread().call(fetched, server.base_url + path, part, FastClock())
+                io_thread().call(
+                    fetched, server.base_url + path, part, AdvancingClock()
+                )
 
     asked = [request.split()[1].decode() for request in server.requests]
     assert asked == [signed, "/%C3%BC%20b"]
@@ -407,7 +409,7 @@ def test_a_file_is_fetched_through_a_proxy(
         near = storage.base_url.replace("http://", "http://ann:pw@")
         environment.setenv("http_proxy", near)
         part = PartialFile(tmp_path / "a.mp4")
-        io_thread().call(fetched, f"http://files.example{PATH}", part, FastClock())
+        io_thread().call(fetched, f"http://files.example{PATH}", part, AdvancingClock())
         part.close()
     [headers] = storage.headers_of("GET")
     assert headers["Host"] == "files.example"
@@ -434,7 +436,7 @@ def test_https_is_tunnelled_and_its_certificate_is_looked_at(
             environment.setenv("HTTPS_PROXY", proxy.url())
             part = PartialFile(tmp_path / "a.mp4")
             url = f"https://files.example{PATH}"
-            io_thread().call(fetched, url, part, FastClock())
+            io_thread().call(fetched, url, part, AdvancingClock())
             part.publish(overwrite=False)
     assert proxy.targets == ["files.example:443"]
     assert (tmp_path / "a.mp4").read_bytes() == FILE

@@ -32,7 +32,7 @@ from mediakit.widgets.form.price.seen_price import ARRIVES_S
 from mediakit.widgets.form.sections import is_main
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spec import accepted
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_view import in_use
 
@@ -414,7 +414,7 @@ def test_after_a_top_up_elsewhere_the_balance_is_read_again_beside_generate(
 def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
     admission: Admission, client: Client
 ) -> None:
-    function, clock = client.catalog.function("r1"), FastClock(speed=1)
+    function, clock = client.catalog.function("r1"), AdvancingClock()
     form = Form(client, function, {"prompt": "a", "duration": "auto"}, clock=clock)
     until(lambda: form.state.submit_reason is not None, form)
     reads = admission.reads

@@ -22,7 +22,7 @@ from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.query import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.studio.state import Place
 from mediakit.widgets.toolkit.cell_outputs import Cell
-from tests.support.fast_clock import FastClock
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import submission
 from tests.widgets.job.test_view import in_use
 
@@ -322,7 +322,7 @@ def test_an_unreachable_service_is_a_sentence_and_the_history_stays(
     make_studio: Callable[..., Studio], tmp_path: Path
 ) -> None:
     nowhere, key = "http://127.0.0.1:9", "key-of-nobody"
-    with Client(nowhere, key, home=tmp_path, clock=FastClock()) as alone:
+    with Client(nowhere, key, home=tmp_path, clock=AdvancingClock()) as alone:
         mine = replace(
             submission("k1", prompt="a kite"), service=alone.service.identity
         )
