@@ -13,7 +13,14 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped] # it ships no types
-from playwright.sync_api import ConsoleMessage, Error, Locator, Page, ViewportSize
+from playwright.sync_api import (
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    TimeoutError,
+    ViewportSize,
+)
 
 from tests.browser.harness.server import LabServer
 from tests.browser.harness.wait import screenshot, within
@@ -22,6 +29,7 @@ OPEN_S = 180.0
 RUN_S = 120.0
 STEP_S = 90.0
 SETTLES_MS = 300
+RESTARTS_MS = 45_000
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
@@ -164,7 +172,13 @@ class Lab:
 
     def restart_kernel(self) -> None:
         """Restart the kernel, as the menu does, and wait until the new one is idle."""
-        self.page.evaluate(f"() => {NOTEBOOK}.sessionContext.session.kernel.restart()")
+        kernel = f"{NOTEBOOK}.sessionContext.session.kernel"
+        self.page.evaluate(f"() => {kernel}.restart()")
+        try:
+            self.page.wait_for_function(IDLE, timeout=RESTARTS_MS)
+        except TimeoutError:
+            # JupyterLab may lose the answer to its first question, and waits for ever.
+            self.page.evaluate(f"() => {kernel}.reconnect()")
         self.wait_idle(timeout_s=OPEN_S)
 
     def interrupt_kernel(self) -> None:

@@ -30,7 +30,8 @@ for (const button of document.querySelectorAll("button"))
 
 @pytest.fixture
 def page(bare: BarePage) -> Page:
-    """Give a page with a paid button and a free one below it."""
+    """Give a page with a paid button, a free one below it, and a clock of its own."""
+    bare.page.clock.install()
     bare.page.evaluate(BUTTONS)
     bare.show(namer_type()())
     return bare.page
@@ -50,7 +51,7 @@ def rest(page: Page, name: str) -> tuple[float, float]:
     """Let the pointer rest on a button."""
     x, y = middle(page, name)
     page.mouse.move(x, y)
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
     return x, y
 
 
@@ -58,16 +59,16 @@ def test_the_second_click_of_a_slow_hand_pays_nothing(page: Page) -> None:
     x, y = rest(page, "go")
     for number, gap_ms in enumerate(GAPS_MS, 1):
         page.mouse.click(x, y)
-        page.wait_for_timeout(gap_ms)
+        page.clock.run_for(gap_ms)
         page.mouse.click(x + 1, y)
-        page.wait_for_timeout(LATER_MS)
+        page.clock.run_for(LATER_MS)
         assert clicks(page)["go"] == number, gap_ms
 
 
 def test_a_second_click_after_a_while_is_meant(page: Page) -> None:
     x, y = rest(page, "go")
     page.mouse.click(x, y)
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
     page.mouse.click(x, y)
 
     assert clicks(page)["go"] == 2
@@ -88,10 +89,10 @@ def test_a_double_click_on_a_free_button_pays_for_nothing_that_comes_below_it(
         " { document.getElementById('above').style.height = '40px'; })"
     )
     page.mouse.click(x, y)
-    page.wait_for_timeout(100)
+    page.clock.run_for(100)
     assert abs(middle(page, "go")[1] - y) < 20, "the paid button is there now"
     page.mouse.click(x, y)
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
 
     assert clicks(page) == {"go": 0, "free": 1}
 
@@ -102,12 +103,12 @@ def test_a_paid_button_that_comes_under_the_pointer_is_not_clicked_at_once(
     x, y = middle(page, "go")
     page.evaluate("document.getElementById('above').style.height = '80px'")
     page.mouse.move(x, y)
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
     page.evaluate("document.getElementById('above').style.height = ''")
-    page.wait_for_timeout(200)
+    page.clock.run_for(200)
     page.mouse.click(x, y)
     assert clicks(page)["go"] == 0
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
     page.mouse.move(x, y)
     page.mouse.click(x, y)
 
@@ -117,7 +118,7 @@ def test_a_paid_button_that_comes_under_the_pointer_is_not_clicked_at_once(
 def test_a_button_that_becomes_another_one_is_not_clicked_at_once(page: Page) -> None:
     x, y = rest(page, "go")
     page.evaluate("document.getElementById('go').textContent = 'Another take'")
-    page.wait_for_timeout(200)
+    page.clock.run_for(200)
     page.mouse.click(x, y)
 
     assert clicks(page)["go"] == 0
@@ -125,9 +126,9 @@ def test_a_button_that_becomes_another_one_is_not_clicked_at_once(page: Page) ->
 
 def test_a_key_that_is_held_down_pays_once(page: Page) -> None:
     page.locator("#go").focus()
-    page.wait_for_timeout(LATER_MS)
+    page.clock.run_for(LATER_MS)
     for _ in range(8):
         page.keyboard.press("Enter")
-        page.wait_for_timeout(100)
+        page.clock.run_for(100)
 
     assert clicks(page)["go"] == 1
