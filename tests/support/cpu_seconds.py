@@ -8,38 +8,46 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil  # type: ignore[import-untyped]
 import pytest
 
 CPU = "cpu_s"
 DEAREST = 10
+TICKS_HZ = os.sysconf("SC_CLK_TCK")
 ALL = Path(__file__).parents[2] / "build" / "cpu_seconds.json"
 
 
-def _cpu_s(*, with_living: bool) -> float:
-    """Return the CPU seconds of this process and of its children that have ended."""
-    used = os.times()
-    own_s = used.user + used.system + used.children_user + used.children_system
-    return own_s + (_living_s() if with_living else 0.0)
+def _cpu_s() -> float:
+    """Return the CPU seconds of this process and of all that it started."""
+    # The living are counted too: what a server of many tests has used would else be
+    # added to the one test in which it ends.
+    return sum(map(_used_s, (os.getpid(), *_descendants(os.getpid()))))
 
 
-def _living_s() -> float:
-    # Looking for them takes 8 ms: only for tests whose work is done by other processes.
-    total_s = 0.0
-    for child in psutil.Process().children(recursive=True):
+def _descendants(pid: int) -> Iterator[int]:
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
         try:
-            used = child.cpu_times()
-        except psutil.NoSuchProcess:
+            children = (thread / "children").read_text().split()
+        except OSError:
             continue
-        total_s += used.user + used.system + used.children_user + used.children_system
-    return total_s
+        for child in map(int, children):
+            yield child
+            yield from _descendants(child)
+
+
+def _used_s(pid: int) -> float:
+    """Return what a process and its children that have ended used; 0 off Linux."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    # utime, stime, cutime and cstime, the fields 14 to 17; a name may have spaces.
+    return sum(map(int, stat.rpartition(")")[2].split()[11:15])) / TICKS_HZ
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Note the CPU seconds of a test with its fixtures."""
-    in_browser = item.get_closest_marker("browser") is not None
-    item.stash[_BEFORE] = _cpu_s(with_living=in_browser)
+    item.stash[_BEFORE] = _cpu_s()
     yield
 
 
@@ -49,9 +57,7 @@ def pytest_runtest_makereport(
 ) -> Iterator[None]:
     """Add them to the report that xdist sends to the process that prints."""
     if call.when == "teardown":
-        in_browser = item.get_closest_marker("browser") is not None
-        used_s = _cpu_s(with_living=in_browser) - item.stash[_BEFORE]
-        item.user_properties.append((CPU, used_s))
+        item.user_properties.append((CPU, _cpu_s() - item.stash[_BEFORE]))
     yield
 
 
@@ -72,7 +78,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for name, used_s in tests.items():
         rooms[name.removeprefix("tests/").split("::")[0].split("/")[0]] += used_s  # type: ignore[assignment]
     line = terminalreporter.write_line
-    line(f"{_cpu_s(with_living=False):.0f} CPU seconds, of which in tests:")
+    line(f"{_cpu_s():.0f} CPU seconds, of which in tests:")
     line(", ".join(f"{room} {used_s:.0f}" for room, used_s in rooms.most_common()))
     line(f"The {DEAREST} dearest tests, in CPU seconds:")
     for name in sorted(tests, key=tests.__getitem__, reverse=True)[:DEAREST]:

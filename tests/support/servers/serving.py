@@ -13,6 +13,8 @@ from pathlib import Path
 
 import httpx
 
+from tests.support.sketches import sketch_in_kernels
+
 ROOT = Path(__file__).parents[3]
 START_S = 90.0
 STOP_S = 15.0
@@ -39,6 +41,7 @@ def apart(folder: Path, **more: str) -> dict[str, str]:
     }
     for path in moved.values():
         path.mkdir(parents=True, exist_ok=True)
+    sketch_in_kernels(moved["IPYTHONDIR"])
     return {**os.environ, **{name: str(path) for name, path in moved.items()}, **more}
 
 
