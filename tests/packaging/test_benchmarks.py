@@ -23,7 +23,6 @@ SMALL: dict[str, dict[str, Any]] = {
     "history": {"ROUNDS": 1, "JOBS": 1_000, "CLAIMS": 10},
     "import_time": {"ROUNDS": 1},
     "keystroke": {"KEYS": 3, "WARM_UP": 1},
-    "listening": {"JOBS": 25},
     "lost_answers": {"PACKAGES": {}},
     "price_and_check": {"ROUNDS": 1, "CALLS": 5},
     "render": {"ROUNDS": 1, "CASES": [["r1", {"duration": 3, "resolution": "720p"}]]},

@@ -11,8 +11,6 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from mediakit.client.components import ClientComponents
-from mediakit.client.events.listener import Listener
-from mediakit.client.events.listener_endpoint import Endpoints
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.registry import Handled
 from mediakit.client.records.budgets import Budget, BudgetState
@@ -332,26 +330,6 @@ class AsyncClient(ClientComponents):
         """
         self._refuse_closed()
         return await self._jobs.handle(event)
-
-    @opened
-    async def listen(self) -> Listener:
-        """Receive the ends of jobs as events instead of polling them (spec 6).
-
-        A receiver on this machine is registered as an endpoint of the sandbox's
-        account, and passes its events to `handle_event`; bodies and keys of submissions
-        stay the same. It receives until it or the client is closed. Events report only
-        the end of a job: a running job is still read once a minute for its status.
-
-        Raises:
-            ServiceError: The service is not a sandbox on this machine, or refuses.
-            ConflictError: It is unclear whose events are wanted.
-        """
-        self._refuse_closed()
-        listener = Listener(
-            self._jobs.handle, Endpoints(self._transport), self._jobs.poller
-        )
-        self._listeners.append(await listener.open())
-        return listener
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each job that has settled.

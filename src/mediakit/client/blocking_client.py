@@ -14,7 +14,6 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from mediakit.catalog import Catalog
 from mediakit.client.account.blocking_deliveries import Deliveries
 from mediakit.client.async_client import AsyncClient
-from mediakit.client.events.listener import Listener
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.job import Job
 from mediakit.client.jobs.registry import Handled
@@ -244,11 +243,6 @@ class Client(ProcessBound, Generic[JobT_co]):
     def handle_event(self, event: Event) -> Handled:
         """End a job by a verified webhook event, from any receiver (spec 6)."""
         return self.io.call(self.core.handle_event, event)
-
-    @explained_by(AsyncClient.listen)
-    def listen(self) -> Listener:
-        """Receive the ends of jobs as events instead of polling them (spec 6)."""
-        return self.io.call(self.core.listen)
 
     @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:

@@ -9,7 +9,6 @@ import httpx
 from mediakit.catalog import Catalog
 from mediakit.client.account.billing import Billing
 from mediakit.client.account.deliveries import AsyncDeliveries
-from mediakit.client.events.listener import Listener
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
@@ -121,7 +120,6 @@ class ClientComponents(ProcessBound):
             self._sender.asked_to_wait_s,
             self._account_history.blocked_text,
         )
-        self._listeners: list[Listener] = []
         name = budget_name(project, budget)
         self._admission = Admission(
             self._account_history,
@@ -160,8 +158,6 @@ class ClientComponents(ProcessBound):
         Waiting calls end with `WaitTimeoutError`; later ones report that the client is
         closed. Its history can still be read. A second close does nothing.
         """
-        while self._listeners:
-            await self._listeners.pop().aclose()
         self._jobs.stop()
         await self._account_history.flush()
         await self._transport.aclose()

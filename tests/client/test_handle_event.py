@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from mediakit import AsyncClient, Client, JobFailedError
@@ -149,6 +151,39 @@ def test_an_event_that_comes_twice_or_late_takes_nothing_back(
     assert job.url is None
     assert job.state.record.deleted_at is not None
     assert job.charge_micro_usd == CHARGE_MICRO_USD
+
+
+@pytest.mark.spec("6.2")
+def test_an_event_that_comes_before_the_answer_to_the_submission_ends_the_job(
+    running: RunningSandbox, tmp_path: Path, clock: _StandingClock
+) -> None:
+    did: list[str] = []
+
+    class _EventFirst(httpx.AsyncHTTPTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            response = await super().handle_async_request(request)
+            if request.method == "POST":
+                job_id = json.loads(await response.aread())["id"]
+                did.append(await own.core.handle_event(event_of(job_id)))
+            return response
+
+    own = Client(
+        running.base_url,
+        running.api_key,
+        home=tmp_path / "home",
+        clock=clock,
+        transport=_EventFirst(),
+    )
+    with own:
+        job = own.submit("text-to-video", prompt="reported too early", duration=3)
+        did.append(own.handle_event(event_of(job.id)))
+
+        assert did == ["unknown", "known"]
+        assert job.status is JobStatus.COMPLETED
+        assert job.url == LATE_URL
+        assert own.history.frame()["status"].tolist() == ["completed"]
+        clock.go()
+        assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
 
 
 def test_events_of_other_jobs_and_of_no_job_change_nothing(

@@ -1,4 +1,0 @@
-"""Receives the ends of jobs from the sandbox's webhooks instead of polling.
-
-It depends on `account` and `jobs`.
-"""

@@ -1,1 +1,0 @@
-"""Listening for events."""
