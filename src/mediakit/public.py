@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
     from mediakit.client.recovery.sample_history import SeededPast
     from mediakit.widgets.dashboard import AsyncSpend, Spend
-    from mediakit.widgets.deliveries.log import Deliveries
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
     from mediakit.widgets.sweeps import AsyncPlan, Plan
@@ -457,13 +456,6 @@ class Client(core.Client[Job]):
         from mediakit.widgets.dashboard import Spend
 
         return Spend(_spend_of(self.core), self.io)
-
-    @cached_property
-    def deliveries(self) -> Deliveries:
-        """Return the log of webhook deliveries, and their signing secret."""
-        from mediakit.widgets.deliveries.log import Deliveries
-
-        return Deliveries(self.core.deliveries, self.io)
 
     @explained_by(AsyncClient.sweep)
     def sweep(

@@ -377,6 +377,7 @@ _Count = Annotated[Annotated[int, Field(strict=True)] | None, _IfReadable]
 _Instant = Annotated[
     Annotated[AwareDatetime, AfterValidator(_in_utc)] | None, _IfReadable
 ]
+_Object = Annotated[dict[str, Any] | None, _IfReadable]
 
 
 class Delivery(Record):
@@ -396,6 +397,7 @@ class Delivery(Record):
     created_at: _Instant = None
     next_attempt_at: _Instant = None
     ended_at: _Instant = None
+    event: _Object = Field(default=None, repr=False)
 
     def __repr__(self) -> str:
         facts = (self.status, self.event_type, self.source_id)

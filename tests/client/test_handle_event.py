@@ -164,24 +164,24 @@ def test_an_event_that_comes_before_the_answer_to_the_submission_ends_the_job(
             response = await super().handle_async_request(request)
             if request.method == "POST":
                 job_id = json.loads(await response.aread())["id"]
-                did.append(await own.core.handle_event(event_of(job_id)))
+                did.append(await client.core.handle_event(event_of(job_id)))
             return response
 
-    own = Client(
+    client = Client(
         running.base_url,
         running.api_key,
         home=tmp_path / "home",
         clock=clock,
         transport=_EventFirst(),
     )
-    with own:
-        job = own.submit("text-to-video", prompt="reported too early", duration=3)
-        did.append(own.handle_event(event_of(job.id)))
+    with client:
+        job = client.submit("text-to-video", prompt="reported too early", duration=3)
+        did.append(client.handle_event(event_of(job.id)))
 
         assert did == ["unknown", "known"]
         assert job.status is JobStatus.COMPLETED
         assert job.url == LATE_URL
-        assert own.history.frame()["status"].tolist() == ["completed"]
+        assert client.history.frame()["status"].tolist() == ["completed"]
         clock.go()
         assert job.settle(PATIENCE_S).charge_micro_usd == CHARGE_MICRO_USD
 

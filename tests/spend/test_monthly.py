@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.account.billing import Report
+from mediakit.client.billing import Report
 from mediakit.errors import AuthError, InputError
 from mediakit.history import History
 from tests.spend.books import NOW, Books, charged, spend_of

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
-from mediakit.client.account.blocking_deliveries import Deliveries
 from mediakit.client.async_client import AsyncClient
+from mediakit.client.deliveries import Deliveries
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.job import Job
 from mediakit.client.jobs.registry import Handled

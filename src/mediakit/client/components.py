@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx
 
 from mediakit.catalog import Catalog
-from mediakit.client.account.billing import Billing
-from mediakit.client.account.deliveries import AsyncDeliveries
+from mediakit.client.billing import Billing
+from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
@@ -139,6 +139,7 @@ class ClientComponents(ProcessBound):
         )
         rebuilder = Rebuilder(
             self._transport,
+            self.deliveries,
             self._account_history,
             self._jobs,
             self.catalog,

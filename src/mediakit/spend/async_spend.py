@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account.billing import Billing
+from mediakit.client.billing import Billing
 from mediakit.client.records.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.recovery.async_history_view import AsyncHistoryView
 from mediakit.clock import Clock

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, fields
+from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from mediakit.client.account.deliveries import When
-from mediakit.client.account.delivery_range import instant_of
 from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.runtime.io_thread import networked
 from mediakit.client.runtime.service import Service
+from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order
 from mediakit.media import local_file
 
 if TYPE_CHECKING:
     import pandas as pd
+
+When = str | date | datetime
+"""An instant with its offset, or a day in UTC; as text in ISO 8601."""
 
 
 class AsyncHistoryView:
@@ -251,6 +254,36 @@ class AsyncHistoryView:
     def scope(self, *, everywhere: bool) -> str | None:
         """Return the service whose entries are included; None for all."""
         return None if everywhere else self._service.identity
+
+
+def instant_of(field: str, when: When | None) -> datetime | None:
+    """Parse an instant with its offset, or the midnight at which a UTC day begins.
+
+    Raises:
+        InputError: It is neither; a time without an offset is ambiguous.
+    """
+    if when is None:
+        return None
+    found: date | None = None
+    try:
+        if not isinstance(when, str):
+            found = when
+        elif len(when.strip()) > len("2026-10-01"):
+            found = datetime.fromisoformat(when.strip())
+        else:
+            found = date.fromisoformat(when.strip())
+    except ValueError:
+        pass
+    if isinstance(found, date) and not isinstance(found, datetime):
+        return datetime(found.year, found.month, found.day, tzinfo=UTC)
+    if not isinstance(found, datetime) or found.tzinfo is None:
+        raise InputError(
+            field,
+            got=when,
+            accepted="a day in UTC such as 2026-10-01, or an instant with its offset "
+            "such as 2026-10-01T12:00:00Z",
+        )
+    return found
 
 
 def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account.delivery_log import DELIVERIES_PATH, LogReading, text_in
+from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
@@ -24,16 +23,16 @@ from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, InputError
+from mediakit.errors import AnswerError, InputError, MediakitError
 from mediakit.history import Entry, History
 from mediakit.history.admission.rebuilt_entries import REBUILT
-from mediakit.records import Job
+from mediakit.records import Delivery, Job
 
 T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
-PAGE = "100"
+PAGE = 100
 LARGEST_SIDECAR_BYTES = 4_000_000
 
 ADDED = "added"
@@ -71,6 +70,7 @@ class Rebuilder:
 
     Args:
         transport: Sends the reads.
+        deliveries: The log of deliveries.
         account_history: Records the jobs.
         jobs: Watches jobs whose charge is not settled.
         catalog: The functions of the service.
@@ -81,6 +81,7 @@ class Rebuilder:
     def __init__(
         self,
         transport: ServiceClient,
+        deliveries: AsyncDeliveries,
         account_history: AccountHistory,
         jobs: Jobs,
         catalog: Catalog,
@@ -89,6 +90,7 @@ class Rebuilder:
     ) -> None:
         self._transport = transport
         self._service = transport.service
+        self._deliveries = deliveries
         self._account_history = account_history
         self._jobs = jobs
         self._kinds = {function.path: function.kind for function in catalog}
@@ -176,34 +178,29 @@ class Rebuilder:
     async def _delivered(self) -> AsyncIterator[FoundJob]:
         """Yield each job in the log once; its records have no fixed shape."""
         seen: set[str] = set()
-        reading = LogReading(partial(self._log_of, DELIVERIES_PATH), {"limit": PAGE})
-        while (page := await reading.next_page()) is not None:
+        async for page in self._deliveries.pages(limit=PAGE):
             for row in page:
                 job_id = _job_id_in(row)
                 if job_id is not None and job_id not in seen:
                     seen.add(job_id)
-                    yield FoundJob(job_id, "delivery", text_in(row, "id"))
+                    yield FoundJob(job_id, "delivery", Delivery.model_validate(row).id)
 
     async def _with_event(self, found: FoundJob) -> FoundJob:
         """Add the function and the end of the job from the delivered event."""
         if found.where is None:
             return found
         try:
-            body = await self._log_of(f"{DELIVERIES_PATH}/{found.where}", {})
-        except AnswerError as error:
+            delivery = await self._deliveries.get(found.where)
+        except MediakitError as error:
             log.debug("a delivery cannot be read: %s", error)
             return found
-        event = body.get("event") if isinstance(body, dict) else None
-        data = event.get("data") if isinstance(event, dict) else None
-        ended_at = _instant(text_in(event, "timestamp"))
-        return replace(found, function=text_in(data, "model_id"), finished_at=ended_at)
-
-    async def _log_of(self, path: str, params: Mapping[str, str]) -> Any:
-        await self._budget.turn(self._lane, self._clock.monotonic_s())
-        answer = await self._transport.read(path, params=params)
-        if answer.status != 200:
-            raise error_of(answer, "the delivery log", self._clock)
-        return answer.json()
+        event = delivery.event or {}
+        data = event.get("data")
+        return replace(
+            found,
+            function=_text_in(data, "model_id"),
+            finished_at=_instant(_text_in(event, "timestamp")),
+        )
 
 
 def _tells_more(found: FoundJob, entry: Entry) -> bool:
@@ -277,6 +274,11 @@ def _job_id_in(row: dict[str, Any]) -> str | None:
     values = [row.get("source_id"), *row.values()]
     ids = (v for v in values if isinstance(v, str) and JOB_ID.fullmatch(v))
     return next(ids, None)
+
+
+def _text_in(fields: object, name: str) -> str | None:
+    value = fields.get(name) if isinstance(fields, dict) else None
+    return value if isinstance(value, str) and value else None
 
 
 def _instant(text: str | None) -> datetime | None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mediakit.client.account.billing import Billing
+from mediakit.client.billing import Billing
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import (
     Budget,

@@ -1,0 +1,377 @@
+"""The log of webhook deliveries, and the secret that signs them (spec 4.20, 6.6)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.runtime.docstrings import explained_by
+from mediakit.client.runtime.io_thread import IOThread, networked
+from mediakit.clock import Clock
+from mediakit.errors import InputError, ServiceError
+from mediakit.records import Attempt, Delivery, DeliveryStatus, Record
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DELIVERIES_PATH = "/v1/webhooks/deliveries"
+SECRET_PATH = "/v1/webhooks/secret"
+LARGEST_PAGE = 100
+LONGEST_OVERLAP_S = 86_400
+REPLAY_FOR_S = 5.0
+_INSTANT = "datetime64[us, UTC]"
+COLUMNS = {
+    "id": "str",
+    "status": "str",
+    "event_type": "str",
+    "source_id": "str",
+    "attempts": "Int64",
+    "created_at": _INSTANT,
+    "next_attempt_at": _INSTANT,
+    "ended_at": _INSTANT,
+    "endpoint_id": "str",
+    "url": "str",
+    "event_id": "str",
+}
+
+Row = dict[str, Any]
+Page = list[Row]
+
+
+@dataclass(frozen=True, repr=False)
+class Secret:
+    """A webhook signing secret; only `reveal()` shows it.
+
+    Until `previous_expires_at` the previous secret signs too; that is None if there is
+    none, or if it is not known.
+    """
+
+    _text: str
+    previous_expires_at: datetime | None = field(default=None, compare=False)
+
+    def reveal(self) -> str:
+        """Return the secret itself, such as for the environment of a receiver."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "<webhook secret, hidden; .reveal() shows it>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a webhook secret is not written to files; .reveal() shows it")
+
+
+class _SecretAnswer(Record):
+    secret: str
+    previous_expires_at: datetime | None = None
+
+
+class AsyncDeliveries:
+    """The delivery log of an organization; reading it is free (spec 4.20)."""
+
+    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
+        self._transport = transport
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"<delivery log of {self._transport.service.label}>"
+
+    @networked
+    async def list(
+        self,
+        *,
+        status: str | None = None,
+        source_id: str | None = None,
+        endpoint_id: str | None = None,
+        limit: int | None = None,
+    ) -> pd.DataFrame:
+        """Read deliveries as a frame, newest first.
+
+        Args:
+            status: Only those that are "pending", "delivered", "failed" or
+                "canceled".
+            source_id: Only those of this job.
+            endpoint_id: Only those to this endpoint.
+            limit: The most deliveries to read, from 1; all of them when omitted.
+
+        Returns:
+            One row per delivery; the same columns without any. Instants are
+            datetime64[us, UTC] and attempts Int64. Columns that mediakit does not know
+            follow as they were sent; the address omits its query, which may hold a
+            token.
+
+        Raises:
+            InputError: An argument is invalid; nothing was sent.
+            ServiceError: The service does not answer.
+        """
+        if status is not None and status not in list(DeliveryStatus):
+            accepted = f"one of {', '.join(DeliveryStatus)}"
+            raise InputError("status", got=status, accepted=accepted, spec="4.20")
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise InputError("limit", got=limit, accepted="a whole number from 1")
+        asked = {"status": status, "source_id": source_id, "endpoint_id": endpoint_id}
+        params = {name: str(value) for name, value in asked.items() if value}
+        rows: Page = []
+        async for page in self.pages(**params, limit=min(limit or 100, LARGEST_PAGE)):
+            rows += page
+            if limit is not None and len(rows) >= limit:
+                break
+        return _frame(rows[:limit])
+
+    async def pages(self, **params: str | int) -> AsyncIterator[Page]:
+        """Yield the log page by page as the service sends it; on the I/O thread.
+
+        Raises:
+            ServiceError: The service does not answer, or not with a list of records.
+        """
+        query = {name: str(value) for name, value in params.items()}
+        seen: set[str | None] = {None}
+        cursor: str | None = None
+        while True:
+            more = {} if cursor is None else {"cursor": cursor}
+            answer = await self._transport.read(DELIVERIES_PATH, params=query | more)
+            body = self._checked(answer, "the delivery log").json()
+            yield _rows_in(body)
+            following = body.get("next_cursor") if isinstance(body, dict) else None
+            cursor = following if isinstance(following, str) and following else None
+            # A cursor that comes again would lead in a circle.
+            if cursor in seen:
+                return
+            seen.add(cursor)
+
+    @networked
+    async def get(self, delivery_id: str, /) -> Delivery:
+        """Read one delivery.
+
+        Raises:
+            InputError: It is not an id; nothing was sent.
+            NotFoundError: The organization has no such delivery.
+            ServiceError: The service does not answer.
+        """
+        answer = await self._transport.read(_path(delivery_id))
+        return parse(Delivery, self._checked(answer, f"the delivery {delivery_id}"))
+
+    @networked
+    async def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
+        """Read the attempts of a delivery, oldest first; see `Attempt.words`.
+
+        Raises:
+            InputError: It is not an id; nothing was sent.
+            NotFoundError: The organization has no such delivery.
+            ServiceError: The service does not answer.
+        """
+        answer = await self._transport.read(f"{_path(delivery_id)}/attempts")
+        body = self._checked(answer, f"the delivery {delivery_id}").json()
+        return [Attempt.model_validate(row) for row in _rows_in(body)]
+
+    @networked
+    async def replay(self, delivery_id: str, /) -> Delivery:
+        """Send a delivered or failed delivery again, under the same id (spec 3.2).
+
+        Returns:
+            The delivery as it is now.
+
+        Raises:
+            InputError: It is not an id; nothing was sent.
+            NotFoundError: The organization has no such delivery.
+            ConflictError: It is not in a state for that.
+            ServiceError: The service does not answer.
+        """
+        path, tries = f"{_path(delivery_id)}/replay", 0
+
+        async def once() -> Answer:
+            nonlocal tries
+            tries += 1
+            return await self._transport.exchange("POST", path)
+
+        try:
+            # A repeated delivery has the same id: receivers recognize it.
+            answer = await self._transport.retry_until_answered(
+                once, for_s=REPLAY_FOR_S
+            )
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 409 and tries > 1:
+            # An attempt without a response may have replayed it.
+            now = await self.get(delivery_id)
+            if now.status == DeliveryStatus.PENDING:
+                return now
+        what = f"the delivery {delivery_id}"
+        return parse(Delivery, self._checked(answer, what, "It was not sent again."))
+
+    @networked
+    async def secret(self) -> Secret:
+        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6).
+
+        Only `reveal()` shows it. The first read creates it.
+
+        Raises:
+            ServiceError: The service does not answer.
+        """
+        answer = await self._transport.read(SECRET_PATH)
+        return _secret_in(self._checked(answer, "the signing secret"))
+
+    @networked
+    async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
+        """Create a new secret; for a time the previous one signs too (spec 6.6).
+
+        Args:
+            overlap_s: Seconds for which both sign, 0 to 86,400.
+
+        Returns:
+            The new secret; both sign until its `previous_expires_at`.
+
+        Raises:
+            InputError: The overlap is invalid; nothing was sent.
+            AuthError: The key's owner may not rotate it; owners and admins may.
+            ServiceError: No response; the error says what that means.
+        """
+        if type(overlap_s) is not int or not 0 <= overlap_s <= LONGEST_OVERLAP_S:
+            accepted = f"a whole number from 0 to {LONGEST_OVERLAP_S:,}"
+            raise InputError("overlap_s", got=overlap_s, accepted=accepted, spec="6.6")
+        content = json.dumps({"expire_in_seconds": overlap_s}).encode()
+        try:
+            # No retry: after two rotations the receivers' secret no longer signs.
+            answer = await self._transport.exchange(
+                "POST", f"{SECRET_PATH}/rotate", content=content
+            )
+        except NoAnswerError as error:
+            raise _not_rotated(error) from error
+        return _secret_in(self._checked(answer, "the rotation of the secret"))
+
+    def _checked(self, answer: Answer, what: str, then: str = "") -> Answer:
+        if not 200 <= answer.status < 300:
+            raise error_of(answer, what, self._clock, then=then)
+        return answer
+
+
+class Deliveries:
+    """The delivery log of an organization; reading it is free (spec 4.20)."""
+
+    def __init__(self, core: AsyncDeliveries, io: IOThread) -> None:
+        self.core = core
+        self._io = io
+
+    def __repr__(self) -> str:
+        return repr(self.core)
+
+    @explained_by(AsyncDeliveries.list)
+    def list(
+        self,
+        *,
+        status: str | None = None,
+        source_id: str | None = None,
+        endpoint_id: str | None = None,
+        limit: int | None = None,
+    ) -> pd.DataFrame:
+        """Read deliveries as a frame, newest first."""
+        return self._io.call(
+            self.core.list,
+            status=status,
+            source_id=source_id,
+            endpoint_id=endpoint_id,
+            limit=limit,
+        )
+
+    @explained_by(AsyncDeliveries.get)
+    def get(self, delivery_id: str, /) -> Delivery:
+        """Read one delivery."""
+        return self._io.call(self.core.get, delivery_id)
+
+    @explained_by(AsyncDeliveries.attempts)
+    def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
+        """Read the attempts of a delivery, oldest first; see `Attempt.words`."""
+        return self._io.call(self.core.attempts, delivery_id)
+
+    @explained_by(AsyncDeliveries.replay)
+    def replay(self, delivery_id: str, /) -> Delivery:
+        """Send a delivered or failed delivery again, under the same id (spec 3.2)."""
+        return self._io.call(self.core.replay, delivery_id)
+
+    @explained_by(AsyncDeliveries.secret)
+    def secret(self) -> Secret:
+        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6)."""
+        return self._io.call(self.core.secret)
+
+    @explained_by(AsyncDeliveries.rotate_secret)
+    def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
+        """Create a new secret; for a time the previous one signs too (spec 6.6)."""
+        return self._io.call(self.core.rotate_secret, overlap_s=overlap_s)
+
+
+def _frame(rows: Page) -> pd.DataFrame:
+    import pandas as pd
+
+    known = [Delivery.model_validate(row).model_dump() for row in rows]
+    for delivery in known:
+        delivery["url"] = _without_query(delivery["url"])
+    columns = {
+        name: pd.Series([each[name] for each in known], dtype=dtype)
+        for name, dtype in COLUMNS.items()
+    }
+    more = dict.fromkeys(name for row in rows for name in row if name not in COLUMNS)
+    columns |= {name: pd.Series([row.get(name) for row in rows]) for name in more}
+    return pd.DataFrame(columns)
+
+
+def _without_query(url: str | None) -> str | None:
+    if url is None or "?" not in url:
+        return url
+    return f"{url.partition('?')[0]}?…"
+
+
+def _rows_in(body: Any) -> Page:
+    """Return the records of a list: the response itself, or its `data`.
+
+    Raises:
+        ServiceError: It has no list, which differs from an empty one.
+    """
+    rows = body.get("data") if isinstance(body, dict) else body
+    if not isinstance(rows, list):
+        raise ServiceError(
+            "The service's response has no readable list of records, so it is not "
+            "known whether there are any. A newer mediakit may read it.",
+            status=200,
+        )
+    return [row for row in rows if isinstance(row, dict)]
+
+
+def _secret_in(answer: Answer) -> Secret:
+    try:
+        said = _SecretAnswer.model_validate(answer.fields)
+    except ValueError:
+        # Not shown: the response may hold the secret under another name.
+        raise ServiceError(
+            f"The service answered {answer.status} without a secret that can be read.",
+            status=answer.status,
+        ) from None
+    return Secret(said.secret, said.previous_expires_at)
+
+
+def _not_rotated(error: NoAnswerError) -> ServiceError:
+    if not error.sent:
+        return ServiceError(
+            f"The service does not answer ({error.reason}). Nothing was sent, and the "
+            "secret stays."
+        )
+    return ServiceError(
+        f"The service did not answer ({error.reason}), so it is not known whether the "
+        "secret was rotated. This is not retried automatically: read .secret() and "
+        "compare."
+    )
+
+
+def _path(delivery_id: object) -> str:
+    """Return where a delivery is read; an id is one segment of a path."""
+    text = delivery_id if isinstance(delivery_id, str) else ""
+    if not text or not all(c.isalnum() or c in "-_." for c in text) or ".." in text:
+        raise InputError(
+            "delivery_id", got=delivery_id, accepted="the id of a delivery"
+        )
+    return f"{DELIVERIES_PATH}/{text}"

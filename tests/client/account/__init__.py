@@ -1,1 +1,0 @@
-"""Deliveries of webhooks as the account sees them."""

@@ -1,0 +1,331 @@
+"""The delivery log, its replays and the secret."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit import Client
+from mediakit.client.deliveries import AsyncDeliveries, Deliveries
+from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
+from mediakit.records import Attempt
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.frames import types
+from tests.support.sandbox.receivers import Answer, receiving
+from tests.support.servers.lossy_proxy import LossyProxy
+
+FAILS = "a kite sandbox:fail=timed_out"
+TYPES = {
+    "id": "str",
+    "status": "str",
+    "event_type": "str",
+    "source_id": "str",
+    "attempts": "Int64",
+    "created_at": "datetime64[us, UTC]",
+    "next_attempt_at": "datetime64[us, UTC]",
+    "ended_at": "datetime64[us, UTC]",
+    "endpoint_id": "str",
+    "url": "str",
+    "event_id": "str",
+}
+Answering = Callable[[httpx.Request], httpx.Response]
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[RunningSandbox]:
+    settings = Sandbox(
+        tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
+    )
+    running = start(settings)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def own(running: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
+    with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
+        yield client
+
+
+def end_jobs(client: Client, url: str, many: int) -> list[str]:
+    """Let a number of jobs end whose ends are posted to a URL; return their ids."""
+    fields: dict[str, Any] = {"duration": 3, "webhook_url": url}
+    prompts = [f"{FAILS} {number}" for number in range(many)]
+    return [client.submit("text-to-video", prompt=p, **fields).id for p in prompts]
+
+
+def given_up(client: Client, running: RunningSandbox, url: str, many: int) -> list[str]:
+    """Let deliveries fail until they are given up; return their ids, newest first."""
+    end_jobs(client, url, many)
+    while len(client.deliveries.list()) < many:
+        running.advance(seconds=1)
+    running.advance(hours=80)
+    found = list(client.deliveries.list(status="failed")["id"])
+    assert len(found) == many
+    return found
+
+
+@contextmanager
+def log_of(answer: Answering, home: Path) -> Iterator[Deliveries]:
+    """Yield the log of a service that a test writes."""
+    transport = httpx.MockTransport(answer)
+    with Client(
+        "https://service.invalid", "key-01234567", home=home, transport=transport
+    ) as client:
+        yield client.deliveries
+
+
+# -- on a real sandbox ------------------------------------------------------------
+
+
+@pytest.mark.spec("4.20")
+def test_the_log_is_a_frame_of_the_deliveries_that_are_asked_for(
+    own: Client, running: RunningSandbox
+) -> None:
+    with receiving() as receiver:
+        ids = end_jobs(own, f"{receiver.url}?token=hidden", 3)
+        receiver.until(3)
+    every = own.deliveries.list()
+
+    assert types(every) == TYPES
+    assert set(every["source_id"]) == set(ids)
+    assert every["created_at"].is_monotonic_decreasing
+    assert "hidden" not in every.to_string()
+    assert own.deliveries.list(limit=2).equals(every[:2])
+    assert list(own.deliveries.list(source_id=ids[0])["source_id"]) == ids[:1]
+    pending = own.deliveries.list(status="pending")
+    assert (len(pending), types(pending)) == (0, TYPES)
+
+
+@pytest.mark.spec("6.5")
+def test_what_failed_is_explained_and_sent_again(
+    own: Client, running: RunningSandbox
+) -> None:
+    broken = [True]
+    with receiving(lambda _: Answer(503 if broken[0] else 204)) as receiver:
+        ids = given_up(own, running, f"{receiver.url}?token=hidden", 2)
+        attempts = own.deliveries.attempts(ids[0])
+        assert [one.number for one in attempts] == list(range(1, 10))
+        assert attempts[0].words == "the receiver failed with 503"
+        assert "hidden" not in repr(own.deliveries.get(ids[0]))
+        broken[0] = False
+        assert [own.deliveries.replay(one).status for one in ids] == ["pending"] * 2
+        running.advance(seconds=1)
+        assert list(own.deliveries.list()["status"]) == ["delivered"] * 2
+        assert len({one.event_id for one in receiver.received}) == 2
+
+
+def test_a_replay_of_what_is_not_over_is_refused_and_one_whose_answer_is_lost_is_found(
+    own: Client, running: RunningSandbox, tmp_path: Path
+) -> None:
+    with receiving(lambda _: Answer(500)) as receiver:
+        (failed,) = given_up(own, running, receiver.url, 1)
+        with (
+            LossyProxy(running.base_url, "POST", losses=1) as proxy,
+            Client(proxy.base_url, running.api_key, home=tmp_path / "p") as client,
+        ):
+            assert client.deliveries.replay(failed).status == "pending"
+        with pytest.raises(ConflictError, match="not sent again"):
+            own.deliveries.replay(failed)
+
+
+@pytest.mark.parametrize(
+    ("ask", "field"),
+    [
+        (lambda log: log.list(status="FAILED"), "status"),
+        (lambda log: log.list(limit=0), "limit"),
+        (lambda log: log.list(limit=True), "limit"),
+        (lambda log: log.get("../secret"), "delivery_id"),
+        (lambda log: log.get(""), "delivery_id"),
+        (lambda log: log.replay(None), "delivery_id"),
+        (lambda log: log.rotate_secret(overlap_s=86_401), "overlap_s"),
+        (lambda log: log.rotate_secret(overlap_s=1.5), "overlap_s"),
+    ],
+)
+def test_what_is_not_acceptable_is_named_and_nothing_is_sent(
+    tmp_path: Path, ask: Any, field: str
+) -> None:
+    asked: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(200, json=[])
+
+    with (
+        log_of(answer, tmp_path) as log,
+        pytest.raises(InputError, match="Nothing was sent") as caught,
+    ):
+        ask(log)
+
+    assert caught.value.field == field
+    assert asked == []
+
+
+def test_an_unknown_delivery_is_one_sentence(client: Client) -> None:
+    with pytest.raises(NotFoundError, match="delivery_none"):
+        client.deliveries.attempts("delivery_none")
+
+
+# -- the secret -------------------------------------------------------------------
+
+
+@pytest.mark.spec("6.6")
+def test_the_secret_shows_itself_to_nobody_who_does_not_ask(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    secret = client.deliveries.secret()
+    text = secret.reveal()
+    assert text.startswith("whsec_")
+    assert secret == client.deliveries.secret()
+    shown = f"{secret} {secret!r} {[secret]} {client.deliveries!r} {caplog.text}"
+    assert text.removeprefix("whsec_") not in shown
+    with pytest.raises(TypeError, match="not written to files"):
+        pickle.dumps(secret)
+
+
+@pytest.mark.spec("6.6")
+def test_a_rotation_tells_until_when_both_secrets_sign(own: Client) -> None:
+    before = own.deliveries.secret()
+    after = own.deliveries.rotate_secret(overlap_s=3_600)
+
+    assert after != before
+    assert after == own.deliveries.secret()
+    assert after.previous_expires_at is not None
+    assert after.previous_expires_at.tzinfo is not None
+    assert own.deliveries.rotate_secret(overlap_s=0).previous_expires_at is None
+
+
+def test_a_rotation_whose_answer_is_lost_is_not_asked_for_again(
+    running: RunningSandbox, tmp_path: Path
+) -> None:
+    with (
+        LossyProxy(running.base_url, "POST", losses=1) as proxy,
+        Client(proxy.base_url, running.api_key, home=tmp_path) as client,
+    ):
+        before = client.deliveries.secret()
+        with pytest.raises(ServiceError, match="not known whether"):
+            client.deliveries.rotate_secret()
+        assert len([r for r in proxy.requests if r.startswith(b"POST")]) == 1
+        assert client.deliveries.secret() != before
+
+
+# -- logs of another shape --------------------------------------------------------
+
+
+def test_no_record_is_dropped_and_no_column_that_is_new_to_us(tmp_path: Path) -> None:
+    rows = [
+        {"id": 7, "status": "asleep", "attempts": [{"number": 1}], "region": "north"},
+        {"id": "delivery_1", "attempts": 2, "created_at": "soon", "tries_left": 3},
+        {"created_at": "2026-01-02T03:04:05+02:00"},
+    ]
+    with log_of(lambda _: httpx.Response(200, json=rows), tmp_path) as log:
+        frame = log.list()
+
+    assert types(frame.iloc[:, : len(TYPES)]) == TYPES
+    assert frame["status"].tolist()[0] == "asleep"
+    assert frame["attempts"].isna().tolist() == [True, False, True]
+    assert frame["region"].tolist()[0] == "north"
+    assert frame["tries_left"].tolist()[1] == 3
+    assert frame["created_at"][2].isoformat() == "2026-01-02T01:04:05+00:00"
+
+
+@pytest.mark.spec("4.20")
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=6), st.sampled_from([None, "0"])
+)
+def test_every_page_is_read_once_to_the_last_one_and_never_in_circles(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], last: str | None
+) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params["limit"])
+        page = int(request.url.params.get("cursor", "0"))
+        cursor = str(page + 1) if page + 1 < len(sizes) else last
+        rows = [{"id": f"{page}-{number}"} for number in range(sizes[page])]
+        return httpx.Response(200, json={"data": rows, "next_cursor": cursor})
+
+    with log_of(answer, tmp_path_factory.mktemp("home")) as log:
+        found = set(log.list()["id"])
+
+    assert found == {f"{p}-{n}" for p, size in enumerate(sizes) for n in range(size)}
+    assert len(asked) <= len(sizes) + 1
+    assert set(asked) == {"100"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [[], {"data": []}, {"data": [], "cursor": "two", "next_cursor": None}],
+    ids=count(),
+)
+def test_a_page_without_records_is_empty(tmp_path: Path, body: object) -> None:
+    with log_of(lambda _: httpx.Response(200, json=body), tmp_path) as log:
+        assert log.list().empty
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"data": None}, {"data": {"items": []}}, {"items": []}, "none", None, 3],
+    ids=count(),
+)
+def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
+    tmp_path: Path, body: object
+) -> None:
+    with (
+        log_of(lambda _: httpx.Response(200, text=json.dumps(body)), tmp_path) as log,
+        pytest.raises(ServiceError, match="no readable list of records"),
+    ):
+        log.list()
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "words"),
+    [
+        (None, 204, "delivered: the receiver responded with 204"),
+        ("http_4xx: 410", 410, "the receiver rejected it with 410"),
+        ("http_5xx: 503", 503, "the receiver failed with 503"),
+        ("timeout", None, "no response within 20 s"),
+        ("connect", None, "the connection could not be opened"),
+        (
+            "blocked",
+            None,
+            "the address is private or not allowed, so no connection was made",
+        ),
+        ("tls", None, "the TLS handshake or the certificate check failed"),
+        (
+            "signing",
+            None,
+            "the service could not sign it; this does not count as an attempt",
+        ),
+        ("weather", None, "weather"),
+    ],
+)
+@pytest.mark.spec("6.5")
+def test_every_reason_of_a_failed_attempt_has_words(
+    reason: str | None, code: int | None, words: str
+) -> None:
+    assert Attempt(reason=reason, status_code=code).words == words
+
+
+def test_both_logs_have_the_same_methods_with_the_same_arguments() -> None:
+    def signatures(kind: type) -> dict[str, str]:
+        return {
+            name: str(inspect.signature(value).replace(return_annotation=""))
+            for name, value in inspect.getmembers(kind, inspect.isfunction)
+            if not name.startswith("_") and name != "pages"
+        }
+
+    assert signatures(Deliveries) == signatures(AsyncDeliveries)

@@ -1,1 +1,0 @@
-"""The delivery log in a cell."""
