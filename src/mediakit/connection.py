@@ -234,7 +234,8 @@ def _described(
     try:
         answer = _read(f"{base_url}/openapi.json", transport)
     except NoAnswerError as error:
-        raise ServiceError(f"{base_url} does not answer ({error.reason}).") from None
+        text = f"{base_url} does not answer ({error.reason})."
+        raise ServiceError(text, in_doubt=error.sent) from None
     return Catalog.from_openapi(answer.json())
 
 

@@ -1,5 +1,9 @@
 """One tree of exceptions. Each says what happened, what was sent and what to do.
 
+The sentences are for people. Programs read the attributes, above all `sent`: False if
+nothing was sent, True if the request was sent and answered, None if it is not known
+whether it arrived.
+
 MediakitError
 ├── InputError          a field, an argument or a file is not acceptable
 ├── AuthError           the API key is missing, wrong or inactive
@@ -18,10 +22,11 @@ MediakitError
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from mediakit.urls import shown_url, with_shown_urls
 
@@ -101,12 +106,15 @@ class MediakitError(Exception):
 
     Args:
         message: One or more sentences for people.
+        sent: Whether the request was sent: False if it was not, True if it was and its
+            outcome is known, None if it is not known whether it arrived.
     """
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, *, sent: bool | None = False) -> None:
         message = _CONTROLS.sub("", message)
         super().__init__(message)
         self.message = message
+        self.sent = sent
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors of worker processes are pickled; a job stays in its own process.
@@ -116,6 +124,20 @@ class MediakitError(Exception):
     def _render_traceback_(self) -> list[str]:
         # A notebook shows only this sentence instead of a traceback.
         return [f"{type(self).__name__}: {self}"]
+
+
+@contextmanager
+def nothing_sent_yet() -> Iterator[None]:
+    """Mark errors raised inside as raised before the call sent its own request.
+
+    Preparing a request may read the balance or upload a file; an error there has the
+    status of another request.
+    """
+    try:
+        yield
+    except MediakitError as error:
+        error.sent = False
+        raise
 
 
 def _portable(name: str, value: Any) -> object:
@@ -142,7 +164,8 @@ class InputError(MediakitError):
         accepted: What is accepted, in words.
         spec: The section of the interface specification with the rule, such as
             "4.17". Users do not have that text, so it is not part of the message.
-        sent: What was and was not sent, as a sentence.
+        then: What was and was not sent or changed, as a sentence.
+        sent: Whether the service received it; see `MediakitError`.
         problems: All problems if several fields are wrong, including this one.
     """
 
@@ -153,7 +176,8 @@ class InputError(MediakitError):
         got: object,
         accepted: str,
         spec: str | None = None,
-        sent: str = NOTHING_SENT,
+        then: str = NOTHING_SENT,
+        sent: bool | None = False,
         problems: Sequence[HasSentence] = (),
     ) -> None:
         self.field = field
@@ -161,7 +185,7 @@ class InputError(MediakitError):
         self.accepted = accepted
         self.spec = spec
         self.problems = tuple(problems)
-        super().__init__(f"{self._sentences()} {sent}")
+        super().__init__(f"{self._sentences()} {then}", sent=sent)
 
     def _sentences(self) -> str:
         if not self.problems:
@@ -174,7 +198,8 @@ class InputError(MediakitError):
         problems: Sequence[HasSentence],
         *,
         spec: str | None = None,
-        sent: str = NOTHING_SENT,
+        then: str = NOTHING_SENT,
+        sent: bool | None = False,
     ) -> InputError:
         """Make one error from all problems of a request; the first gives the field."""
         first = problems[0]
@@ -183,6 +208,7 @@ class InputError(MediakitError):
             got=first.got,
             accepted=first.accepted,
             spec=spec,
+            then=then,
             sent=sent,
             problems=problems,
         )
@@ -195,12 +221,18 @@ class AnswerError(MediakitError):
         message: One or more sentences for people.
         status: The HTTP status; None if there was no response.
         job_id: The job named in the response, if any.
+        in_doubt: Whether the request may have arrived, although no response says so.
     """
 
     def __init__(
-        self, message: str, *, status: int | None = None, job_id: str | None = None
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        job_id: str | None = None,
+        in_doubt: bool = False,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, sent=None if in_doubt else status is not None)
         self.status = status
         self.job_id = job_id
 
@@ -234,6 +266,7 @@ class RateLimitError(AnswerError):
         retry_at: The time to retry at, in UTC.
         status: The HTTP status.
         job_id: The failed job in the response.
+        in_doubt: Whether the request may have arrived, although no response says so.
     """
 
     def __init__(
@@ -244,8 +277,9 @@ class RateLimitError(AnswerError):
         retry_at: datetime | None = None,
         status: int | None = None,
         job_id: str | None = None,
+        in_doubt: bool = False,
     ) -> None:
-        super().__init__(message, status=status, job_id=job_id)
+        super().__init__(message, status=status, job_id=job_id, in_doubt=in_doubt)
         self.retry_after_s = retry_after_s
         self.retry_at = retry_at
 
@@ -259,6 +293,7 @@ class BalanceError(AnswerError):
         available_micro_usd: What could be spent; None if unknown.
         status: The HTTP status; None if nothing was sent.
         job_id: The failed job in the response.
+        in_doubt: Whether the request may have arrived, although no response says so.
     """
 
     def __init__(
@@ -269,8 +304,9 @@ class BalanceError(AnswerError):
         available_micro_usd: int | None = None,
         status: int | None = None,
         job_id: str | None = None,
+        in_doubt: bool = False,
     ) -> None:
-        super().__init__(message, status=status, job_id=job_id)
+        super().__init__(message, status=status, job_id=job_id, in_doubt=in_doubt)
         self.needed_micro_usd = needed_micro_usd
         self.available_micro_usd = available_micro_usd
 
@@ -282,14 +318,26 @@ class BudgetError(MediakitError):
         message: One or more sentences for people.
         needed_micro_usd: The upper end of the request's price; None if unknown.
         available_micro_usd: The amount left in the budget.
+        limit_micro_usd: The limit of the budget; None if unknown.
+        scope: "sweep" for the limit of one sweep, "budget" for any other.
+        sent: False; None if an earlier attempt may have arrived.
     """
 
     def __init__(
-        self, message: str, *, needed_micro_usd: int | None, available_micro_usd: int
+        self,
+        message: str,
+        *,
+        needed_micro_usd: int | None,
+        available_micro_usd: int,
+        limit_micro_usd: int | None = None,
+        scope: Literal["budget", "sweep"] = "budget",
+        sent: bool | None = False,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, sent=sent)
         self.needed_micro_usd = needed_micro_usd
         self.available_micro_usd = available_micro_usd
+        self.limit_micro_usd = limit_micro_usd
+        self.scope = scope
 
 
 class JobFailedError(MediakitError):
@@ -302,7 +350,7 @@ class JobFailedError(MediakitError):
     """
 
     def __init__(self, message: str, *, job: HasId, code: str) -> None:
-        super().__init__(message)
+        super().__init__(message, sent=True)
         self.job = job
         self.code = code
 
@@ -317,7 +365,7 @@ class WaitTimeoutError(MediakitError):
     """
 
     def __init__(self, message: str, *, job: HasId, waited_s: float) -> None:
-        super().__init__(message)
+        super().__init__(message, sent=True)
         self.job = job
         self.waited_s = waited_s
 

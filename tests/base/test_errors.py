@@ -1,7 +1,25 @@
 import inspect
+import pickle
+
+import pytest
 
 from mediakit import errors
-from mediakit.errors import InputError, MediakitError
+from mediakit.errors import (
+    AuthError,
+    BalanceError,
+    BudgetError,
+    ConflictError,
+    GoneError,
+    InputError,
+    JobFailedError,
+    JobName,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    SignatureError,
+    WaitTimeoutError,
+)
 from mediakit.rules import Problem
 
 
@@ -60,3 +78,41 @@ def test_a_long_value_is_shown_by_its_begin_and_its_end() -> None:
     assert "(got '/deep/" in text
     assert "kite.png (no such file)' (326 characters))" in text
     assert len(text) < 300
+
+
+@pytest.mark.parametrize(
+    ("error", "sent"),
+    [
+        (MediakitError("no"), False),
+        (InputError("duration", got=99, accepted="4 to 15 s"), False),
+        (InputError("duration", got=99, accepted="4 to 15 s", sent=True), True),
+        *(
+            (error_type("no", status=status, in_doubt=in_doubt), sent)
+            for error_type in (
+                AuthError,
+                NotFoundError,
+                ConflictError,
+                GoneError,
+                RateLimitError,
+                BalanceError,
+                ServiceError,
+            )
+            for status, in_doubt, sent in (
+                (None, False, False),
+                (None, True, None),
+                (500, False, True),
+                (500, True, None),
+            )
+        ),
+        (BudgetError("no", needed_micro_usd=2, available_micro_usd=1), False),
+        (JobFailedError("no", job=JobName("media_1"), code="failed"), True),
+        (WaitTimeoutError("no", job=JobName("media_1"), waited_s=1), True),
+        (SignatureError("no", reason="signature"), False),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_every_error_tells_a_program_whether_the_request_was_sent(
+    error: MediakitError, sent: object
+) -> None:
+    assert error.sent is sent
+    assert pickle.loads(pickle.dumps(error)).sent is sent

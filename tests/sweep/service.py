@@ -34,6 +34,7 @@ class Outcome:
         settles: How often it is read as ended before its charge is known.
         rejects: Answers a rejection of this HTTP status in place of a job.
         code: The code of that rejection.
+        message: What the rejection says.
         retry_after_s: What the rejection asks to wait.
         loses_answer: Makes the job and answers nothing.
     """
@@ -44,6 +45,7 @@ class Outcome:
     settles: int = 0
     rejects: int | None = None
     code: str = "rate_limited"
+    message: str = "Not now."
     retry_after_s: float | None = None
     loses_answer: bool = False
 
@@ -155,7 +157,7 @@ class Service:
         return httpx.Response(200, json=self._record(job))
 
     def _rejected(self, job_id: str, outcome: Outcome) -> httpx.Response:
-        error = {"code": outcome.code, "message": "Not now."}
+        error = {"code": outcome.code, "message": outcome.message}
         headers = {}
         if outcome.retry_after_s is not None:
             headers["Retry-After"] = f"{outcome.retry_after_s:g}"

@@ -53,6 +53,15 @@ def test_every_valid_cell_is_paid_once_and_invalid_ones_are_not_sent(
         assert client.reserved_micro_usd() == 0
 
 
+def test_what_the_service_says_does_not_decide_whether_a_cell_was_sent(
+    tmp_path: Path,
+) -> None:
+    refusal = Outcome(rejects=500, code="provider_error", message="Nothing was sent.")
+    with serving(Service(lambda *_: refusal), tmp_path) as client:
+        results = run(client, plan_of(client, 2))
+        assert statuses(results) == {"failed": 2}
+
+
 def test_a_plan_that_is_run_again_costs_nothing(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(reads=1))
     with serving(service, tmp_path) as client:

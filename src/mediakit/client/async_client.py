@@ -20,7 +20,7 @@ from mediakit.client.runtime.io_thread import io_thread, networked
 from mediakit.client.runtime.process_bound import closed
 from mediakit.client.runtime.progress import Transfer
 from mediakit.client.submissions.submit_or_reuse import Take, check_take
-from mediakit.errors import InputError
+from mediakit.errors import InputError, nothing_sent_yet
 from mediakit.history import Entry
 from mediakit.rates import Estimate
 from mediakit.records import Balance
@@ -185,9 +185,10 @@ class AsyncClient(ClientComponents):
         extra: Mapping[str, object] | None = None,
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent."""
-        return await self._requests.uploaded(
-            function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
-        )
+        with nothing_sent_yet():
+            return await self._requests.uploaded(
+                function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
+            )
 
     @opened
     async def _owned(

@@ -241,7 +241,7 @@ def _check_begun(whole: Range, today: date) -> None:
             got=whole[0].isoformat(),
             accepted=f"a day up to today at the service, {today.isoformat()} in UTC",
             spec="4.19",
-            sent=FUTURE,
+            then=FUTURE,
         )
 
 

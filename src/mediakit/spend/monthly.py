@@ -105,7 +105,7 @@ class MonthlyReader:
         if asked > now:
             accepted = f"a month up to this one at the service, {now}"
             raise InputError(
-                "month", got=asked, accepted=accepted, spec="4.19", sent=FUTURE
+                "month", got=asked, accepted=accepted, spec="4.19", then=FUTURE
             )
         return asked, report
 
@@ -156,6 +156,6 @@ def write_bytes(path: str | Path, content: bytes) -> Path:
             "path",
             got=str(path),
             accepted=f"a file that can be written ({error.strerror or error})",
-            sent="Reading the report is free.",
+            then="Reading the report is free.",
         ) from None
     return target

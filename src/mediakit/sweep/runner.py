@@ -32,7 +32,6 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, Entry, EntryState, History
-from mediakit.history.admission.spending_limits import THE_SWEEPS
 from mediakit.records import JobStatus
 from mediakit.sweep.budget import Reservations
 from mediakit.sweep.cell_states import OPEN, Cells, CellStatus, Progress
@@ -377,8 +376,7 @@ class Runner:
             return await self._found_or_submitted(cell)
         except BaseException as error:
             # If something may have been sent, the history knows what is held.
-            nothing_sent = isinstance(error, _OverBudgetError | _UnsentError)
-            if nothing_sent or NOTHING_SENT in str(error):
+            if _is_surely_unsent(error):
                 self._reservations.dropped(cell)
             else:
                 self._reservations.claimed(cell)
@@ -628,11 +626,10 @@ class Runner:
 
     def _is_of_run(self, error: BudgetError) -> bool:
         """Tell whether the run's budget is too low, so that a cheaper cell may fit."""
-        return self.shared is not None or THE_SWEEPS in str(error)
+        return self.shared is not None or error.scope == "sweep"
 
     def _failed(self, cell: int, error: MediakitError) -> None:
-        was_sent = "Nothing was sent" not in str(error)
-        status = CellStatus.FAILED if was_sent else CellStatus.UNSENT
+        status = CellStatus.UNSENT if error.sent is False else CellStatus.FAILED
         job_id = getattr(error, "job_id", None)
         self.cells.record_problem(cell, status, str(error), job_id=job_id)
         self._released()
@@ -705,6 +702,12 @@ class Runner:
             log.exception("the progress of a sweep cannot be read")
         else:
             notify(self._listeners, self.progress(use))
+
+
+def _is_surely_unsent(error: BaseException) -> bool:
+    if isinstance(error, MediakitError):
+        return error.sent is False
+    return isinstance(error, _OverBudgetError | _UnsentError)
 
 
 def _is_unanswered(entry: Entry | None) -> bool:

@@ -144,7 +144,7 @@ class Inbox:
                 "inbox",
                 got=self.place,
                 accepted=f"a file that can be opened and written ({error})",
-                sent="No webhook is received.",
+                then="No webhook is received.",
             ) from error
 
     def know_keys(self, keys: Iterable[bytes]) -> None:

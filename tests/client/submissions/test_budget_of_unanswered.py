@@ -100,6 +100,7 @@ def test_the_same_call_moves_it_to_its_own_budget_or_sends_nothing(
     with pytest.raises(BudgetError, match=MAY_BE_MADE) as caught:
         desk.run(ask, "$0.30")
     assert "$0.04 over" in str(caught.value)
+    assert caught.value.sent is None
     assert desk.history.find_key(left.key) == left
     assert desk.held_micro_usd() == KITE_MICRO_USD
 

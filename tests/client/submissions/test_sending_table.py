@@ -203,7 +203,8 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
         else:
             with pytest.raises(row.error, match=row.words) as caught:
                 runner.run(caller.submit(row.name, timeout_s=row.timeout_s))
-            outcome = type(caught.value).__name__
+            outcome = f"{type(caught.value).__name__}, sent: {caught.value.sent}"
+            assert caught.value.sent is row.sent
             assert user.http.headers["X-API-Key"] not in str(caught.value)
         took_s = caller.clock.monotonic_s() - started_s
 
@@ -251,8 +252,9 @@ def test_a_service_that_is_not_there_was_sent_nothing_and_is_asked_for_a_minute(
     port = free_port()
     caller = Submissions(f"http://127.0.0.1:{port}", user, tmp_path)
     with asyncio.Runner() as runner:
-        with pytest.raises(ServiceError, match="Nothing was sent and nothing is"):
+        with pytest.raises(ServiceError, match="Nothing was sent and") as caught:
             runner.run(caller.submit("nobody"))
+        assert caught.value.sent is False
         assert caller.clock.monotonic_s() >= SUBMIT_RETRY_FOR_S
         with stage.proxy(port) as proxy:
             runner.run(caller.submit("nobody"))

@@ -37,6 +37,7 @@ class Row:
         keys: How many keys it is sent under; None likewise.
         error: What the call raises; None when it returns the job.
         words: What the error says.
+        sent: What its `sent` says: True once the outcome is known, None until then.
         timeout_s: Real seconds until silence counts as no answer.
     """
 
@@ -50,6 +51,7 @@ class Row:
     keys: int | None = 1
     error: type[MediakitError] | None = None
     words: str = ""
+    sent: bool | None = True
     timeout_s: float = 30.0
 
 
@@ -121,6 +123,7 @@ SILENCE = [
         posts=None,
         error=ServiceError,
         words=IN_DOUBT,
+        sent=None,
     ),
     Row(
         "dropped before, for ever",
@@ -129,6 +132,7 @@ SILENCE = [
         posts=None,
         error=ServiceError,
         words=IN_DOUBT,
+        sent=None,
     ),
 ]
 GATEWAYS = [
@@ -147,6 +151,7 @@ GATEWAYS = [
         posts=1,
         error=ServiceError,
         words=IN_DOUBT,
+        sent=None,
     ),
 ]
 TURNED_AWAY = [
@@ -236,6 +241,7 @@ REFUSED = [
         later=once("status", status=401),
         error=AuthError,
         words=EARLIER,
+        sent=None,
     ),
     Row(
         "dropped before, then 404 {message}",
@@ -244,6 +250,7 @@ REFUSED = [
         jobs=0,
         error=NotFoundError,
         words=EARLIER,
+        sent=None,
     ),
     Row(
         "dropped before, then 413 of a gateway",
@@ -252,6 +259,7 @@ REFUSED = [
         jobs=0,
         error=ServiceError,
         words=EARLIER,
+        sent=None,
     ),
     *(
         Row(
@@ -260,6 +268,7 @@ REFUSED = [
             later=once("status", status=status),
             error=error,
             words=EARLIER,
+            sent=None,
         )
         for status, error in (
             (400, InputError),
@@ -283,6 +292,7 @@ REFUSED = [
         posts=None,
         error=ServiceError,
         words=IN_DOUBT,
+        sent=None,
     ),
     Row(
         "404 of a gateway",

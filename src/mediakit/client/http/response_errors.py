@@ -46,7 +46,12 @@ def leads_to(answer: Answer) -> str:
 
 
 def error_of(
-    answer: Answer, what: str, clock: Clock, *, then: str = ""
+    answer: Answer,
+    what: str,
+    clock: Clock,
+    *,
+    then: str = "",
+    in_doubt: bool = False,
 ) -> MediakitError:
     """Return the typed error of a response that is not a success (spec 7.2).
 
@@ -55,6 +60,7 @@ def error_of(
         what: What was requested, such as "the job media_...".
         clock: Turns `Retry-After` into an instant.
         then: Sentences that follow: what was sent, and what to do.
+        in_doubt: Whether an earlier attempt may have arrived.
     """
     job = failed_job(answer)
     if job is not None:
@@ -64,13 +70,15 @@ def error_of(
     said = f" The service says: {answer.message}" if answer.message else ""
     tail = f"{said} {then}".rstrip()
     if answer.status == 429:
-        return _rate_limit(answer, f"Too many requests.{tail}", None, clock)
+        text = f"Too many requests.{tail}"
+        return _rate_limit(answer, text, None, clock, in_doubt=in_doubt)
     if answer.status not in _TYPED:
         text = f"The service answered {answer.status} for {what}"
         text += leads_to(answer) or "."
-        return ServiceError(f"{text}{tail}", status=answer.status)
+        return ServiceError(f"{text}{tail}", status=answer.status, in_doubt=in_doubt)
     error_type, text = _TYPED[answer.status]
-    return error_type(f"{_capital(text.format(what))}{tail}", status=answer.status)
+    text = _capital(text.format(what)) + tail
+    return error_type(text, status=answer.status, in_doubt=in_doubt)
 
 
 _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
@@ -86,13 +94,16 @@ _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
 _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 
 
-def refused_input(answer: Answer, what: str, *, then: str = "") -> InputError:
+def refused_input(
+    answer: Answer, what: str, *, then: str = "", in_doubt: bool = False
+) -> InputError:
     """Return the error for a body or parameter that the service refused.
 
     Args:
         answer: The response.
         what: What was requested.
         then: What was sent and created, if anything may have been.
+        in_doubt: Whether an earlier attempt may have arrived.
     """
     field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
     words = answer.message.rstrip(".") or "it does not say why"
@@ -102,8 +113,8 @@ def refused_input(answer: Answer, what: str, *, then: str = "") -> InputError:
         accepted=words,
         said=f"was not accepted by the service ({answer.status}): {words}",
     )
-    sent = then or f"It was sent and refused. {NOT_CHARGED}"
-    return InputError.of([problem], sent=sent)
+    then = then or f"It was sent and refused. {NOT_CHARGED}"
+    return InputError.of([problem], then=then, sent=None if in_doubt else True)
 
 
 def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
@@ -141,11 +152,18 @@ _ADVICE: Mapping[ErrorCode, str] = {
 
 
 def _rate_limit(
-    answer: Answer, text: str, job_id: str | None, clock: Clock
+    answer: Answer,
+    text: str,
+    job_id: str | None,
+    clock: Clock,
+    *,
+    in_doubt: bool = False,
 ) -> RateLimitError:
     seconds = retry_after_s(answer)
     if seconds is None:
-        return RateLimitError(text, status=answer.status, job_id=job_id)
+        return RateLimitError(
+            text, status=answer.status, job_id=job_id, in_doubt=in_doubt
+        )
     retry_at = clock.now() + timedelta(seconds=seconds)
     return RateLimitError(
         f"{text} Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC.",
@@ -153,6 +171,7 @@ def _rate_limit(
         retry_at=retry_at,
         status=answer.status,
         job_id=job_id,
+        in_doubt=in_doubt,
     )
 
 

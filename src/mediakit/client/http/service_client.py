@@ -149,7 +149,8 @@ class ServiceClient:
         """Return the error that says that the service did not answer."""
         return ServiceError(
             f"The service at {self.service.base_url} does not answer "
-            f"({error.reason}). Check the base URL and the network, then try again."
+            f"({error.reason}). Check the base URL and the network, then try again.",
+            in_doubt=error.sent,
         )
 
     async def aclose(self) -> None:

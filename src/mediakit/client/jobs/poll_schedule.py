@@ -111,6 +111,7 @@ def unknown_status(record: Job) -> ServiceError:
         "which this mediakit does not know, so it is unclear whether the job has "
         f"ended. It is read every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
         "charge is recorded; job.refresh() reads it now. A newer mediakit may know it.",
+        status=200,
         job_id=record.id,
     )
 
@@ -123,6 +124,7 @@ def unreadable_charge(record: Job, billing: Billing) -> ServiceError:
         f"{SETTLES_LATE_GAP_S / 60:.0f} minutes, and its charge is recorded once it "
         "can be read; until then, budgets count the estimate. Ask the service what it "
         "charged; job.refresh() reads the job now.",
+        status=200,
         job_id=record.id,
     )
 

@@ -16,7 +16,7 @@ from mediakit.client.records.budgets import (
     budget_text,
 )
 from mediakit.clock import Clock
-from mediakit.errors import BalanceError, MediakitError, shown
+from mediakit.errors import BalanceError, MediakitError, nothing_sent_yet, shown
 from mediakit.history import (
     BudgetLimit,
     Entry,
@@ -103,10 +103,11 @@ class Admission:
             BudgetError: The same, of the budget or of the sweep's.
         """
         budget = budget or self.budget
-        if budget is None:
-            submission, limit = await self._inherited(submission)
-            return await self._fitting(submission, limit, parents, origin)
-        return await self._claim(submission, budget, parents, origin)
+        with nothing_sent_yet():
+            if budget is None:
+                submission, limit = await self._inherited(submission)
+                return await self._fitting(submission, limit, parents, origin)
+            return await self._claim(submission, budget, parents, origin)
 
     async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
         """Record a further attempt, which counts against the submission's own budget.

@@ -139,11 +139,13 @@ class Sender:
             )
         except MediakitError as error:
             if isinstance(error, AnswerError):
+                error.sent = True
                 raise
             # The disk is full, or the database is away.
             raise MediakitError(
                 f"{error} The request was sent, and the service answered with the job "
-                f"{job.id}, which may be charged; the same call finds it."
+                f"{job.id}, which may be charged; the same call finds it.",
+                sent=True,
             ) from error
 
     async def _post_until_answered(
@@ -183,6 +185,8 @@ class Sender:
             elif isinstance(error, ClosedError):
                 reason = "the client was closed meanwhile"
                 raise silent(reason, was_answered=False) from error
+            else:
+                error.sent = None
             raise
         except NoAnswerError as error:
             found = silent(error.reason, was_answered=error.status is not None)

@@ -73,9 +73,11 @@ def refusal(
     of_callback = answer.status == 400  # the only reason for it (spec 4.3)
     what = "webhook_url" if of_callback else f"the function {submission.function}"
     if answer.status in (400, 422):
-        return refused_input(answer, what, then=then if in_doubt else "")
+        then = then if in_doubt else ""
+        return refused_input(answer, what, then=then, in_doubt=in_doubt)
     advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
-    return error_of(answer, what, clock, then=f"{then} {advice}")
+    then = f"{then} {advice}"
+    return error_of(answer, what, clock, then=then, in_doubt=in_doubt)
 
 
 _MAY_BE_MADE = (
@@ -133,5 +135,6 @@ def silence(
         f"The request was sent to {base_url}, which {did} ({reason}; {times}). It is "
         "not known whether the job was created; if it was, you are charged "
         f"{price}. The history keeps the idempotency key: the same call, or the next "
-        "start, finds the job or creates it, never twice."
+        "start, finds the job or creates it, never twice.",
+        in_doubt=True,
     )

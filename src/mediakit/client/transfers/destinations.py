@@ -229,7 +229,7 @@ def unwritable(place: Path | str, error: OSError) -> InputError:
         "path",
         got=str(place),
         accepted="a place that can be written, with room for the file",
-        sent=f"{_reason(error)}. {KEPT_THERE}",
+        then=f"{_reason(error)}. {KEPT_THERE}",
     )
 
 

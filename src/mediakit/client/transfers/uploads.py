@@ -266,5 +266,5 @@ def unsent(field: str, path: Path, what: str) -> InputError:
         field,
         got=f"{path} ({what})",
         accepted="a file that does not change until it is uploaded",
-        sent="The request that needed it was not sent; nothing is charged.",
+        then="The request that needed it was not sent; nothing is charged.",
     )

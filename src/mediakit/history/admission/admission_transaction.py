@@ -8,7 +8,6 @@ from mediakit.clock import Clock
 from mediakit.history.admission import holds
 from mediakit.history.admission.outcomes import with_revision
 from mediakit.history.admission.spending_limits import (
-    MAY_BE_MADE,
     NOTHING_USED,
     THE_SWEEPS,
     BudgetLimit,
@@ -127,7 +126,7 @@ class Admissions:
             if not connection.execute(statement, values).rowcount:
                 return False
             use = holds.add_to_totals(connection, added)[name]
-            check_budget(after, budget, use, sent=MAY_BE_MADE)
+            check_budget(after, budget, use, in_doubt=True)
         return True
 
 

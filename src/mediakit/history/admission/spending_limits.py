@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
 from mediakit.history.entries.entry import Submission
@@ -109,7 +110,7 @@ def check_budget(
     use: BudgetUse,
     *,
     name: str | None = None,
-    sent: str = NOTHING_SENT,
+    in_doubt: bool = False,
 ) -> None:
     """Refuse a submission that a budget does not cover besides all its others.
 
@@ -118,7 +119,7 @@ def check_budget(
         budget: The budget.
         use: The current use of the budget, this submission included.
         name: The name for the error; None for the budget's own name.
-        sent: The sentence of the error that says what was sent.
+        in_doubt: Whether an earlier attempt may have arrived.
 
     Raises:
         BudgetError: It does not fit, or its maximum cost is unknown.
@@ -126,6 +127,13 @@ def check_budget(
     needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     available = budget.limit_micro_usd - use.spent_micro_usd - held
+    sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
+    facts: dict[str, Any] = {
+        "available_micro_usd": available,
+        "limit_micro_usd": budget.limit_micro_usd,
+        "scope": "sweep" if name == THE_SWEEPS else "budget",
+        "sent": None if in_doubt else False,
+    }
     name = name or _named(budget.name)
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     if submission.estimate_high_micro_usd is None:
@@ -134,7 +142,7 @@ def check_budget(
             f"{sent} Send it without a budget, or ask for something whose "
             "price is known.",
             needed_micro_usd=None,
-            available_micro_usd=available,
+            **facts,
         )
     if needed <= available:
         return
@@ -145,7 +153,7 @@ def check_budget(
         f"for jobs in flight: it is {format_usd(needed - available)} over. "
         f"{sent} Raise the budget, or ask for less.",
         needed_micro_usd=needed,
-        available_micro_usd=available,
+        **facts,
     )
 
 

@@ -98,7 +98,7 @@ def unusable(url: URL, reason: object) -> InputError:
         got=shown_place(url),
         accepted=f"a {kind} that can be opened and written as a history "
         f"({without_secrets(reason, url)})",
-        sent=DAMAGED
+        then=DAMAGED
         if is_damaged(reason)
         else f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
     )
@@ -118,10 +118,10 @@ def of_another_version(url: URL, version: int) -> InputError:
         "history",
         got=version,
         accepted=f"of version {VERSION}, which this mediakit reads and writes",
-        sent=f"{shown_place(url)} was not changed. Move it away, or name another "
+        then=f"{shown_place(url)} was not changed. Move it away, or name another "
         f"{kind} with history=... or MEDIAKIT_HISTORY.",
     )
 
 
 def _refused(got: object) -> InputError:
-    return InputError("history", got=got, accepted=_ACCEPTED, sent=UNTOUCHED)
+    return InputError("history", got=got, accepted=_ACCEPTED, then=UNTOUCHED)

@@ -185,7 +185,7 @@ def _postgres(url: URL) -> Engine:
             "history",
             got=shown_place(url),
             accepted=f"a Postgres where psycopg is installed ({error})",
-            sent=f"{UNTOUCHED} Install it: pip install 'mediakit[team]'.",
+            then=f"{UNTOUCHED} Install it: pip install 'mediakit[team]'.",
         ) from error
     event.listen(engine, "connect", _prepare_postgres)
     return engine

@@ -97,7 +97,7 @@ class Faults:
                 "where.function",
                 got=rule.function,
                 accepted="the kind or the path of a function that is served",
-                sent="Nothing was changed.",
+                then="Nothing was changed.",
             )
 
     def in_force(self) -> list[Fault]:

@@ -262,4 +262,4 @@ def _refuse_unknown(
 
 
 def _refused(field: str, got: object, accepted: str) -> InputError:
-    return InputError(field, got=got, accepted=accepted, sent="Nothing was changed.")
+    return InputError(field, got=got, accepted=accepted, then="Nothing was changed.")

@@ -64,7 +64,7 @@ def export_bytes(frame: pd.DataFrame, suffix: str) -> bytes:
     if package and find_spec(package) is None:
         accepted = f".csv, or any format after: pip install 'mediakit[{extra}]'"
         raise InputError(
-            "path", got=suffix, accepted=accepted, sent="Nothing was written."
+            "path", got=suffix, accepted=accepted, then="Nothing was written."
         )
     return write(frame)
 
@@ -86,7 +86,7 @@ def write_file(path: Path, content: bytes) -> None:
         got = f"{path} ({error.strerror or type(error).__name__})"
         accepted = "a file in a folder that exists and can be written"
         raise InputError(
-            "path", got=got, accepted=accepted, sent="Nothing was written."
+            "path", got=got, accepted=accepted, then="Nothing was written."
         ) from None
 
 

@@ -47,7 +47,7 @@ def to_focus(charges: pd.DataFrame, *, provider: str = NOT_STATED) -> pd.DataFra
             "charges",
             got=f"no {missing[0]}",
             accepted=accepted,
-            sent="Nothing was written.",
+            then="Nothing was written.",
         )
     cost, day = dollars(charges["charge_micro_usd"]), charges["day"]
     month_start = day - pd.to_timedelta(day.dt.day - 1, unit="D")

@@ -45,7 +45,7 @@ def workbook_bytes(frame: pd.DataFrame) -> bytes:
             f"at most {MOST_ROWS:,} for Excel; use .csv",
         )
         raise InputError(
-            "frame", got=got, accepted=accepted, sent="Nothing was written."
+            "frame", got=got, accepted=accepted, then="Nothing was written."
         )
     book = Workbook(write_only=True)
     sheet = book.create_sheet("Spend")

@@ -193,4 +193,4 @@ def _checked_keys(own_keys: str | Iterable[str] | None) -> tuple[str, ...] | Non
 def _not_a_past_month(month: str, now: datetime) -> InputError:
     accepted = f"a month from {EARLIEST} to {now:%Y-%m}, the current month in UTC"
     sent = "Nothing was compared."
-    return InputError("month", got=month, accepted=accepted, sent=sent, spec="4.19")
+    return InputError("month", got=month, accepted=accepted, then=sent, spec="4.19")

@@ -300,7 +300,8 @@ def _csv_rows(text: str) -> tuple[Sequence[str], list[dict[str, Any]]]:
     except csv.Error as error:
         raise ServiceError(
             f"The service's response for the month's CSV is not a CSV ({error}). "
-            "Nothing was changed; try again, or read the month with monthly()."
+            "Nothing was changed; try again, or read the month with monthly().",
+            status=200,
         ) from error
     return reader.fieldnames or (), rows
 

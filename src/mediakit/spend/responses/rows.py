@@ -74,9 +74,8 @@ def check_names(
 
 def unread(what: str, found: str) -> ServiceError:
     """Return the error that says why the rows of a report are not read."""
-    return ServiceError(
-        f"The {what} could not be read: it has {found}. Read it in the portal."
-    )
+    text = f"The {what} could not be read: it has {found}. Read it in the portal."
+    return ServiceError(text, status=200)
 
 
 def columns_of(rows: Sequence[Row]) -> dict[str, list[Any]]:

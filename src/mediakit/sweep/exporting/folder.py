@@ -74,7 +74,7 @@ class Folder:
         got = f"{self.place} ({error.strerror or type(error).__name__})"
         accepted = "a folder that can be written, with room for the files"
         sent = "The outputs are still available at the service."
-        return InputError("where", got=got, accepted=accepted, sent=sent)
+        return InputError("where", got=got, accepted=accepted, then=sent)
 
     def _read_earlier(self) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the files that an earlier export wrote: job, name and size."""

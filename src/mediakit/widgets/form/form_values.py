@@ -147,7 +147,7 @@ def assigned_together(
     if problems:
         for control, value in _differing(controls, before):
             control.value = value
-        raise InputError.of(problems, sent=UNCHANGED)
+        raise InputError.of(problems, then=UNCHANGED)
     return state
 
 
