@@ -363,7 +363,8 @@ def _not_rotated(error: NoAnswerError) -> ServiceError:
     return ServiceError(
         f"The service did not answer ({error.reason}), so it is not known whether the "
         "secret was rotated. This is not retried automatically: read .secret() and "
-        "compare."
+        "compare.",
+        in_doubt=True,
     )
 
 
