@@ -259,9 +259,9 @@ def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     with SOCKSProxy(port) as proxy:
         variables |= {"TEST_PROXY": proxy.url(), "TEST_POSTGRES": postgres_url}
         without = alone.run(script, cwd=tmp_path, **variables)
-        layer = Environment.make(tmp_path / "layer", over=alone)
-        layer.install(f"{wheel}[{extra}]")
-        with_it = layer.run(script, cwd=tmp_path, **variables)
+        more = Environment.make(tmp_path / "more")
+        more.install(f"{wheel}[{extra}]")
+        with_it = more.run(script, cwd=tmp_path, **variables)
 
     [sentence] = [line for line in without.splitlines() if "mediakit[" in line]
     assert use.absence in sentence

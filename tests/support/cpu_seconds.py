@@ -24,18 +24,19 @@ def _cpu_s() -> float:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    for thread in Path(f"/proc/{pid}/task").glob("*"):
-        try:
-            children = (thread / "children").read_text().split()
-        except OSError:
-            continue
-        for child in map(int, children):
-            yield child
-            yield from _descendants(child)
+    try:
+        tasks = [
+            path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")
+        ]
+    except OSError:  # it has ended meanwhile, or this is not Linux
+        return
+    for child in map(int, " ".join(tasks).split()):
+        yield child
+        yield from _descendants(child)
 
 
 def _used_s(pid: int) -> float:
-    """Return what a process and its children that have ended used; 0 off Linux."""
+    """Return what a process and its ended children used; 0 once it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""Environments of their own: made by the interpreters at hand, filled by pip."""
+"""Environments of their own: made by the interpreters at hand, filled by uv."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from tests.support.servers.serving import ROOT
 LIMIT_S = 900.0
 END_CHARACTERS = 5_000
 OURS = ("MEDIAKIT_", "PYTHONPATH", "COVERAGE_")
-PIP = (sys.executable, "-m", "pip")
-QUIET = ("--quiet", "--no-compile", "--disable-pip-version-check")
+INSTALL = (Path(sys.prefix, "bin", "uv"), "pip", "install", "--quiet", "--python")
 NEWEST, LOWEST = "constraints.txt", "constraints-lowest.txt"
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment without pip: the pip of this process fills it.
+    """A virtual environment without pip.
 
     Args:
         folder: Where it is.
@@ -35,25 +34,9 @@ class Environment:
     folder: Path
 
     @classmethod
-    def make(
-        cls,
-        folder: Path,
-        python: str = sys.executable,
-        *,
-        over: Self | None = None,
-    ) -> Self:
-        """Make an environment.
-
-        Args:
-            folder: Where it will be.
-            python: The Python that it is of.
-            over: An environment of the same Python, whose packages it has too.
-        """
+    def make(cls, folder: Path, python: str = sys.executable) -> Self:
+        """Make an environment with a Python."""
         run([python, "-m", "venv", "--without-pip", folder])
-        if over is not None:
-            [packages] = over.folder.glob("lib/python*/site-packages")
-            [own] = folder.glob("lib/python*/site-packages")
-            (own / "over.pth").write_text(f"{packages}\n")
         return cls(folder)
 
     @property
@@ -62,8 +45,7 @@ class Environment:
 
     def install(self, *what: object, constraints: str = NEWEST) -> None:
         """Install packages with the versions of a constraints file."""
-        into = ("--python", self.python, "install")
-        run([*PIP, *into, *QUIET, "--constraint", ROOT / constraints, *what])
+        run([*INSTALL, self.python, "--constraint", ROOT / constraints, *what])
 
     def run(self, *arguments: object, cwd: Path = ROOT, **variables: str) -> str:
         """Run its Python; return what it wrote."""
