@@ -58,7 +58,9 @@ def pytest_runtest_makereport(
 ) -> Iterator[None]:
     """Add them to the report that xdist sends to the process that prints."""
     if call.when == "teardown":
-        item.user_properties.append((CPU, _cpu_s() - item.stash[_BEFORE]))
+        # What is killed, and waited for by nobody, is not counted: never less than 0.
+        used_s = max(0.0, _cpu_s() - item.stash[_BEFORE])
+        item.user_properties.append((CPU, used_s))
     yield
 
 
