@@ -17,9 +17,8 @@ from mediakit.client import Service
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.transports import UnclosedTransport
-from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.runtime.process_bound import ProcessBound
-from mediakit.client.runtime.service import (
+from mediakit.client.loop import ProcessBound, io_thread
+from mediakit.client.service import (
     check_api_key,
     normal_url,
     refuse_credentials,

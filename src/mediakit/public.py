@@ -18,12 +18,11 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
 from mediakit.client.async_client import opened
+from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
+from mediakit.client.loop import closed, io_thread, networked
 from mediakit.client.records.budgets import check_budget
 from mediakit.client.requests.validation import known_lengths
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import io_thread, networked
-from mediakit.client.runtime.process_bound import closed
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError

@@ -14,7 +14,7 @@ import av
 import pytest
 
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.media import MediaInfo, probe
 from mediakit.media.remote import MAX_BYTES, probe_url
 from mediakit.schema import MediaName

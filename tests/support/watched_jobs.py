@@ -13,7 +13,7 @@ from typing import Any, cast
 from mediakit.client.jobs.async_job import AsyncJob, JobServices
 from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.jobs.poll_budget import PollBudget
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.support.job_states import state_of

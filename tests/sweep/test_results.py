@@ -20,10 +20,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit import Client, ConflictError, InputError, Job, NotFoundError
+from mediakit import Client, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
-from mediakit.client.runtime.io_thread import io_thread
-from mediakit.errors import WaitTimeoutError
+from mediakit.client.loop import io_thread
+from mediakit.errors import MediakitError, WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.results import AsyncResults, Results
@@ -431,7 +431,7 @@ def test_a_client_that_is_closed_while_the_service_asks_to_wait_ends_the_run(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_gets_an_error_that_the_run_is_its_parents(
+def test_a_forked_process_is_told_to_connect_by_itself(
     gated: Service, tmp_path: Path
 ) -> None:
     with gated.client(tmp_path) as client:
@@ -443,14 +443,14 @@ def test_a_forked_process_gets_an_error_that_the_run_is_its_parents(
             said = "nothing"
             try:
                 results.wait(5)
-            except ConflictError as error:
+            except MediakitError as error:
                 said = str(error)
             finally:
                 os.write(write, said.encode())
                 os._exit(0)
         os.waitpid(child, 0)
         os.close(write)
-        assert b"the process that started it" in os.read(read, 10_000)
+        assert b"before the process forked" in os.read(read, 10_000)
         os.close(read)
         assert gated.gate is not None
         gated.gate.set()

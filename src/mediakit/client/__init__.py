@@ -19,7 +19,7 @@ from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
 from mediakit.client.records.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.records.job_state import JobState
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 
 __all__ = [
     "Amount",

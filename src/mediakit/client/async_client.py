@@ -13,12 +13,11 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from mediakit.client.components import ClientComponents
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.registry import Handled
+from mediakit.client.loop import closed, io_thread, networked
+from mediakit.client.progress import Transfer
 from mediakit.client.records.budgets import Budget, BudgetState
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
-from mediakit.client.runtime.io_thread import io_thread, networked
-from mediakit.client.runtime.process_bound import closed
-from mediakit.client.runtime.progress import Transfer
 from mediakit.client.submissions.submit_or_reuse import Take, check_take
 from mediakit.errors import InputError, nothing_sent_yet
 from mediakit.history import Entry

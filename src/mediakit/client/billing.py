@@ -10,7 +10,7 @@ from mediakit.client.http.exchange import Answer
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import answered_at, parse
 from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.runtime.io_thread import networked
+from mediakit.client.loop import networked
 from mediakit.clock import Clock
 from mediakit.records import Balance
 

@@ -14,19 +14,17 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 from mediakit.catalog import Catalog
 from mediakit.client.async_client import AsyncClient
 from mediakit.client.deliveries import Deliveries
+from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.job import Job
 from mediakit.client.jobs.registry import Handled
+from mediakit.client.loop import IOThread, ProcessBound, discard, io_thread, notify
+from mediakit.client.progress import Transfer
 from mediakit.client.records.budgets import BudgetState
 from mediakit.client.recovery.blocking_history_view import HistoryView
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread, io_thread
-from mediakit.client.runtime.listeners import discard, notify
-from mediakit.client.runtime.process_bound import ProcessBound
-from mediakit.client.runtime.progress import Transfer
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.client.submissions.submit_or_reuse import Take, check_take
 from mediakit.errors import JobFailedError
 from mediakit.rates import Estimate

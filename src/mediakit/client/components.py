@@ -9,12 +9,13 @@ import httpx
 from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing
 from mediakit.client.deliveries import AsyncDeliveries
-from mediakit.client.http.delay_messages import DelayMessages
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.jobs.results import Outputs
+from mediakit.client.loop import ProcessBound, networked
+from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.recovery.async_history_view import AsyncHistoryView
@@ -23,10 +24,7 @@ from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.requests.request_factory import RequestFactory
 from mediakit.client.requests.upload_or_reuse import Uploads
-from mediakit.client.runtime.io_thread import networked
-from mediakit.client.runtime.process_bound import ProcessBound
-from mediakit.client.runtime.progress import Progress
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.client.submissions.admission import Admission
 from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.submissions.submit_or_reuse import Submissions

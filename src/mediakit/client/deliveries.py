@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from mediakit.client.docstrings import explained_by
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread, networked
+from mediakit.client.loop import IOThread, networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import Attempt, Delivery, DeliveryStatus, Record

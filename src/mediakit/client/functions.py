@@ -9,7 +9,7 @@ from keyword import iskeyword
 from typing import Any, Literal
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.runtime.docstrings import with_arguments
+from mediakit.client.docstrings import with_arguments
 from mediakit.rules import any_of
 from mediakit.schema import FieldSpec
 

@@ -7,9 +7,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from mediakit.client.docstrings import explained_by
+from mediakit.client.loop import IOThread
 from mediakit.client.records.budgets import AnyBudget, Budget
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread
 from mediakit.spend.async_spend import AsyncSpend
 from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.monthly import Months

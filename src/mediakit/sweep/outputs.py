@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
+from mediakit.client.loop import io_thread
 from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.transfers.destinations import NameTakenError
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement

@@ -14,13 +14,11 @@ import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncClient, AsyncJob, Job
+from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import check_timeout
+from mediakit.client.loop import IOThread, ProcessBound, io_thread, networked
 from mediakit.client.records.budgets import Budget
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread, io_thread, networked
-from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import (
-    ConflictError,
     HasId,
     InputError,
     NotFoundError,
@@ -60,10 +58,6 @@ JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
 MOST_IN_FLIGHT = 1_000
 MEDIA_TYPES = ("video", "image", "audio")
 CONTINUES = "The sweep continues; call results.wait() to wait again."
-OTHER_PROCESS = (
-    "This run belongs to the process that started it. Call plan.run() to continue it "
-    "here; cells that are already owned are not paid for again."
-)
 
 
 class _Awaited(Generic[T]):
@@ -156,10 +150,8 @@ class AsyncResults(ProcessBound):
 
         Raises:
             WaitTimeoutError: The timeout was reached, or the client was closed.
-            ConflictError: Called in a forked process, where the run does not continue.
         """
         check_timeout(timeout_s)
-        self._refuse_elsewhere()
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         with anyio.move_on_after(timeout_s):
@@ -179,14 +171,9 @@ class AsyncResults(ProcessBound):
         text = f"Waited {waited} s for {self.progress.text}. {said}"
         return WaitTimeoutError(text, job=self, waited_s=waited_s)
 
-    def _refuse_elsewhere(self) -> None:
-        if not self.runner.is_here:
-            raise ConflictError(OTHER_PROCESS)
-
     @networked
     async def stop(self) -> Self:
         """Send no more cells; those in flight continue and are settled."""
-        self._refuse_elsewhere()
         self.runner.stop()
         return self
 
@@ -199,11 +186,7 @@ class AsyncResults(ProcessBound):
 
         Args:
             code: Only cells whose job failed with this code (spec 7.3).
-
-        Raises:
-            ConflictError: Called in a forked process, where the run does not continue.
         """
-        self._refuse_elsewhere()
         self.runner.retry(code)
         return self
 
@@ -689,7 +672,6 @@ class Results(ProcessBound, Generic[JobT_co]):
 
         Raises:
             WaitTimeoutError: The timeout was reached, or the client was closed.
-            ConflictError: Called in a forked process, where the run does not continue.
         """
         try:
             self.io.call(self.core.wait, timeout_s)

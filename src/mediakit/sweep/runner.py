@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import heapq
 import logging
-import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
@@ -15,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
+from mediakit.client.loop import CLOSED, ClosedError, notify
 from mediakit.client.records.budgets import Budget
 from mediakit.client.records.idempotency import draw_of, was_rejected
 from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.runtime.listeners import notify
-from mediakit.client.runtime.process_bound import CLOSED, ClosedError
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,
@@ -98,7 +96,6 @@ class Runner:
         self.done = asyncio.Event()
         self.is_closed = False
         self.stopped: str | None = None
-        self._pid = os.getpid()
         self.shared = shared
         self._reservations = Reservations(budget_micro_usd, self._budget_use, shared)
         self._in_flight = in_flight
@@ -139,11 +136,6 @@ class Runner:
     def _own_limit_micro_usd(self) -> int | None:
         """Return the limit of this sweep alone; None if the limit is shared."""
         return self.budget_micro_usd if self.shared is None else None
-
-    @property
-    def is_here(self) -> bool:
-        """Tell whether this process started it; a forked child did not."""
-        return self._pid == os.getpid()
 
     def stop(self, why: str = STOPPED) -> None:
         """Send no more cells; those in flight continue.

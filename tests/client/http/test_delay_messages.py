@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client.http.delay_messages import DelayMessages
-from mediakit.client.runtime.progress import Progress, Transfer
+from mediakit.client.progress import DelayMessages, Progress, Transfer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form.controller import Form
 from tests.client.records.test_account_history import BLOCKED, locked

@@ -18,7 +18,7 @@ import trustme
 
 import mediakit as mk
 from mediakit.client import AsyncClient, Service
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox

@@ -31,7 +31,7 @@ PATIENCE_S = 60.0
 FORKED = """
 import os, sys, threading
 from mediakit.client import Service
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.history import History
 from tests.support.submissions import submission

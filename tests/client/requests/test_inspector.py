@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mediakit.client.http.http_client import HttpClient
+from mediakit.client.loop import io_thread
 from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from mediakit.client.http.http_client import HttpClient
+from mediakit.client.loop import io_thread
 from mediakit.client.requests.remote_media import (
     RETRY_AFTER_S,
     MediaKey,
     RemoteMedia,
 )
-from mediakit.client.runtime.io_thread import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.media import MediaInfo
 from tests.support.samples.media_samples import make_mp4

@@ -15,9 +15,9 @@ import pytest
 from mediakit import Client
 from mediakit.client import AsyncClient, Service
 from mediakit.client.http.http_client import BLOCK_BYTES
+from mediakit.client.progress import Transfer
+from mediakit.client.requests.single_flight import SingleFlight
 from mediakit.client.requests.validation import validate
-from mediakit.client.runtime.progress import Transfer
-from mediakit.client.runtime.single_flight import SingleFlight
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from mediakit.client.runtime.io_thread import IOThread, io_thread
+from mediakit.client.loop import IOThread, io_thread
 
 
 async def where() -> int:
@@ -51,7 +51,7 @@ def test_an_error_there_reaches_the_caller() -> None:
 def test_a_forked_process_gets_an_io_thread_of_its_own() -> None:
     script = """
 import os, signal
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 async def pid(): return os.getpid()
 assert io_thread().call(pid) == os.getpid()
 child = os.fork()
@@ -69,7 +69,7 @@ raise SystemExit(os.waitstatus_to_exitcode(status))
 def test_a_process_with_an_io_thread_ends_by_itself() -> None:
     script = """
 import asyncio
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 io_thread().post(asyncio.sleep, 3600)
 """
     done = subprocess.run([sys.executable, "-c", script], timeout=30, check=False)
@@ -96,7 +96,7 @@ def report():
     outcomes.append(outcome(lambda: io.post(asyncio.sleep, 60)))
     print(json.dumps(outcomes))
 
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 io = io_thread()
 
 ending, posting = threading.Event(), threading.Event()

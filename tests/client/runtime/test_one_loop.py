@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from mediakit import AsyncClient, Catalog
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.errors import InputError, MediakitError
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
 

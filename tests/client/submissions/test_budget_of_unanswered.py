@@ -11,8 +11,8 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
+from mediakit.client.loop import io_thread
 from mediakit.client.records.idempotency import next_attempt, submission_of, take_of
-from mediakit.client.runtime.io_thread import io_thread
 from mediakit.history import Entry, History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock

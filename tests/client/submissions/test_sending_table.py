@@ -22,9 +22,9 @@ import pytest
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.loop import io_thread
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.idempotency import key_of, submission_of
-from mediakit.client.runtime.io_thread import io_thread
 from mediakit.client.submissions.lost_responses import may_resend_unasked
 from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.clock import VirtualClock

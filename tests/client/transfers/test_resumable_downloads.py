@@ -30,8 +30,8 @@ from hypothesis import strategies as st
 from mediakit import Client, Job
 from mediakit.client.http.exchange import NoAnswerError
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.runtime.io_thread import io_thread
-from mediakit.client.runtime.progress import Transfer
+from mediakit.client.loop import io_thread
+from mediakit.client.progress import Transfer
 from mediakit.client.transfers.atomic_files import PartialFile
 from mediakit.client.transfers.destinations import LocalDestination, held
 from mediakit.client.transfers.resumable_downloads import Downloader, Tell
@@ -235,7 +235,7 @@ import sys
 from pathlib import Path
 from mediakit.client.transfers.resumable_downloads import Downloader
 from mediakit.client.http.http_client import HttpClient
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.client.transfers.atomic_files import PartialFile
 from mediakit.clock import SystemClock
 part = PartialFile(Path(sys.argv[2]))

@@ -15,7 +15,7 @@ import ipywidgets
 import pandas as pd
 import pytest
 
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.errors import InputError
 from mediakit.widgets.dashboard import controller as module
 from mediakit.widgets.dashboard import exports, panels

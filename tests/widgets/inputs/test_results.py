@@ -11,7 +11,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client, Job
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs.result_search import PAGE, Found, Results

@@ -16,7 +16,8 @@ import httpx
 from mediakit.client.http.exchange import NoAnswerError
 from mediakit.client.http.transport_errors import INVALID_URL
 from mediakit.client.http.transports import AiohttpClient
-from mediakit.client.runtime.service import LOOPBACK
+from mediakit.client.loop import FORKED, ClosedError
+from mediakit.client.service import LOOPBACK
 from mediakit.errors import ServiceError
 
 MAX_CONNECTIONS = 50
@@ -25,8 +26,6 @@ MAX_CONNECTIONS = 50
 KEEP_ALIVE_S = 4.0
 
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-
-_inherited_from_parent: list[object] = []
 
 
 class UnusableProxyError(ServiceError):
@@ -55,7 +54,7 @@ class ClientPool:
             tuple[type[httpx.AsyncClient], bool], httpx.AsyncClient
         ] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self._pid = 0
+        self._pid = os.getpid()
 
     def client_for(
         self, url: str, kind: type[httpx.AsyncClient] = AiohttpClient
@@ -64,15 +63,12 @@ class ClientPool:
 
         Raises:
             NoAnswerError: The URL is invalid.
+            ClosedError: The client is that of a parent process.
             ServiceError: The environment names a proxy that cannot be used.
         """
-        loop = asyncio.get_running_loop()
-        if self.loop is not loop:
-            # A forked child does not close the connections of its parent.
-            if self._clients:
-                _inherited_from_parent.append(self._clients)
-            self._clients, self.loop = {}, loop
-            self._pid = os.getpid()
+        if self._pid != os.getpid():
+            raise ClosedError(FORKED)
+        self.loop = asyncio.get_running_loop()
         key = kind, _host(url) not in LOOPBACK
         if key not in self._clients:
             self._clients[key] = self._make(kind, uses_proxies=key[1])

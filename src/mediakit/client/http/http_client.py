@@ -18,7 +18,7 @@ import httpx
 from mediakit.client.http.client_pool import ClientPool
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.transport_errors import translate_errors
-from mediakit.client.runtime.io_thread import close_at_end
+from mediakit.client.loop import close_at_end
 from mediakit.errors import MediakitError
 
 TIMEOUT_S = 30.0

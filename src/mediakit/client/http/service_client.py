@@ -13,8 +13,8 @@ from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.redaction import without_key
 from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry, stop_after_s
-from mediakit.client.runtime.process_bound import closed
-from mediakit.client.runtime.service import Service
+from mediakit.client.loop import closed
+from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import ServiceError
 

@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overlo
 
 import anyio
 
+from mediakit.client.loop import ProcessBound, networked, notify
 from mediakit.client.records.job_state import JobState
-from mediakit.client.runtime.io_thread import networked
-from mediakit.client.runtime.listeners import notify
-from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import (
     InputError,
     JobFailedError,

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.loop import IOThread, ProcessBound
 from mediakit.client.records.job_state import JobState
-from mediakit.client.runtime.io_thread import IOThread
-from mediakit.client.runtime.process_bound import ProcessBound
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.records import JobStatus
 

@@ -23,6 +23,7 @@ from mediakit.client.jobs.client_poller import ClientPoller
 from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
 from mediakit.client.jobs.results import Outputs
+from mediakit.client.loop import closed, discard, notify
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.job_state import JobState
 from mediakit.client.records.job_state_conversion import (
@@ -30,9 +31,7 @@ from mediakit.client.records.job_state_conversion import (
     state_of_entry,
     state_of_record,
 )
-from mediakit.client.runtime.listeners import discard, notify
-from mediakit.client.runtime.process_bound import closed
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,

@@ -11,9 +11,9 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.progress import Progress
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.runtime.progress import Progress
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.client.transfers.destinations import (
     Destination,
     NameTakenError,

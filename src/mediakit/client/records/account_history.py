@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from anyio import to_thread
 
 from mediakit.client.records.file_writer import FileWriter
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.history import History
 
 P = ParamSpec("P")

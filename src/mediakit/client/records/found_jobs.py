@@ -15,7 +15,7 @@ from mediakit.client.records.idempotency import (
     draw_key_of,
     key_of,
 )
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.history import Submission
 from mediakit.history.admission.rebuilt_entries import rebuilt_key
 from mediakit.rates import EstimateKind, metered_hold

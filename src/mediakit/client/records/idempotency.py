@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.history import Entry, OwnedDraw, Submission, plain_values
 from mediakit.history.admission.rebuilt_entries import REBUILT
 from mediakit.history.entries.entry import PAST

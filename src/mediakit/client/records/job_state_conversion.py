@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.records.job_state import JobState, unreadable_text
-from mediakit.client.runtime.service import LOOPBACK, Service
+from mediakit.client.service import LOOPBACK, Service
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.money import MicroUSD

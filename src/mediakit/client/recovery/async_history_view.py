@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
+from mediakit.client.loop import networked
 from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
-from mediakit.client.runtime.io_thread import networked
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order
 from mediakit.media import local_file

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mediakit.client.docstrings import explained_by
+from mediakit.client.loop import IOThread
 from mediakit.client.recovery.async_history_view import AsyncHistoryView, When
-from mediakit.client.runtime.docstrings import explained_by
-from mediakit.client.runtime.io_thread import IOThread
 from mediakit.history import Entry, Order
 
 if TYPE_CHECKING:

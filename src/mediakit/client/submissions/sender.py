@@ -10,9 +10,9 @@ from mediakit.client.http.response_errors import NOT_CHARGED, rejection
 from mediakit.client.http.response_parsing import retry_after_s
 from mediakit.client.http.retry import retry
 from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.loop import ClosedError
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.idempotency import next_attempt, was_rejected
-from mediakit.client.runtime.process_bound import ClosedError
 from mediakit.client.submissions.concurrency import SubmitConcurrency
 from mediakit.client.submissions.keys_in_flight import Claim
 from mediakit.client.submissions.lost_responses import (

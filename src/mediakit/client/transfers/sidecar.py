@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 from mediakit.client.records.job_state import JobState
-from mediakit.client.runtime.service import Service
+from mediakit.client.service import Service
 from mediakit.history import Entry, Upload
 from mediakit.records import without_lone_surrogates
 from mediakit.urls import shown_url

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
+from mediakit.client.docstrings import explained_by
 from mediakit.client.records.budgets import budget_of
-from mediakit.client.runtime.docstrings import explained_by
 
 if TYPE_CHECKING:
     from mediakit.client.records.budgets import AnyBudget

@@ -13,7 +13,7 @@ from typing import Any
 from anyio import to_thread
 from IPython.display import publish_display_data
 
-from mediakit.client.runtime.io_thread import IOThread
+from mediakit.client.loop import IOThread
 from mediakit.errors import MediakitError
 from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.exports import Format, prepare, save, saves_here

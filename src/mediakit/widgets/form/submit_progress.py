@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
-from mediakit.client.http.delay_messages import DelayMessages
+from mediakit.client.progress import DelayMessages
 from mediakit.clock import Clock
 
 SENDING_TEXT = "Sending the request."

@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from mediakit.client.runtime.io_thread import IOThread
+from mediakit.client.loop import IOThread
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import ErrorSink, sentence_of
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import anyio.to_thread
 
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
 from mediakit.widgets.gallery.board import Board, ranking_payload

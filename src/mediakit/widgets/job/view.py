@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, Client, Job, JobState
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.job.actions import JobActions
 from mediakit.widgets.job.card import (

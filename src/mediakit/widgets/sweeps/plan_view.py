@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState

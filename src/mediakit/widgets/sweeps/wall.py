@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from anyio import to_thread
 
-from mediakit.client.runtime.io_thread import io_thread
+from mediakit.client.loop import io_thread
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Judgement
 from mediakit.money import format_usd

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import ipywidgets as w
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.runtime.io_thread import IOThread, io_thread
+from mediakit.client.loop import IOThread, io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.job.waiting.html import (
     FEW,

@@ -1,5 +1,7 @@
 """The service that a client uses, and its account there."""
 
+from __future__ import annotations
+
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +10,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from mediakit.client.runtime.process_bound import ProcessBound
+from mediakit.client.loop import ProcessBound
 from mediakit.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

@@ -1,0 +1,388 @@
+"""The I/O thread: one thread per process, whose event loop does all network work.
+
+Its tasks continue while a notebook's kernel is idle, computes, sleeps or waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import gc
+import inspect
+import logging
+import os
+import threading
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import CancelledError, Future
+from functools import partial, update_wrapper, wraps
+from typing import (
+    Any,
+    Concatenate,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    TypeVarTuple,
+    overload,
+)
+from weakref import WeakSet
+
+import anyio
+
+from mediakit.errors import MediakitError
+
+STOP_TIMEOUT_S = 5.0
+CLOSED = (
+    "This client is closed. Nothing was sent. Create another one, such as with "
+    "mediakit.connect(); jobs continue at the service, and client.job(id) returns them."
+)
+FORKED = (
+    "This client was created before the process forked, and stays in the parent "
+    "process. Nothing was sent. Create another one in this process, such as with "
+    "mediakit.connect(); client.job(id) returns the jobs."
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+Ready = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
+
+log = logging.getLogger("mediakit.client")
+
+
+class ClosedError(MediakitError):
+    """The client was closed, or was created before this process was forked."""
+
+
+def closed() -> ClosedError:
+    """Return the error of a client that was closed."""
+    return ClosedError(CLOSED)
+
+
+class IOThread:
+    """An event loop that runs on a thread of its own."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ended = False
+        self._pid = os.getpid()
+        ready: Ready = Future()
+        self._thread = threading.Thread(
+            target=anyio.run, args=(_serve, ready), name="mediakit-io", daemon=True
+        )
+        self._thread.start()
+        self.loop, self._end = ready.result()
+        atexit.register(self._stop)
+
+    def _stop(self) -> None:
+        """Cancel the running tasks, so that the process can end."""
+        with self._lock:
+            self._ended = True
+        if self._thread.is_alive():
+            self.loop.call_soon_threadsafe(self._end.set)
+            self._thread.join(STOP_TIMEOUT_S)
+
+    @property
+    def is_here(self) -> bool:
+        """Return whether the caller is on this thread."""
+        return threading.current_thread() is self._thread
+
+    def refuse_itself(self) -> None:
+        """Raise if the caller is on this thread, and so must not wait for it.
+
+        Raises:
+            RuntimeError: The caller is on it and would wait for itself.
+        """
+        if self.is_here:
+            raise RuntimeError(
+                "a blocking call was made on the I/O thread, where it would wait for "
+                "itself; use AsyncClient, or the job's callbacks, there"
+            )
+
+    def call(
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a coroutine function on the I/O thread and wait for its result.
+
+        An interrupt cancels the coroutine. Start work that must continue with `post`.
+
+        Raises:
+            RuntimeError: The caller is on the I/O thread and would wait for itself.
+        """
+        self.refuse_itself()
+        future = self.post(function, *args, **kwargs)
+        try:
+            return self.result(future)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def result(self, future: Future[T]) -> T:
+        """Wait for the result of `post`.
+
+        Raises:
+            SystemExit: The process ends; it ends the calling thread silently.
+        """
+        try:
+            return future.result()
+        except CancelledError:
+            if self._ended:
+                raise SystemExit from None
+            raise
+
+    def post(
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> Future[T]:
+        """Start a coroutine function on the I/O thread and return at once.
+
+        Raises:
+            RuntimeError: The process is exiting. Tasks started before are cancelled.
+            ClosedError: The thread is that of a parent process.
+        """
+
+        async def run() -> T:
+            return await function(*args, **kwargs)
+
+        # Under the lock: the exit cancels all tasks that were started before it, and no
+        # task is lost in a loop that no longer runs.
+        with self._lock:
+            self._refuse_ended()
+            coroutine = run()
+            try:
+                return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+            except RuntimeError:  # the thread has died
+                coroutine.close()
+                raise
+
+    def _refuse_ended(self) -> None:
+        if self._pid != os.getpid():
+            raise ClosedError(FORKED)
+        if self._ended:
+            raise RuntimeError(
+                "the process is exiting and its I/O thread has stopped; jobs continue "
+                "at the service, and are resumed at the next start"
+            )
+
+    async def run(
+        self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a coroutine function on the I/O thread; await it on the running loop.
+
+        A cancellation cancels the coroutine, and returns when that has ended.
+
+        Raises:
+            RuntimeError: The caller is awaited by trio.
+        """
+        if self.is_here:
+            return await function(*args, **kwargs)
+        _refuse_trio()
+        tasks: list[asyncio.Task[T]] = []
+        outcome: Future[T] = Future()
+
+        async def there() -> T:
+            return await function(*args, **kwargs)
+
+        def begin() -> None:
+            tasks.append(self.loop.create_task(there()))
+            tasks[0].add_done_callback(partial(_pass_on, outcome))
+
+        with self._lock:
+            self._refuse_ended()
+            self.loop.call_soon_threadsafe(begin)
+        result = asyncio.wrap_future(outcome)
+        try:
+            return await asyncio.shield(result)
+        except asyncio.CancelledError:
+            self.loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+            await asyncio.wait([result])
+            if not result.cancelled():
+                result.exception()  # retrieved, or asyncio logs it
+            raise
+
+
+def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
+    """Pass the outcome of a task to another thread."""
+    if task.cancelled():
+        outcome.cancel()
+    elif (error := task.exception()) is not None:
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(task.result())
+
+
+def _refuse_trio() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        raise RuntimeError(
+            "AsyncClient and its jobs are awaited on asyncio, and this is another kind "
+            "of event loop. Nothing was sent. With trio, use mediakit.Client in "
+            "trio.to_thread.run_sync(...)"
+        ) from None
+
+
+async def _serve(
+    ready: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]],
+) -> None:
+    end = asyncio.Event()
+    ready.set_result((asyncio.get_running_loop(), end))
+    try:
+        await end.wait()
+    finally:
+        for each in tuple(_closed_at_end):
+            await each.aclose()
+
+
+class Closable(Protocol):
+    """An object with connections of the I/O thread's loop."""
+
+    async def aclose(self) -> None:
+        """Close them."""
+
+
+def close_at_end(closable: Closable) -> None:
+    """Close an object when the I/O thread ends, unless it is garbage by then."""
+    _closed_at_end.add(closable)
+
+
+_lock = threading.Lock()
+_closed_at_end: WeakSet[Closable] = WeakSet()
+_current: IOThread | None = None
+
+
+def io_thread() -> IOThread:
+    """Return this process's I/O thread, starting it on first use."""
+    global _current
+    with _lock:
+        if _current is None:
+            _current = IOThread()
+        return _current
+
+
+def _leave_to_parent() -> None:
+    """Leave the thread, and all that it holds, to the process that has forked."""
+    global _lock, _current, _closed_at_end
+    # Never finalized here: that would take the parent's sockets from the selector that
+    # both processes share.
+    inherited: list[object] = [_current, *_closed_at_end]
+    inherited.append(inherited)
+    gc.freeze()
+    _lock, _current, _closed_at_end = threading.Lock(), None, WeakSet()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+# -- asynchronous and blocking methods ------------------------------------------------
+
+
+def networked(
+    method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Make a coroutine method run on the I/O thread, awaited from any loop."""
+
+    @wraps(method)
+    async def on_io_thread(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await io_thread().run(method, self, *args, **kwargs)
+
+    return on_io_thread
+
+
+class Blocking:
+    """Base of an interface whose methods wait for those of an asynchronous object.
+
+    `core` is the asynchronous object.
+    """
+
+    core: Any
+
+    def _call(
+        self, method: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a method of `core` and wait for its result."""
+        return io_thread().call(method, *args, **kwargs)
+
+
+FaceT = TypeVar("FaceT")
+
+
+@overload
+def blocking(
+    method: Callable[Concatenate[Any, P], Awaitable[T]], /
+) -> Callable[Concatenate[Any, P], T]: ...
+
+
+@overload
+def blocking(
+    method: Callable[Concatenate[Any, P], Awaitable[T]],
+    then: Callable[[FaceT, T], R],
+    /,
+) -> Callable[Concatenate[FaceT, P], R]: ...
+
+
+def blocking(
+    method: Callable[..., Awaitable[Any]],
+    then: Callable[[Any, Any], Any] | None = None,
+    /,
+) -> Callable[..., Any]:
+    """Return the blocking method for an asynchronous one, to be set in a class body.
+
+    It calls the method of this name of `self.core`, a `Blocking`, and waits. Signature
+    and docstring are those of the asynchronous method.
+
+    Args:
+        method: The asynchronous method, such as `AsyncJob.refresh`.
+        then: Makes the result from `self` and the asynchronous result, on the calling
+            thread; without it, that result is returned.
+    """
+    name = method.__name__
+
+    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        result = self._call(getattr(self.core, name), *args, **kwargs)
+        return result if then is None else then(self, result)
+
+    update_wrapper(call, method)
+    if then is not None and then is not itself:
+        result_type = inspect.signature(then).return_annotation
+        signature = inspect.signature(method).replace(return_annotation=result_type)
+        vars(call)["__signature__"] = signature
+    return call
+
+
+def itself(face: FaceT, _: object, /) -> FaceT:
+    """Return the blocking object: for asynchronous methods that return their own."""
+    return face
+
+
+class ProcessBound:
+    """An object that cannot be used in another process, and so cannot be pickled."""
+
+    _instead = "create one there, such as with mediakit.connect()"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"a {type(self).__name__} stays in its process, with its API key and its "
+            f"connections; {self._instead}"
+        )
+
+
+# -- listeners ------------------------------------------------------------------------
+
+
+def notify(listeners: Iterable[Callable[[*Ts], object]], *event: *Ts) -> None:
+    """Call every listener; log the exception of each with the listener's name."""
+    for listener in tuple(listeners):
+        try:
+            listener(*event)
+        except Exception:
+            name = getattr(listener, "__qualname__", repr(listener))
+            log.exception("a listener raised an error: %s", name)
+
+
+def discard(listeners: list[T], listener: T) -> None:
+    """Remove a listener; one that is no longer there is no error."""
+    if listener in listeners:
+        listeners.remove(listener)
