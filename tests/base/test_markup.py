@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mediakit.widgets.deliveries.html import LoggedDelivery, deliveries_html
 
 import mediakit
 from mediakit import Client
@@ -20,7 +21,6 @@ from mediakit.magics.table import JobsTable
 from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
 from mediakit.records import Attempt, Delivery
-from mediakit.widgets.deliveries.html import LoggedDelivery, deliveries_html
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
