@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Column, Table
 from sqlalchemy.dialects import postgresql
 
-from mediakit.history.storage import tables
+from mediakit.history import tables
 from mediakit.sandbox.admin import CALLS
 
 POSTGRES = postgresql.dialect()  # type: ignore[no-untyped-call]
@@ -15,10 +15,9 @@ HELD = {
         "One row for each submission, written before the request is sent."
     ),
     "mediakit_totals": (
-        "What each account and each budget has spent and holds, so that admission "
-        "reads one row."
+        "What each account, budget and sweep has spent and holds, and the last known "
+        "limit, so that admission reads one row."
     ),
-    "mediakit_limits": "The last known limit of each budget.",
     "mediakit_uploads": "Files that were uploaded, by their content.",
     "mediakit_parents": "Which jobs the media of a request came from.",
     "mediakit_judgements": "Ratings, kept clips, tags and notes.",

@@ -29,7 +29,7 @@ from mediakit.errors import (
     ServiceError,
     WaitTimeoutError,
 )
-from mediakit.history import EntryState, History
+from mediakit.history import EntryState, History, uploads
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
@@ -390,8 +390,11 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     assert caught.value.problems[0].field == "image_urls[0]"
     assert len(client.history.frame()) == 0
     digest = fingerprint(short).sha256
-    uploaded = client.core.store.uploaded(
-        service=client.core.service.identity, sha256=digest, content_type="video/mp4"
+    uploaded = uploads.uploaded(
+        client.core.store,
+        service=client.core.service.identity,
+        sha256=digest,
+        content_type="video/mp4",
     )
     assert uploaded is None
 

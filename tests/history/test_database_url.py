@@ -10,8 +10,7 @@ from sqlalchemy import text
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import History
-from mediakit.history.entries import queries
-from mediakit.history.storage import engines
+from mediakit.history import database as database_module
 from tests.support.submissions import job, start, submission
 
 
@@ -34,7 +33,7 @@ def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
     with sqlite3.connect(path) as plain:
         assert plain.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     plain.close()
-    with history._database.transaction() as connection:
+    with history.database.writing() as connection:
         settings_ = [
             connection.execute(text(f"PRAGMA {name}")).one()[0]
             for name in ("synchronous", "busy_timeout")
@@ -43,8 +42,8 @@ def test_it_is_a_sqlite_file_in_wal_that_waits_for_other_writers(path, history):
 
 
 def test_a_file_that_is_closed_during_a_read_is_closed_after_it(history):
-    database = history._database
-    with database._pooled("read") as connection:
+    database = history.database
+    with database.reading() as connection:
         driver = connection.connection.driver_connection
         history.close()
         assert connection.execute(text("SELECT 1")).one() == (1,)
@@ -104,7 +103,7 @@ def test_a_repr_names_the_place_without_a_query():
 
 
 def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
-    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.01)
     with History(path) as history:
         plain = sqlite3.connect(path, isolation_level=None)
         plain.execute("BEGIN IMMEDIATE")
@@ -247,11 +246,11 @@ def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
 ):
     def cut_first(connection, *_):
         cut_all_connections(postgres_url)
-        connection.execute(queries.TOTAL, {"name": "any"})
+        connection.execute(text("SELECT 1"))
 
     with History(postgres_url) as history:
         with monkeypatch.context() as patch:
-            patch.setattr("mediakit.history.admission.holds.add_to_totals", cut_first)
+            patch.setattr("mediakit.history.limits.add_to_totals", cut_first)
             with pytest.raises(MediakitError, match="could not be written") as caught:
                 history.claim(submission(body=b"hunter2"))
         assert "Repeating the call is safe" in str(caught.value)
@@ -261,7 +260,7 @@ def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
 
 
 def test_the_wait_for_a_lock_is_limited(postgres_url, monkeypatch):
-    monkeypatch.setattr(engines, "BUSY_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 1.0)
     with History(postgres_url) as history, psycopg.connect(postgres_url) as other:
         other.execute("LOCK TABLE mediakit_entries")
         with pytest.raises(MediakitError, match="due to lock timeout"):

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from mediakit.clock import VirtualClock
-from mediakit.history import History
-from mediakit.history.form_drafts import DRAFTS_KEPT_FOR
+from mediakit.history import History, tuning
+from mediakit.history.tuning import DRAFTS_KEPT_FOR
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import START, completed, job, submission
 
@@ -44,16 +44,16 @@ def test_a_form_finds_only_its_own_requests_newest_first(history):
         history.claim(submission(f"k{number}"), origin=origin)
     history.claim(submission("of no form"))
 
-    assert keys(history.asked_from(MINE, limit=9)) == ["k3", "k1", "k0"]
-    assert keys(history.asked_from(MINE, limit=2)) == ["k3", "k1"]
-    assert keys(history.asked_from(OTHERS, limit=9)) == ["k2"]
-    assert history.asked_from("elsewhere", limit=9) == []
+    assert keys(tuning.asked_from(history, MINE, limit=9)) == ["k3", "k1", "k0"]
+    assert keys(tuning.asked_from(history, MINE, limit=2)) == ["k3", "k1"]
+    assert keys(tuning.asked_from(history, OTHERS, limit=9)) == ["k2"]
+    assert tuning.asked_from(history, "elsewhere", limit=9) == []
 
 
 def test_a_form_that_was_reset_finds_only_later_requests(history):
     first, _ = history.claim(submission("k0"), origin=MINE)
     history.claim(submission("k1"), origin=MINE)
-    later = history.asked_from(MINE, limit=9, after=first.number)
+    later = tuning.asked_from(history, MINE, limit=9, after=first.number)
     assert keys(later) == ["k1"]
 
 
@@ -61,55 +61,55 @@ def test_the_requests_of_a_form_have_their_outcomes(history):
     history.claim(submission("k0"), origin=MINE)
     history.record_job("k0", job("running"))
     history.record_job("k0", completed(340_000))
-    (entry,) = history.asked_from(MINE, limit=9)
+    (entry,) = tuning.asked_from(history, MINE, limit=9)
     assert entry == history.find("media_1")
     assert entry.charge_micro_usd == 340_000
 
 
 def test_a_request_of_two_forms_belongs_to_both(history):
     history.claim(submission("k0"), origin=MINE)
-    history.note_origin("k0", OTHERS)
-    history.note_origin("k0", OTHERS)
-    assert keys(history.asked_from(OTHERS, limit=9)) == ["k0"]
-    assert keys(history.asked_from(MINE, limit=9)) == ["k0"]
+    tuning.note_origin(history, "k0", OTHERS)
+    tuning.note_origin(history, "k0", OTHERS)
+    assert keys(tuning.asked_from(history, OTHERS, limit=9)) == ["k0"]
+    assert keys(tuning.asked_from(history, MINE, limit=9)) == ["k0"]
 
 
 def test_a_refused_key_belongs_to_the_form_that_claims_it_next(history):
     history.claim(submission("k0"), origin=MINE)
     history.record_refusal("k0", code="422", message="no")
     assert history.claim(submission("k0"), origin=OTHERS)[1]
-    assert history.asked_from(MINE, limit=9) == []
-    assert keys(history.asked_from(OTHERS, limit=9)) == ["k0"]
+    assert tuning.asked_from(history, MINE, limit=9) == []
+    assert keys(tuning.asked_from(history, OTHERS, limit=9)) == ["k0"]
 
 
 def test_a_claim_of_an_existing_key_does_not_change_its_form(history):
     history.claim(submission("k0"), origin=MINE)
     assert not history.claim(submission("k0"), origin=OTHERS)[1]
-    assert history.asked_from(OTHERS, limit=9) == []
+    assert tuning.asked_from(history, OTHERS, limit=9) == []
 
 
 def test_the_newest_draft_of_each_form_is_kept_across_starts(place, clock):
     with History(place, clock=clock) as history:
-        assert history.draft(MINE) is None
-        history.save_draft(MINE, '{"prompt": "a"}')
-        history.save_draft(MINE, '{"prompt": "a kite \\u00e9"}')
-        history.save_draft(OTHERS, "{}")
+        assert tuning.draft(history, MINE) is None
+        tuning.save_draft(history, MINE, '{"prompt": "a"}')
+        tuning.save_draft(history, MINE, '{"prompt": "a kite \\u00e9"}')
+        tuning.save_draft(history, OTHERS, "{}")
     with History(place, clock=clock) as history:
-        assert history.draft(MINE) == '{"prompt": "a kite \\u00e9"}'
-        assert history.draft(OTHERS) == "{}"
+        assert tuning.draft(history, MINE) == '{"prompt": "a kite \\u00e9"}'
+        assert tuning.draft(history, OTHERS) == "{}"
 
 
 def test_drafts_that_are_unused_for_a_year_are_deleted(tmp_path):
     path = tmp_path / "history.db"
     with History(path, clock=VirtualClock(START)) as history:
-        history.save_draft("unused", "{}")
-        history.save_draft("used", "{}")
+        tuning.save_draft(history, "unused", "{}")
+        tuning.save_draft(history, "used", "{}")
     later = VirtualClock(START + DRAFTS_KEPT_FOR)
     with History(path, clock=later) as history:
-        history.save_draft("used", "{}")
-        assert history.draft("unused") == "{}"
+        tuning.save_draft(history, "used", "{}")
+        assert tuning.draft(history, "unused") == "{}"
     later = VirtualClock(START + DRAFTS_KEPT_FOR + timedelta(seconds=1))
     with History(path, clock=later) as history:
-        history.save_draft("new", "{}")
-        assert history.draft("unused") is None
-        assert history.draft("used") == "{}"
+        tuning.save_draft(history, "new", "{}")
+        assert tuning.draft(history, "unused") is None
+        assert tuning.draft(history, "used") == "{}"

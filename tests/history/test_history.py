@@ -11,8 +11,7 @@ from sqlalchemy import text
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError, NotFoundError, ServiceError
-from mediakit.history import Entry, EntryState, History
-from mediakit.history.storage import tables
+from mediakit.history import Entry, EntryState, History, tables, uploads
 from mediakit.records import BillingState, JobStatus
 from tests.support.frames import types
 from tests.support.soak import BOTH_DATABASES, trials
@@ -558,13 +557,13 @@ CAT = {"service": "sandbox", "sha256": "ab" * 32, "content_type": "image/png"}
 
 
 def test_the_same_bytes_keep_their_first_url(history):
-    assert history.uploaded(**CAT) is None
+    assert uploads.uploaded(history, **CAT) is None
     first = "https://media.example/1.png"
     for url in (first, "https://media.example/2.png"):
-        assert history.remember_upload(**CAT, size_bytes=10, url=url) == first
-    assert history.uploaded(**CAT) == first
-    assert history.uploaded(**{**CAT, "content_type": "image/jpeg"}) is None
-    assert history.uploaded(**{**CAT, "service": "other"}) is None
+        assert uploads.remember_upload(history, **CAT, size_bytes=10, url=url) == first
+    assert uploads.uploaded(history, **CAT) == first
+    assert uploads.uploaded(history, **{**CAT, "content_type": "image/jpeg"}) is None
+    assert uploads.uploaded(history, **{**CAT, "service": "other"}) is None
 
 
 # -- the database -----------------------------------------------------------------
@@ -636,21 +635,21 @@ def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
     assert "a kite" in repr(entry)
 
 
-def test_an_exception_inside_a_transaction_undoes_it(history):
+def test_an_exception_inside_a_unit_of_work_undoes_it(history):
     def interrupted():
-        with history._database.transaction() as connection:
+        with history.database.writing() as connection:
             connection.execute(text("DELETE FROM mediakit_version"))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         interrupted()
-    with history._database.transaction() as connection:
+    with history.database.reading() as connection:
         version = connection.execute(text("SELECT version FROM mediakit_version"))
         assert tuple(version.one()) == (tables.VERSION,)
 
 
 def test_an_entry_holds_every_field_of_its_table():
-    own = {"search", "revision"}
+    own = {"search"}
     columns = set(tables.entries.c.keys())
     assert columns - own == set(Entry.__dataclass_fields__)
 

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import BudgetError, NotFoundError
-from mediakit.history import BudgetLimit, BudgetUse, Entry, History
+from mediakit.history import BudgetLimit, BudgetUse, Entry, History, rebuilding
 from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import (
     HERE,
@@ -184,7 +184,8 @@ class Anything(RuleBasedStateMachine):
         name = f"rebuilt-{job_id}"
         asked = self.submission(key if is_known else name, 3, BUDGETS[0], SWEEPS[0])
         record = job("completed", job_id) if charge is None else None
-        self.histories[who].adopt(
+        rebuilding.adopt(
+            self.histories[who],
             asked,
             record or completed(charge or 0, job_id=job_id),
             created_at=START,
@@ -198,7 +199,8 @@ class Anything(RuleBasedStateMachine):
     ) -> None:
         job_id = f"media_{key}"
         record = job("running", job_id) if charge is None else None
-        self.histories[who].adopt(
+        rebuilding.adopt(
+            self.histories[who],
             self.submission(f"rebuilt-{job_id}", 1, BUDGETS[1]),
             record or completed(charge or 0, job_id=job_id),
             created_at=START,
@@ -249,9 +251,9 @@ def test_a_request_that_becomes_known_counts_against_its_budget(
         "finished_at": None,
     }
     name = "rebuilt-media_1"
-    history.adopt(submission(name, draw_key=name), completed(300), **times)
+    rebuilding.adopt(history, submission(name, draw_key=name), completed(300), **times)
     assert history.budget_use("kites") == BudgetUse(0, 0)
-    history.adopt(submission("k1", budget="kites"), completed(300), **times)
+    rebuilding.adopt(history, submission("k1", budget="kites"), completed(300), **times)
     assert history.budget_use("kites") == BudgetUse(300, 0)
     assert history.account_use(**HERE) == BudgetUse(300, 0)
 

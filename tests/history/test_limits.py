@@ -23,7 +23,7 @@ from hypothesis.stateful import (
 from mediakit.clock import VirtualClock
 from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
-from mediakit.history.admission import admission_transaction
+from mediakit.history import limits as limits_module
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.soak import trials
 from tests.support.submissions import (
@@ -490,8 +490,8 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.admission.admission_transaction.check_{limit}"
-    decide = getattr(admission_transaction, f"check_{limit}")
+    check = f"mediakit.history.limits.check_{limit}"
+    decide = getattr(limits_module, f"check_{limit}")
 
     def slowly(*args):
         if not before_deciding.is_set():

@@ -13,7 +13,7 @@ import pytest
 
 from mediakit import AsyncClient, Client
 from mediakit.clock import VirtualClock
-from mediakit.history import History
+from mediakit.history import History, tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.frames import TEXT
 from tests.support.submissions import HERE, START, completed, job, submission
@@ -112,7 +112,7 @@ def test_runtime_and_ratings_are_columns_beside_the_parameters(
     history.record_job("k1", job("running"))
     asyncio.run(clock.advance(12.5))
     history.record_job("k1", completed())
-    history.judge(**MINE, job_id="media_1", rating=4, keep=True)
+    tuning.judge(history, **MINE, job_id="media_1", rating=4, keep=True)
 
     frame = history.frame(params=True).set_index("key")
     names = ["runtime_s", "rating", "keep", "sweep"]

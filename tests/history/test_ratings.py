@@ -13,7 +13,7 @@ import pytest
 
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
-from mediakit.history import History, Judgement, Preference
+from mediakit.history import History, Judgement, Preference, tuning
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE, START
 
@@ -42,7 +42,8 @@ def history(
 
 
 def test_a_judgement_is_read_unchanged(history: History) -> None:
-    said = history.judge(
+    said = tuning.judge(
+        history,
         **MINE,
         job_id="media_1",
         rating=4,
@@ -54,16 +55,20 @@ def test_a_judgement_is_read_unchanged(history: History) -> None:
     assert said == Judgement(
         "media_1", 4, True, ("sharp", "warm"), "the best so far\ufffd", "Ada", START
     )
-    assert history.judgements(**MINE) == [said]
+    assert tuning.judgements(history, **MINE) == [said]
 
 
 def test_fields_that_are_not_given_stay_and_the_last_value_counts(
     history: History, clock: VirtualClock
 ) -> None:
-    history.judge(**MINE, job_id="media_1", rating=2, tags=["dull"], rater="Ada")
+    tuning.judge(
+        history, **MINE, job_id="media_1", rating=2, tags=["dull"], rater="Ada"
+    )
     later(clock, 60)
-    history.judge(**MINE, job_id="media_1", keep=True, rater="Bob")
-    said = history.judge(**MINE, job_id="media_1", rating=5, note="on a second look")
+    tuning.judge(history, **MINE, job_id="media_1", keep=True, rater="Bob")
+    said = tuning.judge(
+        history, **MINE, job_id="media_1", rating=5, note="on a second look"
+    )
     assert said == Judgement(
         "media_1",
         5,
@@ -76,17 +81,17 @@ def test_fields_that_are_not_given_stay_and_the_last_value_counts(
 
 
 def test_a_rating_tags_and_a_note_can_be_removed(history: History) -> None:
-    history.judge(
-        **MINE, job_id="media_1", rating=2, keep=True, tags=["dull"], note="x"
+    tuning.judge(
+        history, **MINE, job_id="media_1", rating=2, keep=True, tags=["dull"], note="x"
     )
-    said = history.judge(
-        **MINE, job_id="media_1", rating=None, keep=False, tags=[], note=""
+    said = tuning.judge(
+        history, **MINE, job_id="media_1", rating=None, keep=False, tags=[], note=""
     )
     assert (said.rating, said.keep, said.tags, said.note) == (None, False, (), "")
 
 
 def test_a_rating_from_a_frame_is_a_whole_number_too(history: History) -> None:
-    said = history.judge(**MINE, job_id="media_1", rating=np.int64(3))
+    said = tuning.judge(history, **MINE, job_id="media_1", rating=np.int64(3))
     assert type(said.rating) is int
 
 
@@ -94,14 +99,16 @@ def test_judgements_of_any_number_of_jobs_are_read(
     history: History, clock: VirtualClock
 ) -> None:
     for job_id in ("media_2400", "media_7", "media_none"):
-        history.judge(**MINE, job_id=job_id, rating=3)
+        tuning.judge(history, **MINE, job_id=job_id, rating=3)
         later(clock, 1)
-    history.judge(service="sandbox", account="other", job_id="media_7", rating=1)
+    tuning.judge(
+        history, service="sandbox", account="other", job_id="media_7", rating=1
+    )
 
-    found = history.judgements(**MINE, job_ids=IDS)
+    found = tuning.judgements(history, **MINE, job_ids=IDS)
     assert [each.job_id for each in found] == ["media_2400", "media_7"]
-    assert history.judgements(**MINE, job_ids=[]) == []
-    assert len(history.judgements(**MINE)) == 3
+    assert tuning.judgements(history, **MINE, job_ids=[]) == []
+    assert len(tuning.judgements(history, **MINE)) == 3
 
 
 @pytest.mark.parametrize(
@@ -128,24 +135,24 @@ def test_an_invalid_value_is_refused_with_a_sentence_and_changes_nothing(
     wrong: dict[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     with History(tmp_path / "history.db") as history:
-        before = history.judge(**MINE, job_id="media_1", rating=3)
+        before = tuning.judge(history, **MINE, job_id="media_1", rating=3)
         with pytest.raises(InputError) as caught:
-            history.judge(**MINE, **{"job_id": "media_1", **wrong})
+            tuning.judge(history, **MINE, **{"job_id": "media_1", **wrong})
         assert sentence in str(caught.value)
-        assert history.judgements(**MINE) == [before]
+        assert tuning.judgements(history, **MINE) == [before]
 
 
 def test_comparisons_are_read_in_the_order_they_were_made(
     history: History, clock: VirtualClock
 ) -> None:
-    history.prefer(**MINE, winner="media_2", loser="media_1", rater="Ada")
+    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
     later(clock, 1)
-    history.prefer(**MINE, winner="media_1", loser="media_2", tie=True)
+    tuning.prefer(history, **MINE, winner="media_1", loser="media_2", tie=True)
     later(clock, 1)
-    history.prefer(**MINE, winner="media_2", loser="media_1", rater="Ada")
-    history.prefer(service="sandbox", account="other", winner="a", loser="b")
+    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
+    tuning.prefer(history, service="sandbox", account="other", winner="a", loser="b")
 
-    found = history.preferences(**MINE)
+    found = tuning.preferences(history, **MINE)
     assert found[0] == Preference("media_2", "media_1", False, "Ada", START)
     assert [(each.winner, each.tie) for each in found] == [
         ("media_2", False),
@@ -168,6 +175,8 @@ def test_a_comparison_is_of_two_jobs(
 ) -> None:
     with History(tmp_path / "history.db") as history:
         with pytest.raises(InputError) as caught:
-            history.prefer(**{**MINE, "winner": "media_1", "loser": "media_2", **wrong})
+            tuning.prefer(
+                history, **{**MINE, "winner": "media_1", "loser": "media_2", **wrong}
+            )
         assert sentence in str(caught.value)
-        assert history.preferences(**MINE) == []
+        assert tuning.preferences(history, **MINE) == []

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mediakit.history import History
+from mediakit.history import History, tuning
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE
 
@@ -38,27 +38,30 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
 
 
 def test_scores_are_found_by_output_scorer_and_version(history: History) -> None:
-    history.save_scores(
+    tuning.save_scores(
+        history,
         [
             Score(SHAS[7], values={"sharpness": 0.5, "frames": 24}),
             Score(SHAS[2_400], values={"sharpness": np.float32(0.25)}),
             Score(SHAS[1], version="2", values={"sharpness": 1.0}),
             Score(SHAS[2], scorer="motion", values={"motion": 1.0}),
-        ]
+        ],
     )
-    assert history.scores(SHAS, "sharpness", "1") == {
+    assert tuning.scores(history, SHAS, "sharpness", "1") == {
         SHAS[7]: {"sharpness": 0.5, "frames": 24.0},
         SHAS[2_400]: {"sharpness": 0.25},
     }
-    assert history.scores(SHAS, "sharpness", "2") == {SHAS[1]: {"sharpness": 1.0}}
-    assert history.scores([], "sharpness", "1") == {}
+    assert tuning.scores(history, SHAS, "sharpness", "2") == {
+        SHAS[1]: {"sharpness": 1.0}
+    }
+    assert tuning.scores(history, [], "sharpness", "1") == {}
 
 
 def test_a_failed_score_is_due_again(history: History) -> None:
-    history.save_scores([Score(SHAS[0], error="no frame could be read\0")])
-    assert history.scores(SHAS[:1], "sharpness", "1") == {}
-    history.save_scores([Score(SHAS[0], values={"sharpness": math.inf})])
-    assert history.scores(SHAS[:1], "sharpness", "1") == {
+    tuning.save_scores(history, [Score(SHAS[0], error="no frame could be read\0")])
+    assert tuning.scores(history, SHAS[:1], "sharpness", "1") == {}
+    tuning.save_scores(history, [Score(SHAS[0], values={"sharpness": math.inf})])
+    assert tuning.scores(history, SHAS[:1], "sharpness", "1") == {
         SHAS[0]: {"sharpness": math.inf}
     }
 
@@ -66,15 +69,20 @@ def test_a_failed_score_is_due_again(history: History) -> None:
 def test_scores_are_saved_all_or_none(history: History) -> None:
     broken: Any = {"sharpness": "much"}
     with pytest.raises(ValueError, match="much"):
-        history.save_scores(
-            [Score(SHAS[0], values={"a": 1.0}), Score(SHAS[1], values=broken)]
+        tuning.save_scores(
+            history, [Score(SHAS[0], values={"a": 1.0}), Score(SHAS[1], values=broken)]
         )
-    assert history.scores(SHAS[:2], "sharpness", "1") == {}
+    assert tuning.scores(history, SHAS[:2], "sharpness", "1") == {}
 
 
 def test_the_hash_of_an_output_is_known_by_its_job(history: History) -> None:
-    history.save_sha256s({"media_1": SHAS[1], "media_2": SHAS[2]}, **MINE)
-    history.save_sha256s({"media_2": SHAS[3]}, **MINE)
-    history.save_sha256s({"media_3": SHAS[4]}, service="sandbox", account="other")
+    tuning.save_sha256s(history, {"media_1": SHAS[1], "media_2": SHAS[2]}, **MINE)
+    tuning.save_sha256s(history, {"media_2": SHAS[3]}, **MINE)
+    tuning.save_sha256s(
+        history, {"media_3": SHAS[4]}, service="sandbox", account="other"
+    )
     asked = [f"media_{number}" for number in range(2_500)]
-    assert history.sha256s(asked, **MINE) == {"media_1": SHAS[1], "media_2": SHAS[3]}
+    assert tuning.sha256s(history, asked, **MINE) == {
+        "media_1": SHAS[1],
+        "media_2": SHAS[3],
+    }

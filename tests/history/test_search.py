@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.history.entries.search_text import folded
+from mediakit.history.entry import folded
 from tests.support.submissions import HERE, completed, failed, job, submission
 
 

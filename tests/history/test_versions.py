@@ -14,8 +14,7 @@ from sqlalchemy import inspect
 
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.history.storage import engines
-from mediakit.history.storage.tables import VERSION, metadata
+from mediakit.history.tables import VERSION, metadata
 from tests.support.submissions import race, start, submission
 
 UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
@@ -75,6 +74,26 @@ def test_a_history_of_another_version_is_refused_with_a_readable_error(
     assert versions(place) == [(version,)]
 
 
+@pytest.mark.parametrize(
+    ("rows", "got"), [([], "[]"), ([VERSION, VERSION], f"[{VERSION}, {VERSION}]")]
+)
+def test_a_history_without_one_version_is_refused_with_a_readable_error(
+    place: Any, rows: list[int], got: str
+) -> None:
+    History(place).close()
+    with plainly(place) as plain:
+        plain.execute("DELETE FROM mediakit_version")
+        for version in rows:
+            plain.execute(f"INSERT INTO mediakit_version VALUES ({version})")
+        plain.commit()
+
+    with pytest.raises(InputError, match="was not changed") as caught:
+        History(place)
+
+    assert caught.value.field == "history"
+    assert f"(got {got})" in str(caught.value)
+
+
 def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with closing(sqlite3.connect(path)) as plain:
@@ -121,13 +140,14 @@ def test_processes_that_start_together_create_one_history(place: Any) -> None:
 def test_a_failure_to_create_tables_leaves_the_database_unchanged(
     place: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def half(connection: Any) -> int:
-        metadata.create_all(connection)
+    whole = metadata.create_all
+
+    def half(connection: Any) -> None:
+        whole(connection)
         connection.exec_driver_sql("ALTER TABLE nowhere ADD COLUMN mood TEXT")
-        return VERSION
 
     with monkeypatch.context() as patch:
-        patch.setattr(engines, "_make_tables", half)
+        patch.setattr(metadata, "create_all", half)
         with pytest.raises(InputError, match="nowhere"):
             History(place)
 
@@ -141,7 +161,7 @@ def test_postgres_has_the_columns_and_indexes_of_sqlite(
     def shape(place: Any) -> dict[str, tuple[set[str], set[str]]]:
         with (
             History(place) as history,
-            history._database._engine.connect() as connection,
+            history.database._engine.connect() as connection,
         ):
             seen = inspect(connection)
             return {

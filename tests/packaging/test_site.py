@@ -20,7 +20,7 @@ from mediakit.catalog import Bindings
 from mediakit.catalog.bindings import KEYS
 from mediakit.catalog.own_rates import BY_REQUEST, BY_SECOND
 from mediakit.connection import Settings
-from mediakit.history.storage import tables
+from mediakit.history import tables
 from mediakit.public import BEHIND
 from mediakit.sandbox.server import app
 

@@ -19,8 +19,8 @@ from sqlalchemy.dialects import sqlite
 from mediakit import Client
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
-from mediakit.history import History
-from mediakit.history.charges import settled_between
+from mediakit.history import History, tuning
+from mediakit.history.frames import charges_query
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
 from tests.support.frames import types
@@ -114,7 +114,9 @@ def test_a_charge_says_what_it_was_for_and_how_far_the_estimate_was_off(
 ) -> None:
     body = json.dumps({"prompt": "a kite", "duration": 5, "model": "wonder"})
     buy(history, 1, 350_000, project="spring", sweep="3f2a", body=body.encode())
-    history.judge(service=HERE, account="mine", job_id="media_1", rating=4, keep=True)
+    tuning.judge(
+        history, service=HERE, account="mine", job_id="media_1", rating=4, keep=True
+    )
     asyncio.run(clock.advance(5))
     buy(
         history,
@@ -200,11 +202,14 @@ def test_days_that_cannot_be_meant_are_refused(
 def test_an_index_finds_the_charges_of_a_time(tmp_path: Path) -> None:
     since = START
     for before in (None, START + timedelta(days=1)):
-        query = settled_between(HERE, since, before)
+        query = charges_query(HERE, since, before)
         options = {"literal_binds": True}
         sql = query.compile(dialect=sqlite.dialect(), compile_kwargs=options)
-        with History(tmp_path / "history.db") as history:
-            plan = history._database.rows(text(f"EXPLAIN QUERY PLAN {sql}"))
+        with (
+            History(tmp_path / "history.db") as history,
+            history.database.reading() as db,
+        ):
+            plan = db.execute(text(f"EXPLAIN QUERY PLAN {sql}")).all()
         steps = [row.detail for row in plan if "mediakit_entries" in row.detail]
         upper = "" if before is None else " AND settled_at<?"
         assert steps == [

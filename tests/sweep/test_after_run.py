@@ -11,6 +11,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.errors import BudgetError, InputError, NotFoundError
+from mediakit.history import tuning
 
 PATIENCE_S = 120.0
 REPAIR_MICRO_USD = 30_000
@@ -146,7 +147,7 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     first, second = results.frame()["job_id"]
     owner: dict[str, Any] = dict(client.core._account_history.owner)
     for _ in range(3):
-        client.core.store.prefer(**owner, winner=second, loser=first)
+        tuning.prefer(client.core.store, **owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]
 
 

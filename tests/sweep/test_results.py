@@ -24,6 +24,7 @@ from mediakit import Client, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
 from mediakit.client.loop import io_thread
 from mediakit.errors import MediakitError, WaitTimeoutError
+from mediakit.history import tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.results import AsyncResults, Results
@@ -291,8 +292,8 @@ def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None
         assert list(frame["rating"][:2]) == [4, 2]
         assert frame["rating"][2:].isna().all()
         assert list(frame["keep"]) == [False, True, False, False]
-        (said,) = client.core.store.judgements(
-            **client.core._account_history.owner, job_ids=[first]
+        (said,) = tuning.judgements(
+            client.core.store, **client.core._account_history.owner, job_ids=[first]
         )
         assert (said.note, said.tags) == ("the sky is right", ("calm", "blue"))
         results.rate(first, None)

@@ -19,7 +19,7 @@ from mediakit.diagnosis.installed import (
 )
 from mediakit.diagnosis.report import Diagnosis, Finding
 from mediakit.errors import AuthError, InputError, MediakitError
-from mediakit.history.storage.database_url import history_url, is_local, shown_place
+from mediakit.history.database_url import history_url, is_local, shown_place
 from mediakit.money import format_usd
 from mediakit.public import Client, in_notebook
 

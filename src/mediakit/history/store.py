@@ -1,42 +1,93 @@
-"""The history: one class that combines the parts in the other modules."""
+"""The history: jobs and money, each change one unit of work.
 
+What people add to results (ratings, scores, drafts of forms) is in `tuning`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Self
+from statistics import median
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
+
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    delete,
+    func,
+    or_,
+    select,
+)
 
 from mediakit.clock import Clock, SystemClock
-from mediakit.history.admission.admission_transaction import Admissions
-from mediakit.history.admission.holds import Holds
-from mediakit.history.admission.outcomes import Outcomes
-from mediakit.history.charges import Charges
-from mediakit.history.entries.listing import Listing
-from mediakit.history.form_drafts import FormDrafts
-from mediakit.history.imported_jobs import ImportedJobs
-from mediakit.history.results.latest_attempts import LatestAttempts
-from mediakit.history.results.lineage import Lineage
-from mediakit.history.results.ratings import Ratings
-from mediakit.history.results.scores import Scores
-from mediakit.history.storage.database import Database
-from mediakit.history.uploaded_files import UploadedFiles
+from mediakit.errors import NotFoundError, ServiceError
+from mediakit.history import pages
+from mediakit.history.database import Database, batches
+from mediakit.history.entry import (
+    AT_WORK,
+    PAST,
+    Changes,
+    Entry,
+    EntryState,
+    Submission,
+    changes_from_job,
+    changes_from_refusal,
+)
+from mediakit.history.entry_rows import (
+    change_entry,
+    entry_of,
+    first_entry,
+    joined,
+    owned_by,
+    same_attempt,
+    whole_entries,
+    write_request,
+)
+from mediakit.history.limits import (
+    BudgetLimit,
+    BudgetUse,
+    Spendable,
+    account_total,
+    budget_total,
+    check_budget,
+    reserve,
+    sweep_total,
+    total,
+)
+from mediakit.history.pages import Chosen, Order
+from mediakit.history.tables import entries, origins, totals, upsert
+from mediakit.history.tables import parents as parent_jobs
+from mediakit.records import Job, JobStatus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GONE_FOR_SURE = timedelta(days=1)
+JOB_OF_ANOTHER = "job_of_another_request"
+USUAL_OF = 20
+# The index is on this column, not on the state.
+_IS_OPEN = entries.c.settled_at.is_(None)
 
 
-class History(
-    Charges,
-    Admissions,
-    LatestAttempts,
-    FormDrafts,
-    ImportedJobs,
-    Lineage,
-    Listing,
-    Ratings,
-    Outcomes,
-    Scores,
-    Holds,
-    UploadedFiles,
-):
+class Parent(NamedTuple):
+    """A job whose output is an input of another.
+
+    Args:
+        field: The field of the request, such as "video_url" or "images[0]".
+        job_id: The job of the output.
+        url: The URL of the output in the request.
+    """
+
+    field: str
+    job_id: str
+    url: str
+
+
+class History:
     """All submissions of a user, each committed before it is sent.
 
-    Threads and processes can share one database, and a process can fork. The history
-    holds no secrets: the caller names an account by an opaque text.
+    Threads and processes can share one database. The history holds no secrets: the
+    caller names an account by an opaque text.
 
     Args:
         url: The path of an SQLite file, or a database URL: `sqlite:///...` or
@@ -49,10 +100,11 @@ class History(
     """
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
-        super().__init__(Database(url), clock or SystemClock())
+        self.database = Database(url)
+        self.clock = clock or SystemClock()
 
     def __repr__(self) -> str:
-        return f"History({self._database.name!r})"
+        return f"History({self.database.name!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +114,7 @@ class History(
 
     def close(self) -> None:
         """Close the database's connections; closing again has no effect."""
-        self._database.close()
+        self.database.close()
 
     def backup(self, target: Path) -> None:
         """Copy the history to a new SQLite file, while it is in use.
@@ -71,14 +123,518 @@ class History(
             InputError: The history is not an SQLite file, or the target cannot be
                 written or exists.
         """
-        self._database.backup(target)
+        self.database.backup(target)
 
     @property
     def is_local(self) -> bool:
         """Return whether the database is a file on this machine, not a server."""
-        return self._database.is_local
+        return self.database.is_local
 
     @property
     def place(self) -> str:
         """Return the name of the database, the same for every path to it."""
-        return self._database.place
+        return self.database.place
+
+    # -- claims -------------------------------------------------------------------
+
+    def claim(
+        self,
+        submission: Submission,
+        *,
+        spendable: Spendable | None = None,
+        budget: BudgetLimit | None = None,
+        sweep: BudgetLimit | None = None,
+        parents: Sequence[Parent] = (),
+        origin: str | None = None,
+        created_at: datetime | None = None,
+    ) -> tuple[Entry, bool]:
+        """Write a submission that is about to be sent; committed on return.
+
+        One unit of work checks the key and the money for all threads and processes: a
+        submission is written only if it fits together with all that is in flight. A
+        refused key is bound to nothing (spec 4.3), so it can be claimed again.
+
+        Args:
+            submission: The submission.
+            spendable: The balance that must cover it; None for no check.
+            budget: The budget that it counts against; None for the one that the
+                submission names, unchecked.
+            sweep: The sweep that it counts against, by its id, and the limit of the
+                sweep's total cost; None for the one that the submission names,
+                unchecked. An existing entry keeps its sweep.
+            parents: The jobs whose outputs are its inputs.
+            origin: The form that requests it, see `tuning.asked_from`; None for none.
+            created_at: When it was first requested; None for now.
+
+        Returns:
+            The entry, and whether it is new. False: this attempt already has this
+            entry, perhaps with another key, if a medium had another URL then.
+
+        Raises:
+            BalanceError: The balance does not cover it; nothing was written.
+            BudgetError: The budget, or the sweep's budget, does not cover it; nothing
+                was written.
+        """
+        if budget is not None:
+            submission = replace(submission, budget=budget.name)
+        if sweep is not None:
+            submission = replace(submission, sweep=sweep.name)
+        with self.database.writing() as db:
+            known = same_attempt(db, submission)
+            if known is not None and known.state is not EntryState.REFUSED:
+                return known, False
+            at = created_at or self.clock.now()
+            entry = write_request(db, submission, at, known)
+            reserve(db, entry, spendable, budget, sweep)
+            # All takes and attempts of a request have the same parents.
+            upsert(db, parent_jobs, [_parent_row(submission, each) for each in parents])
+            if known is not None:
+                db.execute(delete(origins).where(origins.c.key == known.key))
+            if origin is not None:
+                upsert(db, origins, [{"origin": origin, "key": submission.key}])
+        return entry, True
+
+    def count_against(self, key: str, budget: BudgetLimit) -> Entry:
+        """Move an unanswered submission to another budget, if it fits.
+
+        A submission that was answered meanwhile stays in its budget.
+
+        Raises:
+            NotFoundError: No entry has this key.
+            BudgetError: The budget does not cover it; nothing was changed.
+        """
+        with self.database.writing() as db:
+            entry = first_entry(db, entries.c.key == key)
+            if entry is None:
+                raise _not_claimed(key)
+            if entry.state is not EntryState.UNANSWERED or entry.budget == budget.name:
+                return entry
+            after = change_entry(db, entry, {"budget": budget.name})
+            use = total(db, budget_total(budget.name))
+            check_budget(after, budget, use, in_doubt=True)
+            return after
+
+    # -- outcomes -----------------------------------------------------------------
+
+    def record(self, job: Job) -> Entry | None:
+        """Record a job's state; return None if the job is not in this history.
+
+        See `record_job`.
+        """
+        return self._change(
+            entries.c.job_id == job.id,
+            lambda entry: changes_from_job(entry, job, now=self.clock.now()),
+        )
+
+    def record_job(self, key: str, job: Job) -> Entry:
+        """Record the state of the job with this key, however old the record is.
+
+        An entry never moves backwards: records can arrive late, twice or in any order.
+        The first settled charge is permanent (spec 2.2); a later, different amount is
+        stored as `restated_charge_micro_usd`. The prompt and the body stay when the
+        media is erased.
+
+        Raises:
+            NotFoundError: No entry has this key.
+            ServiceError: The entry already has another job, or another entry has this
+                job.
+        """
+        now, is_own = self.clock.now(), True
+
+        def changes_of(entry: Entry) -> Changes:
+            return changes_from_job(entry, job, now=now)
+
+        with self.database.reading() as db:
+            entry = first_entry(db, entries.c.key == key)
+        if entry is not None and not changes_of(entry):
+            return entry  # like most records; so no write lock is taken
+        with self.database.writing() as db:
+            entry = first_entry(db, entries.c.key == key)
+            if entry is None:
+                raise _not_claimed(key)
+            changes = changes_of(entry)
+            if "job_id" in changes:
+                owner = first_entry(db, entries.c.job_id == job.id)
+                entry = (owner and joined(db, entry, owner)) or entry
+                is_own = owner is None or entry.job_id == job.id
+                # A charge is recorded once for each job (spec 2.2).
+                changes = changes_of(entry) if is_own else _of_another(entry, job.id)
+            entry = change_entry(db, entry, changes)
+        if not is_own:
+            raise ServiceError(
+                f"The service answered this request with {job.id}, which is the job of "
+                "another request in this history. It was sent, and the history keeps "
+                "the job and its charge for the first request only. Ask the service "
+                "which request the job is of.",
+                job_id=job.id,
+            )
+        return entry
+
+    def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
+        """Record a response without a job; its hold ends (spec 7.1).
+
+        An entry that already has a job does not change.
+
+        Args:
+            key: The idempotency key.
+            code: A short name of the reason, such as the HTTP status.
+            message: The service's message.
+
+        Raises:
+            NotFoundError: No entry has this key.
+        """
+        entry = self._change(
+            entries.c.key == key,
+            lambda known: changes_from_refusal(known, code=code, message=message),
+        )
+        if entry is None:
+            raise _not_claimed(key)
+        return entry
+
+    def mark_gone(self, job_id: str, *, account: str | None = None) -> None:
+        """Record that the service does not know this job.
+
+        A gateway, or a replica that lags, may be wrong for a while, and the job may
+        still be charged: its hold ends when this has lasted for a day.
+
+        Args:
+            job_id: The job.
+            account: The account whose key got the 404. A job of another account does
+                not change: it may belong to another organization. None for anybody.
+        """
+        now = self.clock.now()
+        self._change(
+            entries.c.job_id == job_id,
+            lambda entry: _gone(entry, now) if account in (None, entry.account) else {},
+        )
+
+    def forget(self, job_id: str) -> None:
+        """Erase the prompt, the body and the error message of a job.
+
+        Its row stays, with its charge. Other takes of the same request keep theirs.
+        """
+        self._change(entries.c.job_id == job_id, _forgotten)
+
+    def _change(
+        self, where: ColumnElement[bool], changes_of: Callable[[Entry], Changes]
+    ) -> Entry | None:
+        """Change the entry with some value; None if there is none."""
+        with self.database.reading() as db:
+            entry = first_entry(db, where)
+        if entry is None or not changes_of(entry):
+            return entry  # most records change nothing, so no write lock is taken
+        with self.database.writing() as db:
+            entry = first_entry(db, where)
+            return entry and change_entry(db, entry, changes_of(entry))
+
+    # -- look-ups -----------------------------------------------------------------
+
+    def find(self, job_id: str) -> Entry | None:
+        """Return the entry of a job; None when it is not in this history."""
+        return self._first(entries.c.job_id == job_id)
+
+    def find_key(self, key: str) -> Entry | None:
+        """Return the entry of an idempotency key; None when it was never claimed."""
+        return self._first(entries.c.key == key)
+
+    def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
+        """Return the latest attempt at one take of a request; None without one.
+
+        Args:
+            asked_key: The content as the user gave it.
+            draw_key: The exact content.
+            take: The number of the draw.
+        """
+        query = whole_entries().where(
+            _same_request(asked_key, draw_key), entries.c.take == take
+        )
+        last = query.order_by(entries.c.attempt.desc(), entries.c.number.desc())
+        found = self._entries(last.limit(1))
+        return found[0] if found else None
+
+    def last_take(self, *, asked_key: str, draw_key: str) -> int:
+        """Return the highest take of a request; 0 if it was never submitted."""
+        query = select(func.max(entries.c.take))
+        return self._whole(query.where(_same_request(asked_key, draw_key)))
+
+    def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
+        """Return the entries that are not answered yet, oldest first."""
+        return self._entries(
+            whole_entries()
+            .where(*owned_by(service, account), _IS_OPEN)
+            .where(entries.c.state == EntryState.UNANSWERED)
+            .order_by(entries.c.number)
+        )
+
+    def unsettled(self, *, service: str) -> list[Entry]:
+        """Return the jobs without a recorded charge, oldest first (spec 2.2).
+
+        They include failed jobs until their 0 is settled, and jobs that the service
+        does not know at the moment, but not those that it surely no longer has. Any
+        API key of an organization can read its jobs, so those of all accounts are
+        included.
+        """
+        return self._entries(
+            whole_entries()
+            .where(entries.c.service == service, _IS_OPEN)
+            .where(entries.c.state.in_(AT_WORK))
+            .order_by(entries.c.number)
+        )
+
+    def outputs_at(
+        self, urls: Iterable[str], *, service: str | None = None
+    ) -> dict[str, Entry]:
+        """Return the entries whose outputs have these URLs, by URL."""
+        found: dict[str, Entry] = {}
+        for some in batches(dict.fromkeys(urls)):
+            query = whole_entries().where(
+                entries.c.output_url.in_(some), *owned_by(service, None)
+            )
+            for entry in self._entries(query.order_by(entries.c.number.desc())):
+                found.setdefault(str(entry.output_url), entry)
+        return found
+
+    def usual_runtime_s(
+        self, *, service: str, kind: str, function: str
+    ) -> float | None:
+        """Return the median seconds of a function's latest completed jobs.
+
+        None without completed jobs. Time in the queue counts: users wait for it, too.
+        """
+        query = (
+            select(entries.c.submitted_at, entries.c.finished_at)
+            .where(entries.c.service == service, entries.c.kind == kind)
+            .where(entries.c.function == function)
+            .where(entries.c.status == JobStatus.COMPLETED)
+            .where(entries.c.submitted_at.is_not(None))
+            .where(entries.c.finished_at.is_not(None))
+            # Sample entries say nothing about how long renders take.
+            .where(~entries.c.key.startswith(PAST))
+            .order_by(entries.c.number.desc())
+            .limit(USUAL_OF)
+        )
+        with self.database.reading() as db:
+            seconds = [
+                (finished - began).total_seconds()
+                for began, finished in db.execute(query)
+            ]
+        return median(seconds) if seconds else None
+
+    def _first(self, *where: ColumnElement[bool]) -> Entry | None:
+        with self.database.reading() as db:
+            return first_entry(db, *where)
+
+    def _entries(self, query: Select[Any]) -> list[Entry]:
+        with self.database.reading() as db:
+            return [entry_of(row) for row in db.execute(query)]
+
+    def _whole(self, query: Select[Any]) -> int:
+        with self.database.reading() as db:
+            return int(db.execute(query).scalar() or 0)
+
+    # -- sums ---------------------------------------------------------------------
+
+    def reserved_micro_usd(self, *, service: str, account: str) -> int:
+        """Return the holds for submissions that can still be charged, in micro-USD.
+
+        Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
+        """
+        use = self.account_use(service=service, account=account)
+        return use.reserved_micro_usd
+
+    def account_use(self, *, service: str, account: str) -> BudgetUse:
+        """Return the use of an account, in micro-USD (spec 2.2)."""
+        return self._use(account_total(service, account))
+
+    def budget_use(self, name: str) -> BudgetUse:
+        """Return the use of a budget by all accounts (spec 2.2)."""
+        return self._use(budget_total(name))
+
+    def sweep_use(self, name: str) -> BudgetUse:
+        """Return the use of a sweep's budget, by the sweep's id (spec 2.2)."""
+        return self._use(sweep_total(name))
+
+    def budget_limit(self, name: str) -> BudgetLimit | None:
+        """Return the limit that a budget had last; None if it never had one."""
+        return self._limit(name, budget_total(name))
+
+    def sweep_limit(self, name: str) -> BudgetLimit | None:
+        """Return the limit that a sweep had last, by its id; None for none."""
+        return self._limit(name, sweep_total(name))
+
+    def _use(self, name: str) -> BudgetUse:
+        with self.database.reading() as db:
+            return total(db, name)
+
+    def _limit(self, name: str, total_name: str) -> BudgetLimit | None:
+        query = select(totals.c.limit_micro_usd).where(totals.c.name == total_name)
+        with self.database.reading() as db:
+            limit = db.execute(query).scalar()
+        return None if limit is None else BudgetLimit(name, limit)
+
+    def settled_total_micro_usd(
+        self,
+        since: datetime | None = None,
+        /,
+        *,
+        service: str | None = None,
+        account: str | None = None,
+    ) -> int:
+        """Return the sum of all settled charges, in micro-USD (spec 2.2).
+
+        Args:
+            since: Only charges first seen settled at this instant or later.
+            service: Only of this service.
+            account: Only of this account.
+        """
+        late = () if since is None else (entries.c.settled_at >= since,)
+        query = select(func.sum(entries.c.charge_micro_usd))
+        return self._whole(query.where(*owned_by(service, account), *late))
+
+    def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
+        """Return the settled charges of a budget in all accounts (spec 2.2).
+
+        Returns:
+            When each charge was first seen settled, and its micro-USD; oldest first.
+        """
+        at = func.coalesce(
+            entries.c.settled_at, entries.c.finished_at, entries.c.created_at
+        )
+        query = (
+            select(at, entries.c.charge_micro_usd)
+            .where(entries.c.budget == name, entries.c.charge_micro_usd.is_not(None))
+            .order_by(at)
+        )
+        with self.database.reading() as db:
+            return [(when, charge) for when, charge in db.execute(query)]
+
+    def projects(
+        self, *, service: str | None = None, account: str | None = None
+    ) -> list[str]:
+        """Return the labels of projects, each once, sorted."""
+        query = (
+            select(entries.c.project)
+            .distinct()
+            .where(entries.c.project.is_not(None), *owned_by(service, account))
+            .order_by(entries.c.project)
+        )
+        with self.database.reading() as db:
+            return list(db.execute(query).scalars())
+
+    # -- pages and frames ---------------------------------------------------------
+
+    def page(
+        self,
+        *,
+        limit: int = 50,
+        before: Entry | None = None,
+        text: str | None = None,
+        order: Order = "newest",
+        **chosen: Unpack[Chosen],
+    ) -> list[Entry]:
+        """Return one page of entries, newest first by default.
+
+        Pages have no gaps and no repeats, even while new entries arrive.
+
+        Args:
+            limit: The maximum number of entries, from 1.
+            before: The last entry of the previous page; None for the first page.
+            text: Only entries with all these words; see `search`.
+            order: "newest" or "oldest" first, or "dearest": the highest charge first,
+                entries without a charge last.
+            **chosen: Which entries; see `Chosen`.
+
+        Raises:
+            InputError: The limit is below 1, the status or order does not exist, or the
+                text is too long.
+        """
+        pages.check(limit, before, order)
+        query = whole_entries().where(*pages.where(text, **chosen))
+        if before is not None:
+            query = query.where(pages.behind(order, before))
+        return self._entries(query.order_by(*pages.in_order(order)).limit(limit))
+
+    def search(
+        self, text: str, *, limit: int | None = None, **chosen: Unpack[Chosen]
+    ) -> "pd.DataFrame":
+        """Return the entries that contain all the given words, as `frame` does.
+
+        A word matches anywhere in the prompt, the function's kind or path, the job id,
+        the project, or the error's code or message. The search ignores case but not
+        accents, and has no wildcards. An empty text matches all entries.
+
+        Raises:
+            InputError: The limit is below 1, the status does not exist, or the text is
+                too long.
+        """
+        from mediakit.history import frames
+
+        if limit is not None:
+            pages.check(limit)
+        query = frames.frame_query().where(*pages.where(text, **chosen))
+        with self.database.reading() as db:
+            return frames.entries_frame(db.execute(query.limit(limit)).all())
+
+    def frame(
+        self, *, params: bool = False, **chosen: Unpack[Chosen]
+    ) -> "pd.DataFrame":
+        """Return the whole history as a frame.
+
+        Args:
+            params: Include the parameters of the requests.
+            **chosen: Which entries; see `Chosen`.
+
+        Returns:
+            One row per submission, newest first; the same dtypes without rows. Money is
+            Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
+            UTC]; closed sets are categories.
+
+            With `params` also runtime_s (float64, from submission to the end), rating
+            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
+            float64, boolean, category for short texts, str for longer ones, JSON as
+            str for lists and objects. A parameter with the name of another column has
+            the prefix `param_`.
+
+        Raises:
+            InputError: The status does not exist.
+        """
+        from mediakit.history import frames
+
+        query = frames.params_query() if params else frames.frame_query()
+        with self.database.reading() as db:
+            rows = db.execute(query.where(*pages.where(**chosen))).all()
+        return frames.params_frame(rows) if params else frames.entries_frame(rows)
+
+
+def _same_request(asked_key: str, draw_key: str) -> ColumnElement[bool]:
+    # Without the service, which both keys contain: so their indexes are used.
+    return or_(entries.c.asked_key == asked_key, entries.c.draw_key == draw_key)
+
+
+def _parent_row(submission: Submission, parent: Parent) -> dict[str, Any]:
+    its = {"field": parent.field, "job_id": parent.job_id}
+    return {"draw_key": submission.draw_key, **its}
+
+
+def _not_claimed(key: str) -> NotFoundError:
+    return NotFoundError(
+        f"The history has no entry with the key {key!r}: a submission is "
+        "claimed before its job is recorded. Nothing was changed."
+    )
+
+
+def _of_another(entry: Entry, job_id: str) -> Changes:
+    message = f"The service answered this request with {job_id}."
+    return changes_from_refusal(entry, code=JOB_OF_ANOTHER, message=message)
+
+
+def _gone(entry: Entry, now: datetime) -> Changes:
+    if entry.gone_at is None:
+        return {"gone_at": now}
+    is_sure = entry.state in AT_WORK and now - entry.gone_at >= GONE_FOR_SURE
+    return {"state": EntryState.GONE} if is_sure else {}
+
+
+def _forgotten(entry: Entry) -> Changes:
+    blank: Changes = {"prompt": None, "body": b"{}", "error_message": None}
+    return {name: to for name, to in blank.items() if getattr(entry, name) != to}

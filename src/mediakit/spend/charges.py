@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.history import History
+from mediakit.history.frames import charges
 from mediakit.spend.days.day_numbers import day_numbers, days_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ def charges_frame(
         last: The last day, included; None for all after the first.
         project: Only of this project.
     """
-    found = history.charges(
+    found = charges(
+        history.database,
         service=service,
         since=None if first is None else midnight(first),
         before=None if last is None else _day_after(last),

@@ -15,7 +15,7 @@ from mediakit.client import AsyncClient, Service
 from mediakit.client.records.idempotency import draw_keys, was_rejected
 from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError
-from mediakit.history import EntryState, OwnedDraw
+from mediakit.history import EntryState, OwnedDraw, tuning
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json, text_json
 from mediakit.sweep.checking import Sources, fields_at
@@ -269,9 +269,8 @@ async def owned_draws(
     A URL that the user gives may be that of a job or a file that was sent before, so
     each draw has the key of its exact content, too.
     """
-    read, service = client.store.owned_draws, client.service.identity
-    rows = await to_thread.run_sync(
-        lambda: read(service=service, function=function.path)
+    rows = await client._account_history.ask(
+        tuning.owned_draws, service=client.service.identity, function=function.path
     )
     exact = {(row.draw_key, row.take): row for row in rows}
     return exact | {(row.asked_key, row.take): row for row in rows}

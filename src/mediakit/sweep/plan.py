@@ -18,7 +18,7 @@ from mediakit.catalog import Function
 from mediakit.client import AnyBudget, AsyncClient, Client
 from mediakit.client.records.budgets import Budget
 from mediakit.errors import InputError, MediakitError
-from mediakit.history.entries.parameter_columns import text_array
+from mediakit.history.parameter_columns import text_array
 from mediakit.media import file_of
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind

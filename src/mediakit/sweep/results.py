@@ -25,7 +25,7 @@ from mediakit.errors import (
     WaitTimeoutError,
     shown,
 )
-from mediakit.history import Entry, History, Judgement
+from mediakit.history import Entry, History, Judgement, tuning
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cell_states import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
@@ -206,7 +206,7 @@ class AsyncResults(ProcessBound):
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        from mediakit.history.entries.parameter_columns import text_array
+        from mediakit.history.parameter_columns import text_array
 
         if self._axes is None:
             self._axes = self.plan.frame()[[*self.plan.axes, "take"]]
@@ -243,7 +243,7 @@ class AsyncResults(ProcessBound):
         job_ids = self.runner.cells.job_ids()
         cell_of = {job_id: cell for cell, job_id in job_ids.items()}
         found = []
-        for parent, entry in self.client.store.children(self.plan.id):
+        for parent, entry in tuning.children(self.client.store, self.plan.id):
             if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
                 cell_of[entry.job_id] = cell_of[parent]
                 found.append((parent, entry, cell_of[parent]))
@@ -294,11 +294,11 @@ class AsyncResults(ProcessBound):
 
     def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
         owner = self.client._account_history.owner
-        return self.client.store.judgements(**owner, job_ids=list(job_ids))
+        return tuning.judgements(self.client.store, **owner, job_ids=list(job_ids))
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
         found: list[str | None] = [None] * len(self)
-        parents = self.client.store.parents(job_ids.values())
+        parents = tuning.parents(self.client.store, job_ids.values())
         for cell, job_id in job_ids.items():
             its = parents.get(job_id)
             found[cell] = its[0][1] if its else None
@@ -348,7 +348,9 @@ class AsyncResults(ProcessBound):
     def _ranking(self) -> pd.DataFrame:
         mine = set(self.runner.cells.job_ids().values())
         mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
-        said = self.client.store.preferences(**self.client._account_history.owner)
+        said = tuning.preferences(
+            self.client.store, **self.client._account_history.owner
+        )
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
     async def compare(self, axis: str, value: str = "rating") -> Comparison:
@@ -495,7 +497,7 @@ class AsyncResults(ProcessBound):
 
     def _outputs(self) -> list[Output]:
         frame, owner = self._frame(), self.client._account_history.owner
-        known = self.client.store.sha256s(frame["job_id"].dropna(), **owner)
+        known = tuning.sha256s(self.client.store, frame["job_id"].dropna(), **owner)
         return outputs_of(frame, known)
 
     async def export(self, where: str | Path) -> Exported:
@@ -589,7 +591,7 @@ class AsyncResults(ProcessBound):
         if entry is None:
             raise NotFoundError(f"{shown(job_id)} is not in this history.")
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
-        await account_history.write(History.judge, **owner, **said)
+        await account_history.write(tuning.judge, **owner, **said)
         self.runner.notify_change()
 
 

@@ -25,7 +25,7 @@ from tests.support.submissions import HERE, completed, costing, job, start, subm
 
 BUDGET = BudgetLimit("kites", 1_000)
 BLOCKED = "The history file"
-TRANSACTION = "mediakit.history.storage.database.FileConnection.transaction"
+TRANSACTION = "mediakit.history.database.Database.writing"
 PATIENCE_S = 60.0
 
 FORKED = """

@@ -29,6 +29,7 @@ from mediakit.history import (
     History,
     Submission,
     plain_values,
+    rebuilding,
 )
 from mediakit.records import Job as JobRecord
 from mediakit.sandbox.server import admin_client
@@ -464,8 +465,8 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
 
 
 def adopted(history: History, submission: Submission, job: JobRecord) -> Entry:
-    return history.adopt(
-        submission, job, created_at=AT, submitted_at=AT, finished_at=None
+    return rebuilding.adopt(
+        history, submission, job, created_at=AT, submitted_at=AT, finished_at=None
     )
 
 

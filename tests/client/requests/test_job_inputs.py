@@ -14,7 +14,7 @@ import pytest
 from mediakit import AsyncClient, Client, InputError, Job
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.requests.job_inputs import JobOutput
-from mediakit.history import History, Parent
+from mediakit.history import History, Parent, tuning
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.job_states import state_of
@@ -170,11 +170,11 @@ def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     again = client.submit("video-upscale", video_url=clip.core)
     assert (again.id, again.reused) == (large.id, True)
     store = client.core.store
-    assert store.parents([large.id, clip.id]) == {
+    assert tuning.parents(store, [large.id, clip.id]) == {
         large.id: (("video_url", clip.id),),
     }
     draw = large.next_take()
-    assert store.parents([draw.id]) == {draw.id: (("video_url", clip.id),)}
+    assert tuning.parents(store, [draw.id]) == {draw.id: (("video_url", clip.id),)}
     assert isinstance(clip, Job)
 
 
@@ -187,7 +187,7 @@ def test_an_awaited_client_takes_jobs_too(
         ) as client:
             clip = await client.run("text-to-video", prompt="awaited", duration=3)
             large = await client.run("video-upscale", video=clip)
-            assert client.store.parents([large.id]) == {
+            assert tuning.parents(client.store, [large.id]) == {
                 large.id: (("video_url", clip.id),)
             }
 
@@ -232,8 +232,8 @@ def test_parents_are_written_with_the_claim_once_for_all_takes(
     history.record_job("k1", completed())
     history.record_job("k2", completed(job_id="media_2"))
     its = (("images[0]", "media_a"), ("images[1]", "media_b"))
-    assert history.parents(["media_1", "media_2", "media_3"]) == {
+    assert tuning.parents(history, ["media_1", "media_2", "media_3"]) == {
         "media_1": its,
         "media_2": its,
     }
-    assert history.parents([]) == {}
+    assert tuning.parents(history, []) == {}

@@ -13,7 +13,7 @@ from mediakit import AsyncClient, BudgetError, Client, JobFailedError
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.submissions.submit_or_reuse import Take
 from mediakit.errors import RateLimitError
-from mediakit.history import BudgetLimit, BudgetUse, History
+from mediakit.history import BudgetLimit, BudgetUse, History, rebuilding
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.soak import BOTH_DATABASES
@@ -132,7 +132,8 @@ def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
 
 def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
     history.claim(costing("k1", 400), sweep=SWEEP)
-    history.adopt(
+    rebuilding.adopt(
+        history,
         submission("rebuilt-media_1", draw_key="rebuilt-media_1"),
         completed(300),
         created_at=START,

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from mediakit.history.entries.frame import _COLUMNS, entries_frame
+from mediakit.history.frames import _COLUMNS, entries_frame
 from mediakit.spend.reconciliation import Reconciliation, Sources, Span, compared
 from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
 

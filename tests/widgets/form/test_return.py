@@ -13,7 +13,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.errors import InputError
-from mediakit.history import Entry
+from mediakit.history import Entry, tuning
 from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
@@ -139,7 +139,7 @@ def test_it_is_written_without_a_restart_in_good_order(kernels: Kernels) -> None
     box(form, "prompt").value = "typed"
     store, origin = form.client.core.store, form._memory.origin
     assert origin is not None
-    until(lambda: "typed" in (store.draft(origin) or ""))
+    until(lambda: "typed" in (tuning.draft(store, origin) or ""))
 
     kernels.start()
     assert kernels.form().values.prompt == "typed"
@@ -149,7 +149,7 @@ def test_a_form_that_nobody_changed_writes_nothing(kernels: Kernels) -> None:
     form = kernels.form(prompt="from code")
     kernels.restart()
     assert form._memory.origin is not None
-    assert kernels.client.core.store.draft(form._memory.origin) is None
+    assert tuning.draft(kernels.client.core.store, form._memory.origin) is None
 
 
 def test_what_the_code_gives_differently_wins_over_what_was_held(

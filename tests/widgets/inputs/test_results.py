@@ -12,6 +12,7 @@ import pytest
 import mediakit as mk
 from mediakit import Client, Job
 from mediakit.client.loop import io_thread
+from mediakit.history import tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs.result_search import PAGE, Found, Results
@@ -152,7 +153,7 @@ def test_what_is_made_from_a_chosen_result_is_known_to_be_made_from_its_job(
     press_generate(form)
 
     job_id = form.jobs[0].state.record.id
-    parents = own.core.store.parents([job_id])
+    parents = tuning.parents(own.core.store, [job_id])
     assert parents == {job_id: (("video_url", made["clip"].id),)}
 
 

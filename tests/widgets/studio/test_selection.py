@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Client
-from mediakit.history import Entry
-from mediakit.history.entries.entry import fresh_entry
+from mediakit.history import Entry, tuning
+from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.selection import Selection
@@ -166,8 +166,8 @@ def test_selected_results_are_compared_side_by_side_and_rated(
         }
     )
     owner = client.core._account_history.owner
-    until(lambda: client.core.store.judgements(**owner))
-    (said,) = client.core.store.judgements(**owner)
+    until(lambda: tuning.judgements(client.core.store, **owner))
+    (said,) = tuning.judgements(client.core.store, **owner)
     assert (said.job_id, said.rating) == (gallery.cells[0].job_id, 4)
 
     press(studio, "Back to the list")

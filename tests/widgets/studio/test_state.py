@@ -15,7 +15,7 @@ from mediakit.catalog.own_rates import OwnRate
 from mediakit.client import BudgetState
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.history.entries.entry import fresh_entry
+from mediakit.history.entry import fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.records import Balance, JobStatus
 from mediakit.schema import Purpose

@@ -42,7 +42,7 @@ from mediakit.errors import (
     shown,
 )
 from mediakit.history import Entry, EntryState, History
-from mediakit.history.entries.queries import AT_WORK
+from mediakit.history.entry import AT_WORK
 from mediakit.rates import Estimate
 from mediakit.records import LONGEST_URL
 from mediakit.records import Job as JobRecord

@@ -27,7 +27,7 @@ from mediakit.client.transfers.resumable_downloads import Downloader, Sink, Vers
 from mediakit.client.transfers.sidecar import Saved, is_of, sidecar_of, urls_in, written
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, GoneError, ServiceError
-from mediakit.history import History
+from mediakit.history import History, uploads
 from mediakit.media import plain_name, result_suffix
 from mediakit.records import JobStatus
 
@@ -117,7 +117,7 @@ class Outputs:
         saved = Saved(store.size_bytes, store.sha256, self._clock.now())
         entry = await self._account_history.ask(History.find, job.id)
         inputs = await self._account_history.ask(
-            History.uploads_at,
+            uploads.uploads_at,
             urls_in(job.state.body),
             service=self._account_history.service,
         )

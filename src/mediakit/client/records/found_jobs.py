@@ -17,7 +17,7 @@ from mediakit.client.records.idempotency import (
 )
 from mediakit.client.service import Service
 from mediakit.history import Submission
-from mediakit.history.admission.rebuilt_entries import rebuilt_key
+from mediakit.history.entry import rebuilt_key
 from mediakit.rates import EstimateKind, metered_hold
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Record, UTCInstant
 from mediakit.schema import canonical_json

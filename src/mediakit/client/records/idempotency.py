@@ -10,8 +10,7 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.client.service import Service
 from mediakit.history import Entry, OwnedDraw, Submission, plain_values
-from mediakit.history.admission.rebuilt_entries import REBUILT
-from mediakit.history.entries.entry import PAST
+from mediakit.history.entry import PAST, REBUILT
 from mediakit.rates import Estimate
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.schema import canonical_json, text_json

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mediakit.errors import shown
-from mediakit.history.entries.fast_replace import changed
 from mediakit.money import format_usd
 from mediakit.rates import Estimate
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
@@ -62,17 +61,16 @@ class JobState:
         if charge is None:
             charge = record.settled_charge_micro_usd
         if self.record.status.terminal and not record.status.terminal:
-            return changed(self, {"charge_micro_usd": charge})
+            return replace(self, charge_micro_usd=charge)
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
-        changes = {
-            "record": record,
-            "started_at": self.started_at or (now if running else None),
-            "finished_at": self.finished_at
-            or (now if record.status.terminal else None),
-            "charge_micro_usd": charge,
-            "trouble": unreadable_text(record),
-        }
-        return changed(self, changes)
+        return replace(
+            self,
+            record=record,
+            started_at=self.started_at or (now if running else None),
+            finished_at=self.finished_at or (now if record.status.terminal else None),
+            charge_micro_usd=charge,
+            trouble=unreadable_text(record),
+        )
 
     @property
     def is_over(self) -> bool:

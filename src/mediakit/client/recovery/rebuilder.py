@@ -24,8 +24,8 @@ from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError
-from mediakit.history import Entry, History
-from mediakit.history.admission.rebuilt_entries import REBUILT
+from mediakit.history import Entry, History, rebuilding, uploads
+from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 
 T = TypeVar("T")
@@ -136,7 +136,7 @@ class Rebuilder:
             found = await self._with_event(found)
         found = replace(found, function=found.function or record.model_id)
         entry = await self._account_history.write(
-            History.adopt,
+            rebuilding.adopt,
             found.submission(self._service, self._kinds),
             record,
             created_at=found.submitted_at or found.finished_at or self._clock.now(),
@@ -152,7 +152,7 @@ class Rebuilder:
         """Record the URLs that the request names for its files."""
         for sent in found.sidecar.inputs if found.sidecar else ():
             await self._account_history.write(
-                History.remember_upload,
+                uploads.remember_upload,
                 service=self._service.identity,
                 sha256=sent.sha256,
                 size_bytes=sent.size_bytes,

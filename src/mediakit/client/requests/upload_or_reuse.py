@@ -25,7 +25,7 @@ from mediakit.client.transfers.uploads import (
     unsent,
 )
 from mediakit.errors import InputError
-from mediakit.history import History
+from mediakit.history import uploads
 from mediakit.media import MediaInfo, is_url, local_file, probe
 from mediakit.schema import MediaName
 
@@ -109,7 +109,7 @@ class Uploads:
                     return known
                 url = await self._files.put(upload, tell)
         return await self._account_history.write(
-            History.remember_upload,
+            uploads.remember_upload,
             service=self._account_history.service,
             sha256=upload.seen.sha256,
             size_bytes=size_bytes,
@@ -119,7 +119,7 @@ class Uploads:
 
     async def _known(self, upload: Upload) -> str | None:
         return await self._account_history.ask(
-            History.uploaded,
+            uploads.uploaded,
             service=self._account_history.service,
             sha256=upload.seen.sha256,
             content_type=upload.content_type,

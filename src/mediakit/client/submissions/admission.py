@@ -25,6 +25,7 @@ from mediakit.history import (
     Parent,
     Spendable,
     Submission,
+    tuning,
 )
 from mediakit.money import format_usd
 
@@ -141,7 +142,7 @@ class Admission:
             BudgetError: It does not fit; an earlier attempt may have created a job.
         """
         if origin is not None:
-            await self._account_history.write(History.note_origin, entry.key, origin)
+            await self._account_history.write(tuning.note_origin, entry.key, origin)
         budget = budget or self.budget
         if budget is None or entry.state is not EntryState.UNANSWERED:
             return entry

@@ -37,8 +37,8 @@ from mediakit.errors import (
     NotFoundError,
 )
 from mediakit.history import Entry, EntryState, History, Parent, Submission
-from mediakit.history.admission.outcomes import JOB_OF_ANOTHER
-from mediakit.history.entries.queries import AT_WORK
+from mediakit.history.entry import AT_WORK
+from mediakit.history.store import JOB_OF_ANOTHER
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 

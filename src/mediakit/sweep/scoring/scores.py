@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mediakit.errors import InputError
-from mediakit.history import History
+from mediakit.history import History, tuning
 
 HASH_DIGITS = 16
 
@@ -98,15 +98,15 @@ class HistoryScores:
         self, sha256s: Sequence[str], scorer: str, version: str
     ) -> Mapping[str, Mapping[str, float]]:
         """Return the scorer's stored numbers, by hash."""
-        return self._history.scores(sha256s, scorer, version)
+        return tuning.scores(self._history, sha256s, scorer, version)
 
     def save(self, scores: Sequence[Score]) -> None:
         """Store scores."""
-        self._history.save_scores(scores)
+        tuning.save_scores(self._history, scores)
 
     def hashed(self, job_id: str, sha256: str) -> None:
         """Store the hash of a job's output."""
-        self._history.save_sha256s({job_id: sha256}, **self._owner)
+        tuning.save_sha256s(self._history, {job_id: sha256}, **self._owner)
 
 
 Fetch = Callable[[Output], Path]

@@ -21,7 +21,7 @@ from mediakit.client.requests.body_values import full_names, plain_fields
 from mediakit.client.requests.job_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
-from mediakit.history import Entry
+from mediakit.history import Entry, tuning
 from mediakit.media import kernel_folder
 from mediakit.rates import Estimate
 from mediakit.records import JobStatus
@@ -731,7 +731,7 @@ def is_open(
     kind = _kind_of(client, function, name)
     key = (kind, _places.next(kind, cell))
     origin = origin_of(client.core.store, key)
-    is_kept = origin is not None and client.core.store.draft(origin) is not None
+    is_kept = origin is not None and tuning.draft(client.core.store, origin) is not None
     return key in _open_forms or is_kept
 
 

@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.client.loop import io_thread
 from mediakit.errors import InputError
-from mediakit.history import Entry, History, Judgement
+from mediakit.history import Entry, Judgement, tuning
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, Progress, label_of
 from mediakit.sweep.cell_states import STATUS_NAMES
@@ -89,7 +89,7 @@ class Wall:
         job_ids = columns.texts["job_id"]
         repairs = self._results._repairs()
         made = [*job_ids.values(), *(str(entry.job_id) for _, entry, _ in repairs)]
-        judged = self._store.judgements(**self._owner, job_ids=made)
+        judged = tuning.judgements(self._store, **self._owner, job_ids=made)
         said = {each.job_id: each for each in judged}
         found = []
         for cell, labels in enumerate(self._labels):
@@ -222,7 +222,7 @@ class Wall:
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
         account_history = self._results.client._account_history
         await account_history.write(
-            History.prefer, **self._owner, winner=winner, loser=loser, tie=tie
+            tuning.prefer, **self._owner, winner=winner, loser=loser, tie=tie
         )
 
     def _preferences(self) -> list[Preference]:
@@ -230,7 +230,7 @@ class Wall:
         mine |= {str(entry.job_id) for _, entry, _ in self._results._repairs()}
         return [
             Preference(each.winner, each.loser, each.tie)
-            for each in self._store.preferences(**self._owner)
+            for each in tuning.preferences(self._store, **self._owner)
             if each.winner in mine and each.loser in mine
         ]
 

@@ -16,6 +16,7 @@ from mediakit import Client
 from mediakit.client.recovery.sample_history.sample_entries import PROJECTS
 from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
 from mediakit.errors import InputError, ServiceError
+from mediakit.history import tuning
 from mediakit.sandbox.admin import seed as control
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
@@ -160,7 +161,7 @@ def test_a_rating_that_was_changed_stays(seeded: Client) -> None:
     rated = frame[frame["rating"].notna()].iloc[0]
     other = 1 if rated["rating"] > 1 else 5
     owner = {"service": rated["service"], "account": rated["account"]}
-    seeded.core.store.judge(**owner, job_id=rated["job_id"], rating=other)
+    tuning.judge(seeded.core.store, **owner, job_id=rated["job_id"], rating=other)
 
     seeded.seed_past(DAYS, JOBS)
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from mediakit.history import Entry, EntryState, History, Judgement
-from mediakit.history.entries.entry import fresh_entry
-from mediakit.history.entries.fast_replace import changed
-from mediakit.history.storage.database import LONGEST_LIST
+from mediakit.history import Entry, EntryState, History, Judgement, rebuilding, tuning
+from mediakit.history.database import LONGEST_LIST
+from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
 from tests.support.submissions import submission
 
@@ -27,7 +27,7 @@ def _settled(n: int, charge_micro_usd: int) -> Entry:
     entry = fresh_entry(submission(f"past-{n}"), number=0, created_at=at)
     known = {"state": EntryState.SETTLED, "job_id": f"media_{n}", "settled_at": at}
     paid = {"charge_micro_usd": charge_micro_usd, "status": JobStatus.COMPLETED}
-    return changed(entry, known | paid)
+    return replace(entry, **(known | paid))
 
 
 @pytest.fixture(params=["file", "postgres"])
@@ -42,7 +42,7 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
     with History(place) as history:
         real, _ = history.claim(submission("real"))
 
-        assert history.take_in(past(COUNT)) == COUNT
+        assert rebuilding.take_in(history, past(COUNT)) == COUNT
 
         later, _ = history.claim(submission("later"))
         frame = history.frame()
@@ -53,7 +53,7 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
 
 def test_an_empty_history_numbers_later_entries_above_a_past(place: str) -> None:
     with History(place) as history:
-        history.take_in(past(3))
+        rebuilding.take_in(history, past(3))
         real, _ = history.claim(submission("real"))
 
         assert list(history.frame()["key"]) == ["real", "past-2", "past-1", "past-0"]
@@ -62,19 +62,19 @@ def test_an_empty_history_numbers_later_entries_above_a_past(place: str) -> None
 
 def test_what_is_known_stays_and_the_rest_is_added(place: str) -> None:
     with History(place) as history:
-        history.take_in(past(3))
-        added = history.take_in(past(5, charge_micro_usd=9))
+        rebuilding.take_in(history, past(3))
+        added = rebuilding.take_in(history, past(5, charge_micro_usd=9))
 
         assert added == 2
         charges = history.frame().set_index("key")["charge_micro_usd"]
         assert charges.to_dict() == {f"past-{n}": 7 if n < 3 else 9 for n in range(5)}
         assert history.settled_total_micro_usd() == 3 * 7 + 2 * 9
-        assert history.take_in([]) == 0
+        assert rebuilding.take_in(history, []) == 0
 
 
 def test_totals_are_what_a_recount_finds(place: str) -> None:
     with History(place) as history:
-        history.take_in(past(20))
+        rebuilding.take_in(history, past(20))
         entry = history.find("media_3")
         assert entry is not None
         owner = {"service": entry.service, "account": entry.account}
@@ -90,16 +90,20 @@ def test_a_judgement_comes_with_its_entry_and_never_changes_one(place: str) -> N
         for n in (1, 2, 9)
     }
     with History(place) as history:
-        history.take_in(past(2), judged)
+        rebuilding.take_in(history, past(2), judged)
         entry = history.find("media_1")
         assert entry is not None
         owner = {"service": entry.service, "account": entry.account}
-        history.judge(
-            service=entry.service, account=entry.account, job_id="media_1", rating=1
+        tuning.judge(
+            history,
+            service=entry.service,
+            account=entry.account,
+            job_id="media_1",
+            rating=1,
         )
-        history.take_in(past(3), judged)
+        rebuilding.take_in(history, past(3), judged)
 
-        found = {each.job_id: each for each in history.judgements(**owner)}
+        found = {each.job_id: each for each in tuning.judgements(history, **owner)}
 
     assert set(found) == {"media_1", "media_2"}
     assert found["media_1"].rating == 1
@@ -108,6 +112,6 @@ def test_a_judgement_comes_with_its_entry_and_never_changes_one(place: str) -> N
 
 def test_what_is_taken_in_is_found_by_its_words(place: str) -> None:
     with History(place) as history:
-        history.take_in(past(3))
+        rebuilding.take_in(history, past(3))
 
         assert list(history.search("media_1")["key"]) == ["past-1"]

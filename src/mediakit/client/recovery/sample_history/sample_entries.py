@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 
@@ -13,8 +14,7 @@ from mediakit.client.records.idempotency import draw_key_of, priced_at
 from mediakit.client.recovery.sample_history.sandbox_response import PastJob
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState, Judgement, Submission
-from mediakit.history.entries.entry import PAST, fresh_entry
-from mediakit.history.entries.fast_replace import changed
+from mediakit.history.entry import PAST, fresh_entry
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import BillingState, JobStatus
 from mediakit.schema import canonical_json
@@ -77,23 +77,21 @@ def entries_of(
 def _ended(submission: Submission, job: PastJob) -> Entry:
     # The history numbers it when it is written.
     entry = fresh_entry(submission, number=0, created_at=job.created_at)
-    return changed(
+    return replace(
         entry,
-        {
-            "state": EntryState.SETTLED,
-            "job_id": job.job_id,
-            "status": job.status,
-            "error_code": job.error.code if job.error else None,
-            "error_message": job.error.message if job.error else None,
-            "billing_state": BillingState.SETTLED,
-            "charge_micro_usd": job.charge_micro_usd,
-            "media_type": job.media_type,
-            "content_type": job.content_type,
-            "submitted_at": job.created_at,
-            "finished_at": job.ended_at,
-            "settled_at": job.settled_at,
-            "deleted_at": job.deleted_at,
-        },
+        state=EntryState.SETTLED,
+        job_id=job.job_id,
+        status=job.status,
+        error_code=job.error.code if job.error else None,
+        error_message=job.error.message if job.error else None,
+        billing_state=BillingState.SETTLED,
+        charge_micro_usd=job.charge_micro_usd,
+        media_type=job.media_type,
+        content_type=job.content_type,
+        submitted_at=job.created_at,
+        finished_at=job.ended_at,
+        settled_at=job.settled_at,
+        deleted_at=job.deleted_at,
     )
 
 

@@ -22,7 +22,7 @@ from mediakit.client.recovery.sample_history.sample_entries import (
 from mediakit.client.recovery.sample_history.sandbox_response import PastAnswer
 from mediakit.clock import Clock
 from mediakit.errors import InputError
-from mediakit.history import Entry, History, Judgement
+from mediakit.history import Entry, Judgement, rebuilding
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json
@@ -116,7 +116,7 @@ async def seed_past(
     said, entries, judged = await to_thread.run_sync(
         partial(_read, answer, service, catalog)
     )
-    added = await account_history.write(History.take_in, entries, judged)
+    added = await account_history.write(rebuilding.take_in, entries, judged)
     return SeededPast(
         jobs=len(entries),
         completed=sum(entry.status is JobStatus.COMPLETED for entry in entries),

@@ -14,7 +14,7 @@ from mediakit.client import AsyncJob, Client, Job
 from mediakit.client.submissions.lost_responses import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
-from mediakit.history import Entry, EntryState, History
+from mediakit.history import Entry, EntryState, History, tuning
 from mediakit.schema import canonical_json
 from mediakit.widgets.form.memory.draft import Draft
 from mediakit.widgets.form.state import FormState
@@ -108,12 +108,12 @@ class FormMemory:
         """
         if self.origin is None:
             return None
-        self._saved = self._store.draft(self.origin)
+        self._saved = tuning.draft(self._store, self.origin)
         draft = Draft.read(self._saved)
         self._after = 0 if draft is None else draft.after
         if not fresh:
             return draft
-        newest = self._store.asked_from(self.origin, limit=1)
+        newest = tuning.asked_from(self._store, self.origin, limit=1)
         self._after = newest[0].number if newest else 0
         return None
 
@@ -121,7 +121,9 @@ class FormMemory:
         """Return what the form asked for, newest first."""
         if self.origin is None:
             return []
-        return self._store.asked_from(self.origin, limit=MOST_JOBS, after=self._after)
+        return tuning.asked_from(
+            self._store, self.origin, limit=MOST_JOBS, after=self._after
+        )
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it, without the network."""
@@ -154,7 +156,7 @@ class FormMemory:
         if text == self._saved:
             return
         try:
-            self._store.save_draft(self.origin, text)
+            tuning.save_draft(self._store, self.origin, text)
             self._saved = text
         except MediakitError as error:
             log.warning("what a form holds was not saved: %s", error)

@@ -10,7 +10,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.catalog.purposes import purpose_of
 from mediakit.errors import InputError
-from mediakit.history.entries.search_text import folded, words_of
+from mediakit.history.entry import folded, words_of
 from mediakit.rates import Line, Per
 from mediakit.schema import InputFacts, MediaName, Purpose
 from mediakit.widgets.controls.messages import title_of

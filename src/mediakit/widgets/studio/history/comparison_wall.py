@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mediakit.client import Client, Job
-from mediakit.history import Entry, History
+from mediakit.history import Entry, tuning
 from mediakit.widgets.gallery import Gallery, WallActions, WallCell
 from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.studio.history.rows import Row
@@ -31,11 +31,11 @@ def wall_of(
 
     async def judge(job_id: str, /, **changes: Any) -> None:
         owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
-        await account_history.write(History.judge, **owner, **changes)
+        await account_history.write(tuning.judge, **owner, **changes)
 
     store = client.core.store
     ids = [str(entry.job_id) for entry in entries]
-    judged = store.judgements(**account_history.owner, job_ids=ids)
+    judged = tuning.judgements(store, **account_history.owner, job_ids=ids)
     known = {each.job_id: each for each in judged}
     cells = [
         _cell(number, entry, row, known.get(entry.job_id or ""))

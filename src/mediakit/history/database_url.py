@@ -1,6 +1,7 @@
 """The URL of a history's database: parsed, and shown without secrets."""
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -8,7 +9,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from mediakit.errors import InputError
-from mediakit.history.storage.tables import VERSION
+from mediakit.history.tables import VERSION
 
 UNTOUCHED = "Nothing was changed."
 DAMAGED = (
@@ -111,12 +112,12 @@ def is_damaged(reason: object) -> bool:
     return code & 0xFF == sqlite3.SQLITE_CORRUPT
 
 
-def of_another_version(url: URL, version: int) -> InputError:
-    """Return the error for a history of another version."""
+def of_another_version(url: URL, versions: Sequence[int]) -> InputError:
+    """Return the error for a history of another version, or of no single one."""
     kind = "file" if is_local(url) else "database"
     return InputError(
         "history",
-        got=version,
+        got=versions[0] if len(versions) == 1 else list(versions),
         accepted=f"of version {VERSION}, which this mediakit reads and writes",
         then=f"{shown_place(url)} was not changed. Move it away, or name another "
         f"{kind} with history=... or MEDIAKIT_HISTORY.",

@@ -1,13 +1,24 @@
-"""The limits of a submission: the balance and the budget that must cover it."""
+"""The limits of a submission, the totals that they are compared with, and sentences.
+
+A sum over the 100,000 jobs of a budget takes several times as long as a claim
+(`benchmarks/history.py`). So the unit of work that changes an entry also changes the
+totals of its account, budget and sweep.
+"""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from sqlalchemy import Connection, select
+
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
-from mediakit.history.entries.entry import Submission
+from mediakit.history.entry import HOLDING, Entry, Submission
+from mediakit.history.tables import totals, upsert
 from mediakit.money import format_usd
 from mediakit.rates import METERED_HOLD_TEXT, EstimateKind
+from mediakit.records import JobStatus
 
 
 @dataclass(frozen=True)
@@ -53,6 +64,12 @@ class BudgetUse:
 
     spent_micro_usd: int
     reserved_micro_usd: int
+
+    def __add__(self, other: "BudgetUse") -> "BudgetUse":
+        return BudgetUse(
+            self.spent_micro_usd + other.spent_micro_usd,
+            self.reserved_micro_usd + other.reserved_micro_usd,
+        )
 
     def __sub__(self, other: "BudgetUse") -> "BudgetUse":
         return BudgetUse(
@@ -173,3 +190,118 @@ def _named(budget: str) -> str:
     if _OF_ONE_CLIENT.fullmatch(budget):
         return "this client's budget"
     return f"the budget {shown(budget)}"
+
+
+# -- the kept totals ------------------------------------------------------------------
+
+NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+
+
+def account_total(service: str, account: str) -> str:
+    """Return the name of an account's total."""
+    return f"account {service} {account}"
+
+
+def budget_total(name: str) -> str:
+    """Return the name of a budget's total over all accounts."""
+    return f"budget {name}"
+
+
+def sweep_total(name: str) -> str:
+    """Return the name of a sweep's total."""
+    return f"sweep {name}"
+
+
+def use_of(entry: Entry) -> dict[str, BudgetUse]:
+    """Return what an entry adds to each of its totals, by name.
+
+    Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
+    """
+    holds = entry.state in HOLDING and entry.status is not JobStatus.FAILED
+    held = entry.reserved_micro_usd if holds else 0
+    names = [account_total(entry.service, entry.account)]
+    if entry.budget is not None:
+        names.append(budget_total(entry.budget))
+    if entry.sweep is not None:
+        names.append(sweep_total(entry.sweep))
+    return dict.fromkeys(names, BudgetUse(entry.charge_micro_usd or 0, held))
+
+
+def change_totals(
+    db: Connection,
+    before: Entry | None,
+    after: Entry | None,
+    limits: Mapping[str, int] = NO_LIMITS,
+) -> dict[str, BudgetUse]:
+    """Change the totals of an entry that is added, changed or removed.
+
+    Args:
+        db: The unit of work.
+        before: The entry as it was; None for a new one.
+        after: The entry as it is written; None for a removed one.
+        limits: The limits to keep, in micro-USD, by the name of the total.
+
+    Returns:
+        The new totals of a new entry, else those that changed or have a limit.
+    """
+    added = use_of(after) if after else {}
+    for name, use in (use_of(before) if before else {}).items():
+        added[name] = added.get(name, NOTHING_USED) - use
+        if added[name] == NOTHING_USED:
+            del added[name]
+    return add_to_totals(db, dict.fromkeys(limits, NOTHING_USED) | added, limits)
+
+
+def add_to_totals(
+    db: Connection,
+    added: Mapping[str, BudgetUse],
+    limits: Mapping[str, int] = NO_LIMITS,
+) -> dict[str, BudgetUse]:
+    """Add to totals, and return the new ones, by name."""
+    if not added:
+        return {}
+    query = select(totals).where(totals.c.name.in_(added))
+    known = {row.name: row for row in db.execute(query)}
+    rows, found = [], {}
+    for name, use in added.items():
+        row = known.get(name)
+        if row is not None:
+            use = use + BudgetUse(row.spent_micro_usd, row.reserved_micro_usd)
+        found[name] = use
+        kept = row.limit_micro_usd if row is not None else None
+        limit = {"limit_micro_usd": limits.get(name, kept)}
+        rows.append({"name": name, **vars(use), **limit})
+    names = ("spent_micro_usd", "reserved_micro_usd", "limit_micro_usd")
+    upsert(db, totals, rows, update=names)
+    return found
+
+
+def total(db: Connection, name: str) -> BudgetUse:
+    """Return a kept total; nothing for an unknown name."""
+    query = select(totals.c.spent_micro_usd, totals.c.reserved_micro_usd)
+    row = db.execute(query.where(totals.c.name == name)).first()
+    return NOTHING_USED if row is None else BudgetUse(*row)
+
+
+def reserve(
+    db: Connection,
+    entry: Entry,
+    spendable: Spendable | None,
+    budget: BudgetLimit | None,
+    sweep: BudgetLimit | None,
+) -> None:
+    """Add an entry to its totals, and refuse an entry that does not fit."""
+    limits = {}
+    if budget is not None:
+        limits[budget_total(budget.name)] = budget.limit_micro_usd
+    if sweep is not None:
+        limits[sweep_total(sweep.name)] = sweep.limit_micro_usd
+    uses = change_totals(db, None, entry, limits)
+    if spendable is not None:
+        use = uses[account_total(entry.service, entry.account)]
+        check_balance(entry, spendable, use)
+    if budget is not None:
+        check_budget(entry, budget, uses[budget_total(budget.name)])
+    if sweep is not None:
+        use = uses[sweep_total(sweep.name)]
+        check_budget(entry, sweep, use, name=THE_SWEEPS)

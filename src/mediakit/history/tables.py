@@ -1,11 +1,15 @@
 """The tables of the history in this version of mediakit."""
 
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    Connection,
     Dialect,
     Index,
     Integer,
@@ -19,7 +23,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-VERSION = 8
+from mediakit.history.entry import EntryState
+from mediakit.records import BillingState, JobStatus
+
+VERSION = 9
 """The version of these tables. A history of another version is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,18 +76,25 @@ class Label(Words):
     cache_ok = True
 
 
-class Choice(TypeDecorator[str]):
-    """A member of an enumeration, stored as plain text.
-
-    SQLite's driver is slow to convert a member of an enumeration.
-    """
+class Choice(TypeDecorator[StrEnum]):
+    """A member of an enumeration, stored as plain text."""
 
     impl = String
     cache_ok = True
 
+    def __init__(self, kind: type[StrEnum]) -> None:
+        super().__init__()
+        self.kind = kind
+
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Write a member."""
         return None if value is None else str(value)
+
+    def process_result_value(
+        self, value: str | None, dialect: Dialect
+    ) -> StrEnum | None:
+        """Read a member."""
+        return None if value is None else self.kind(value)
 
 
 metadata = MetaData()
@@ -113,12 +127,12 @@ entries = Table(
     Column("project", Label),
     Column("budget", Label),
     Column("sweep", Label),
-    Column("state", Choice, nullable=False),
+    Column("state", Choice(EntryState), nullable=False),
     Column("job_id", Label),
-    Column("status", Choice),
+    Column("status", Choice(JobStatus)),
     Column("error_code", Label),
     Column("error_message", Words),
-    Column("billing_state", Choice),
+    Column("billing_state", Choice(BillingState)),
     Column("charge_micro_usd", BigInteger),
     Column("restated_charge_micro_usd", BigInteger),
     Column("output_url", Words),
@@ -130,9 +144,7 @@ entries = Table(
     Column("settled_at", Instant),
     Column("deleted_at", Instant),
     Column("gone_at", Instant),
-    # Internal: the searched text, and the number of changes of the entry.
-    Column("search", Words, nullable=False, server_default=""),
-    Column("revision", Integer, nullable=False, server_default="0"),
+    Column("search", Words, nullable=False, server_default=""),  # the searched text
     Index("ix_mediakit_draw", "draw_key", "take"),
     # A request is sent once, even if two URLs of one medium give it two keys.
     Index("ix_mediakit_asked", "asked_key", "take", "attempt", unique=True),
@@ -144,10 +156,11 @@ entries = Table(
     Index("ix_mediakit_function", "service", "function"),
 )
 
-# A new entry has no job yet; to write an index page takes longer than a row.
+# One job is one entry, so that its charge counts once. A new entry has no job yet.
 Index(
     "ix_mediakit_job",
     entries.c.job_id,
+    unique=True,
     sqlite_where=entries.c.job_id.is_not(None),
     postgresql_where=entries.c.job_id.is_not(None),
 )
@@ -160,20 +173,16 @@ Index(
     postgresql_where=entries.c.sweep.is_not(None),
 )
 
+# The sums of an account's, a budget's or a sweep's entries, so that a claim takes as
+# long in a budget of 100,000 jobs as in an empty one; and the limit that the last claim
+# had, because a client that does not have the limit retries within it.
 totals = Table(
     "mediakit_totals",
     metadata,
     Column("name", Label, primary_key=True),
     Column("spent_micro_usd", BigInteger, nullable=False),
     Column("reserved_micro_usd", BigInteger, nullable=False),
-)
-
-# By the name of the total: a client that does not have the limit retries within it.
-limits = Table(
-    "mediakit_limits",
-    metadata,
-    Column("name", Label, primary_key=True),
-    Column("limit_micro_usd", BigInteger, nullable=False),
+    Column("limit_micro_usd", BigInteger),
 )
 
 uploads = Table(
@@ -263,6 +272,22 @@ drafts = Table(
 )
 
 
-def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
-    """Begin an insert that can handle an existing row."""
-    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+def upsert(
+    db: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    update: Collection[str] = (),
+) -> None:
+    """Insert rows; of a row that exists, update only the given columns."""
+    if not rows:
+        return
+    is_local = db.dialect.name == "sqlite"
+    new = sqlite.insert(table) if is_local else postgresql.insert(table)
+    changes = {name: new.excluded[name] for name in update}
+    db.execute(
+        new.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes)
+        if changes
+        else new.on_conflict_do_nothing(),
+        rows,
+    )

@@ -1,6 +1,7 @@
 """The history as a typed frame; imported on first use."""
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -8,9 +9,10 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
 
-from mediakit.history.entries.entry import EntryState
-from mediakit.history.entries.parameter_columns import columns_of, text_array
-from mediakit.history.storage.tables import Instant, entries, judgements
+from mediakit.history.database import Database
+from mediakit.history.entry import EntryState
+from mediakit.history.parameter_columns import columns_of, text_array
+from mediakit.history.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
 from mediakit.records import BillingState, JobStatus
 
@@ -114,6 +116,53 @@ def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.Da
         columns_of(bodies, {*frame.columns, *taken}), index=frame.index
     )
     return pd.concat([frame, params], axis=1)
+
+
+def charges(
+    database: Database,
+    *,
+    service: str,
+    since: datetime | None = None,
+    before: datetime | None = None,
+    project: str | None = None,
+    taken: Collection[str] = (),
+) -> pd.DataFrame:
+    """Return the settled charges of a service as a frame (spec 2.2).
+
+    An index finds them, so the length of the history does not matter.
+
+    Args:
+        database: The database of the history.
+        service: The service, with all its accounts.
+        since: Only those first seen settled at this instant or later.
+        before: Only those first seen settled before this instant.
+        project: Only of this project.
+        taken: Names that the column of a parameter must not have.
+
+    Returns:
+        The columns of `History.frame(params=True)`; the newest settlement first.
+    """
+    query = charges_query(service, since, before)
+    if project is not None:
+        query = query.where(entries.c.project == project)
+    with database.reading() as db:
+        return params_frame(db.execute(query).all(), taken)
+
+
+def charges_query(
+    service: str, since: datetime | None, before: datetime | None
+) -> Select[Any]:
+    """Select, for `params_frame`, the charges settled in an interval."""
+    settled_at = entries.c.settled_at
+    late = settled_at.is_not(None) if since is None else settled_at >= since
+    query = (
+        params_query()
+        .where(entries.c.service == service, late)
+        .where(entries.c.charge_micro_usd.is_not(None))
+        .order_by(None)
+        .order_by(settled_at.desc(), entries.c.number.desc())
+    )
+    return query if before is None else query.where(settled_at < before)
 
 
 def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:

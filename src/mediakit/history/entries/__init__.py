@@ -1,4 +1,0 @@
-"""Entries, one for each submission: values, statements and frames.
-
-It depends on `storage`.
-"""

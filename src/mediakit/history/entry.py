@@ -1,0 +1,333 @@
+"""An entry: one submission in the history, and what became of it; pure.
+
+Records of a job are merged into its entry, not replayed: each field only moves
+forwards. Responses can arrive late, twice or out of order, from several threads and
+processes, and the entry still ends the same.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from unicodedata import normalize
+
+from mediakit.errors import ServiceError
+from mediakit.records import BillingState, Job, JobStatus
+
+Changes = dict[str, Any]
+"""New values of fields of an entry, by name."""
+
+PAST = "past-"
+"""The prefix of the keys of a sandbox's sample entries, which nobody submitted."""
+
+REBUILT = "rebuilt-"
+"""The prefix of the keys of jobs whose request is unknown."""
+
+LONGEST_RUN_S = 86_400.0
+
+
+class EntryState(StrEnum):
+    """The state of a submission, as far as the history knows."""
+
+    UNANSWERED = "unanswered"
+    """Written to the history, not answered yet: the only ambiguous state."""
+    SUBMITTED = "submitted"
+    """A job was made."""
+    TERMINAL = "terminal"
+    """The job completed or failed; its charge is not known yet (spec 3.1)."""
+    SETTLED = "settled"
+    """The charge is known, 0 included (spec 2.2)."""
+    REFUSED = "refused"
+    """Answered without a job: the key is not bound, nothing is charged (spec 4.3)."""
+    GONE = "gone"
+    """The service has not known the job for a day; its charge is not known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Submission:
+    """A request as it is about to be sent; committed before it is sent.
+
+    Args:
+        key: The idempotency key (spec 4.3).
+        draw_key: The exact content without `take` and `attempt`.
+        asked_key: The content as the user gave it, also without them: a job by its id
+            and a file by its hash, in place of URLs. What makes two requests the same.
+        service: The stable name of the service.
+        account: The opaque name of the account; never the API key.
+        function: The path `vendor/model/function`.
+        kind: The name of the function in the catalog.
+        body: The exact bytes to send.
+        prompt: The body's prompt; None if it has none.
+        webhook_url: Where the service posts the end of the job; None for nowhere.
+        take: The number of the draw of this content, from 1.
+        attempt: The number of the attempt at this take, from 1.
+        estimate_kind: How firm the estimate is.
+        estimate_low_micro_usd: The minimum cost, micro-USD; None is unknown.
+        estimate_high_micro_usd: The maximum cost, micro-USD; None is unknown.
+        reserved_micro_usd: The hold until it settles or fails, micro-USD.
+        project: The user's label; None for none.
+        budget: The name of the caller's budget that it counts against; None for none.
+        sweep: The id of the sweep that first submits it; None for none.
+    """
+
+    key: str
+    draw_key: str
+    asked_key: str
+    service: str
+    account: str
+    function: str
+    kind: str
+    body: bytes = field(repr=False)
+    prompt: str | None
+    webhook_url: str | None = field(repr=False)
+    take: int
+    attempt: int
+    estimate_kind: str
+    estimate_low_micro_usd: int | None
+    estimate_high_micro_usd: int | None
+    reserved_micro_usd: int
+    project: str | None
+    budget: str | None = None
+    sweep: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry(Submission):
+    """A submission and its outcome.
+
+    Args:
+        number: The number of the entry in this history; higher is newer.
+        state: The state of the submission.
+        job_id: The job (spec 2.1); None while none is known.
+        status: The furthest status seen (spec 3.1).
+        error_code: The code of the failure (spec 7.3) or the refusal.
+        error_message: The service's message.
+        billing_state: The furthest billing state seen (spec 2.2).
+        charge_micro_usd: The first settled charge, micro-USD; None until there is one.
+        restated_charge_micro_usd: The charge that the service reports now, if it is not
+            the first settled charge; None while the two agree.
+        output_url: Where the output is; None before completion and after erasure.
+        content_type: The output's content type; kept after erasure.
+        media_type: "video", "image" or "audio"; kept after erasure.
+        created_at: When the submission was written.
+        submitted_at: When a job was first seen.
+        finished_at: When the job was first seen completed or failed.
+        settled_at: When the charge was first seen.
+        deleted_at: When the service says that it erased the media (spec 2.1).
+        gone_at: When the service first no longer had the job.
+    """
+
+    number: int
+    state: EntryState
+    job_id: str | None
+    status: JobStatus | None
+    error_code: str | None
+    error_message: str | None
+    billing_state: BillingState | None
+    charge_micro_usd: int | None
+    restated_charge_micro_usd: int | None
+    output_url: str | None = field(repr=False)
+    content_type: str | None
+    media_type: str | None
+    created_at: datetime
+    submitted_at: datetime | None
+    finished_at: datetime | None
+    settled_at: datetime | None
+    deleted_at: datetime | None
+    gone_at: datetime | None
+
+
+HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
+AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
+SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
+ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
+_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(SUBMISSION_FIELDS))
+
+
+def plain_values(submission: Submission) -> dict[str, Any]:
+    """Return the fields of a submission by name, without those that an entry adds."""
+    return {name: getattr(submission, name) for name in SUBMISSION_FIELDS}
+
+
+def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
+    """Return the entry of a submission that was just written."""
+    known = {"number": number, "created_at": created_at, "state": EntryState.UNANSWERED}
+    return Entry(**(_NOTHING_YET | plain_values(submission) | known))
+
+
+def rebuilt_key(job_id: str) -> str:
+    """Return the key of a job's entry while its request is unknown."""
+    return f"{REBUILT}{job_id}"
+
+
+# -- merging what the service reports -----------------------------------------------
+
+_STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
+_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
+# Unavailable billing says nothing; pending billing announces a charge.
+_BILLING_ORDER = (
+    None,
+    BillingState.UNAVAILABLE,
+    BillingState.PENDING,
+    BillingState.SETTLED,
+)
+
+
+def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
+    """Return the changes that a job's record makes to its entry.
+
+    The first settled charge stays; a later, different amount is stored beside it.
+
+    Args:
+        entry: The current entry.
+        job: A record of its job, old or new.
+        now: When the record was read.
+
+    Raises:
+        ServiceError: The record is of another job than the entry's.
+    """
+    if entry.job_id not in (None, job.id):
+        raise ServiceError(
+            f"One idempotency key was answered with two jobs, {entry.job_id} and "
+            f"{job.id}, although a repeat returns the existing job (spec 4.3). The "
+            "history keeps the first. Ask the service which of them it charges.",
+            job_id=job.id,
+        )
+    found: Changes = {"job_id": job.id, "gone_at": None}
+    found |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
+    found["state"] = _state(found["charge_micro_usd"], found["status"])
+    return _new(entry, found)
+
+
+def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
+    """Return the changes that a response without a job makes.
+
+    An entry with a job does not change.
+    """
+    if entry.job_id is not None:
+        return {}
+    found = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
+    return _new(entry, found)
+
+
+def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
+    """Return the changes that the rebuilt entry of its job makes to an entry.
+
+    All values of the job, and those of the request that the entry does not have.
+    """
+    found = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
+    for name in ("project", "budget", "sweep"):
+        found[name] = getattr(entry, name) or getattr(rebuilt, name)
+    # Repeats of a request do not change when it was first made.
+    found["created_at"] = min(entry.created_at, rebuilt.created_at)
+    return _new(entry, found)
+
+
+def _new(entry: Entry, found: Changes) -> Changes:
+    return dict(found.items() - vars(entry).items())
+
+
+def _status(entry: Entry, job: Job, now: datetime) -> Changes:
+    status = _further_status(entry.status, job.status)
+    # The job of a rebuilt entry may have ended unseen; then the time is unknown.
+    ended = status.terminal and not (entry.status and entry.status.terminal)
+    code = entry.error_code if entry.job_id else None  # drops those of a refusal
+    message = entry.error_message if entry.job_id else None
+    if status is JobStatus.FAILED and job.error and code is None:
+        code, message = job.error.code.value, job.error.message
+    began = now - _ran_for(job) if entry.job_id is None else None
+    return {
+        "status": status,
+        "error_code": code,
+        "error_message": message,
+        "submitted_at": entry.submitted_at or began,
+        "finished_at": entry.finished_at or (now if ended else None),
+    }
+
+
+def _ran_for(job: Job) -> timedelta:
+    """Return how long a failed job ran, which tells it from one that was rejected."""
+    if job.status is not JobStatus.FAILED or job.runtime_s is None:
+        return timedelta()
+    return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
+
+
+def _further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
+    if known is None or (read.terminal and not known.terminal):
+        return read
+    if known.terminal:
+        return known
+    return max(known, read, key=_STATUS_ORDER.index)
+
+
+def _output(entry: Entry, job: Job) -> Changes:
+    deleted_at = entry.deleted_at or job.deleted_at
+    file = job.output.file if job.output else None
+    # The newest URL wins: a sandbox can serve the same file on another port later.
+    url = file.url if file else entry.output_url
+    return {
+        "deleted_at": deleted_at,
+        "output_url": None if deleted_at else url,
+        "media_type": job.output.media_type if job.output else entry.media_type,
+        "content_type": (file.content_type if file else None) or entry.content_type,
+    }
+
+
+def _charge(entry: Entry, job: Job, now: datetime) -> Changes:
+    state = job.billing.state if job.billing else None
+    amount = job.settled_charge_micro_usd
+    known = entry.charge_micro_usd
+    changes: Changes = {
+        "billing_state": max(entry.billing_state, state, key=_BILLING_ORDER.index),
+        "charge_micro_usd": amount if known is None else known,
+    }
+    if amount is not None and known is None:
+        changes["settled_at"] = now
+    elif amount is not None:
+        changes["restated_charge_micro_usd"] = None if amount == known else amount
+    return changes
+
+
+def _state(charge_micro_usd: int | None, status: JobStatus) -> EntryState:
+    if charge_micro_usd is not None:
+        return EntryState.SETTLED
+    return EntryState.TERMINAL if status.terminal else EntryState.SUBMITTED
+
+
+# -- the searched text ----------------------------------------------------------------
+
+SEARCHED = (
+    "prompt",
+    "kind",
+    "function",
+    "job_id",
+    "project",
+    "error_code",
+    "error_message",
+)
+
+
+def folded(text: str) -> str:
+    """Return text without differences of case and Unicode composition.
+
+    Accents stay: "ÜBER" and "über" are the same word, "uber" is not.
+    """
+    if text.isascii():
+        return text.lower()
+    return normalize("NFKC", normalize("NFKC", text).casefold())
+
+
+def searchable(parts: Iterable[str | None]) -> str:
+    """Return the searched text of some texts."""
+    return folded("\n".join(part for part in parts if part))
+
+
+def search_text(entry: Entry) -> str:
+    """Return the searched text of an entry."""
+    return searchable(getattr(entry, name) for name in SEARCHED)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a search, each once."""
+    return list(dict.fromkeys(folded(text).split()))

@@ -1,0 +1,116 @@
+"""Reads and writes the rows of entries; their totals change with them."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    insert,
+    select,
+)
+from sqlalchemy import update as update_rows
+
+from mediakit.history.entry import (
+    ENTRY_FIELDS,
+    SEARCHED,
+    Changes,
+    Entry,
+    Submission,
+    changes_from_rebuilt,
+    fresh_entry,
+    rebuilt_key,
+    search_text,
+)
+from mediakit.history.limits import change_totals
+from mediakit.history.tables import entries
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """Return the entry of a row of `whole_entries`, which may have more columns."""
+    return Entry(**dict(zip(ENTRY_FIELDS, row, strict=False)))
+
+
+def whole_entries() -> Select[Any]:
+    """Select all columns of an entry."""
+    return select(*(entries.c[name] for name in ENTRY_FIELDS))
+
+
+def first_entry(db: Connection, *where: ColumnElement[bool]) -> Entry | None:
+    """Return the only entry with some values; None without one."""
+    row = db.execute(whole_entries().where(*where)).first()
+    return None if row is None else entry_of(row)
+
+
+def same_attempt(db: Connection, submission: Submission) -> Entry | None:
+    """Return the entry of the same attempt at a request, or of the same key.
+
+    Another URL of the same medium gives the same attempt another key.
+    """
+    attempt = and_(
+        entries.c.asked_key == submission.asked_key,
+        entries.c.take == submission.take,
+        entries.c.attempt == submission.attempt,
+    )
+    known = first_entry(db, attempt)
+    return known or first_entry(db, entries.c.key == submission.key)
+
+
+def owned_by(
+    service: str | None, account: str | None
+) -> tuple[ColumnElement[bool], ...]:
+    """Select a service and an account; None selects all."""
+    wanted = ((entries.c.service, service), (entries.c.account, account))
+    return tuple(column == text for column, text in wanted if text is not None)
+
+
+def row_of(entry: Entry) -> dict[str, Any]:
+    """Return the columns of an entry, without its number."""
+    values = {name: getattr(entry, name) for name in ENTRY_FIELDS if name != "number"}
+    return values | {"search": search_text(entry)}
+
+
+def write_request(
+    db: Connection, submission: Submission, created_at: datetime, refused: Entry | None
+) -> Entry:
+    """Write the entry of a request, without its totals; a refused one is reused."""
+    number = refused.number if refused else 0
+    entry = fresh_entry(submission, number=number, created_at=created_at)
+    if refused is None:
+        statement = insert(entries).returning(entries.c.number)
+        return replace(entry, number=db.execute(statement, row_of(entry)).scalar_one())
+    change = update_rows(entries).where(entries.c.number == number)
+    db.execute(change, row_of(entry))
+    return entry
+
+
+def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
+    """Write changes of an entry, and the totals that they change."""
+    if not changes:
+        return entry
+    after = replace(entry, **changes)
+    if not changes.keys().isdisjoint(SEARCHED):
+        changes = changes | {"search": search_text(after)}
+    where = entries.c.number == entry.number
+    db.execute(update_rows(entries).where(where).values(changes))
+    change_totals(db, entry, after)
+    return after
+
+
+def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
+    """Merge the entry of a request with the rebuilt entry of its job.
+
+    Otherwise the history would count the charge twice. None, and nothing changes, if
+    the job's entry was not rebuilt, or if the request already has a job.
+    """
+    is_rebuilt = rebuilt.key == rebuilt_key(rebuilt.job_id or "")
+    if not is_rebuilt or asked.job_id is not None:
+        return None
+    db.execute(delete(entries).where(entries.c.number == rebuilt.number))
+    change_totals(db, rebuilt, None)
+    return change_entry(db, asked, changes_from_rebuilt(asked, rebuilt))

@@ -1,0 +1,176 @@
+"""Entries of jobs that were not submitted through this history.
+
+Rebuilt jobs are known to the service and were lost here; imported ones ended before
+they were in this history.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sqlalchemy import Connection, func, insert, or_, select
+
+from mediakit.history.database import batches
+from mediakit.history.entry import (
+    REBUILT,
+    Changes,
+    Entry,
+    EntryState,
+    Submission,
+    changes_from_job,
+    plain_values,
+    rebuilt_key,
+)
+from mediakit.history.entry_rows import (
+    change_entry,
+    first_entry,
+    joined,
+    row_of,
+    same_attempt,
+    write_request,
+)
+from mediakit.history.limits import (
+    NOTHING_USED,
+    BudgetUse,
+    add_to_totals,
+    change_totals,
+    use_of,
+)
+from mediakit.history.store import History
+from mediakit.history.tables import entries, judgements, upsert
+from mediakit.history.tuning import Judgement
+from mediakit.records import Job
+
+
+def adopt(
+    history: History,
+    submission: Submission,
+    job: Job,
+    *,
+    created_at: datetime,
+    submitted_at: datetime | None,
+    finished_at: datetime | None,
+) -> Entry:
+    """Add a job and its request, in one unit of work.
+
+    So no unanswered entry is left that a later start would send. A job that has an
+    entry keeps that one, which gets the values of the record, and the request if it
+    was unknown.
+
+    Args:
+        history: The history.
+        submission: The request. Its key is a `rebuilt_key` if the request is unknown.
+        job: The record of the job.
+        created_at: Approximately when the job was requested.
+        submitted_at: When it was submitted; None if unknown.
+        finished_at: When it ended; None if unknown.
+    """
+    now = history.clock.now()
+    with history.database.writing() as db:
+        entry = first_entry(db, entries.c.job_id == job.id)
+        asked = first_entry(db, entries.c.key == submission.key)
+        times: Changes = {}
+        if entry is not None and asked is not None:
+            entry = joined(db, asked, entry) or entry
+        if entry is None:
+            entry = _write(db, submission, job, created_at)
+            times = {"submitted_at": submitted_at, "finished_at": finished_at}
+        changes = changes_from_job(entry, job, now=now) | times
+        if entry.key.startswith(REBUILT) and not submission.key.startswith(REBUILT):
+            known = same_attempt(db, submission)
+            if known is None or known.number == entry.number:
+                changes |= plain_values(submission)
+        return change_entry(db, entry, changes)
+
+
+def _write(
+    db: Connection, submission: Submission, job: Job, created_at: datetime
+) -> Entry:
+    """Write the request of a job, or find it unanswered."""
+    known = same_attempt(db, submission)
+    if known is not None and known.state is not EntryState.REFUSED:
+        if known.job_id is None and known.key == submission.key:
+            return known
+        # One request has two jobs, or may have: both are charged, so both are kept.
+        name = rebuilt_key(job.id)
+        submission = replace(submission, key=name, draw_key=name, asked_key=name)
+        known = None
+    elif known is not None:
+        submission = replace(submission, asked_key=known.asked_key)
+    entry = write_request(db, submission, created_at, known)
+    change_totals(db, None, entry)
+    return entry
+
+
+def take_in(
+    history: History,
+    past: Iterable[Entry],
+    judged: Mapping[str, Judgement] | None = None,
+) -> int:
+    """Write entries with new keys, up to a thousand in a unit of work.
+
+    They count as older than all existing entries: they are numbered downwards from the
+    lowest number, and their own numbers are ignored. An entry whose key exists is not
+    changed, nor is the judgement of its job.
+
+    Args:
+        history: The history.
+        past: The entries, the oldest first.
+        judged: The judgements of their jobs, by key.
+
+    Returns:
+        The number of written entries.
+    """
+    written = 0
+    # Each batch is numbered below the one before, so the newest comes first.
+    for some in batches(reversed(list(past))):
+        with history.database.writing() as db:
+            new = _unknown(db, some)
+            _write_below(db, new, judged or {})
+            written += len(new)
+    return written
+
+
+def _unknown(db: Connection, past: Sequence[Entry]) -> list[Entry]:
+    """Return the entries whose keys and jobs are new, each once."""
+    keys = {entry.key for entry in past}
+    jobs = {entry.job_id for entry in past}
+    query = select(entries.c.key, entries.c.job_id).where(
+        or_(entries.c.key.in_(keys), entries.c.job_id.in_(jobs))
+    )
+    known = {text for row in db.execute(query) for text in row}
+    new = []
+    for entry in past:
+        if known.isdisjoint((entry.key, entry.job_id)):
+            known |= {entry.key, entry.job_id}
+            new.append(entry)
+    return new
+
+
+def _write_below(
+    db: Connection, new: Sequence[Entry], judged: Mapping[str, Judgement]
+) -> None:
+    """Write entries, the newest first, below the lowest number."""
+    if not new:
+        return
+    lowest = db.execute(select(func.min(entries.c.number))).scalar()
+    below = min(1, 1 if lowest is None else lowest)
+    rows = [row_of(entry) | {"number": below - n} for n, entry in enumerate(new, 1)]
+    db.execute(insert(entries), rows)
+    added: dict[str, BudgetUse] = {}
+    for entry in new:
+        for name, use in use_of(entry).items():
+            added[name] = added.get(name, NOTHING_USED) + use
+    add_to_totals(db, added)
+    upsert(
+        db,
+        judgements,
+        [
+            {"service": entry.service, "account": entry.account}
+            | vars(judged[entry.key])
+            | {"tags": json.dumps(judged[entry.key].tags)}
+            for entry in new
+            if entry.key in judged
+        ],
+    )

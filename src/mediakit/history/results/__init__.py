@@ -1,4 +1,0 @@
-"""Results of jobs: the latest attempts, lineage, ratings and scores.
-
-It depends on `storage` and `entries`.
-"""
