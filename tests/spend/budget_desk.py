@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from mediakit import Client
-from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.polling import Turns
 from tests.support.advancing_clock import AdvancingClock
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
@@ -51,5 +51,5 @@ class Desk:
             transport=httpx.MockTransport(self.service.handle),
             **more,
         )
-        client.core._jobs.poller._budget = PollBudget(2_000, clock=self.calendar)
+        client.core._jobs.poller._turns = Turns(2_000, clock=self.calendar)
         return client

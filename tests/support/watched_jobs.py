@@ -11,8 +11,7 @@ from random import Random
 from typing import Any, cast
 
 from mediakit.client.jobs.async_job import AsyncJob, JobServices
-from mediakit.client.jobs.client_poller import ClientPoller
-from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.polling import Poller, Turns
 from mediakit.client.loop import io_thread
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
@@ -58,7 +57,7 @@ class Service:
 
     Args:
         courses: What becomes of each job, by its id.
-        reads_per_s: The budget.
+        reads_per_s: The rate limit.
         clients: How many clients share it; the jobs are dealt out to them.
         seed: Of the jitter.
     """
@@ -72,17 +71,17 @@ class Service:
         seed: int = 1,
     ) -> None:
         self.clock = VirtualClock()
-        self.budget = PollBudget(reads_per_s, clock=self.clock)
+        self.turns = Turns(reads_per_s, clock=self.clock)
         self.courses = courses
         self.clients = [self.client(seed + n) for n in range(clients)]
         self.jobs: dict[str, AsyncJob] = {}
         self.reads: list[tuple[float, str]] = []
         self.fault: Callable[[str], Exception | None] = lambda job_id: None
 
-    def client(self, seed: int = 1) -> ClientPoller:
+    def client(self, seed: int = 1) -> Poller:
         """Return what watches the jobs of one more client."""
         random = Random(seed)
-        return ClientPoller(self.read, self.clock, self.budget, random)
+        return Poller(self.read, self.clock, self.turns, random)
 
     async def read(self, job: AsyncJob) -> None:
         now_s = self.clock.monotonic_s()
@@ -92,7 +91,7 @@ class Service:
             raise error
         job.see(self.courses[job.id].record(job.id, now_s), self.clock.now())
 
-    def submit(self, job_id: str, pollers: ClientPoller | None = None) -> AsyncJob:
+    def submit(self, job_id: str, pollers: Poller | None = None) -> AsyncJob:
         """Let a job begin, and watch it."""
         client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
@@ -127,7 +126,7 @@ class Service:
 class _Services:
     """What a job asks of its client, as far as these tests go."""
 
-    def __init__(self, service: Service, pollers: ClientPoller) -> None:
+    def __init__(self, service: Service, pollers: Poller) -> None:
         self.read = service.read
         self.watch = pollers.watch
 

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from mediakit import Catalog, Client
-from mediakit.client.jobs.poll_budget import PollBudget
+from mediakit.client.jobs.polling import Turns
 from mediakit.errors import InputError
 from tests.support.advancing_clock import AdvancingClock
 
@@ -179,7 +179,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.core._jobs.poller._budget = PollBudget(2_000, clock=clock)
+        client.core._jobs.poller._turns = Turns(2_000, clock=clock)
         return client
 
 

@@ -16,8 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
-from mediakit.client.jobs.poll_budget import process_budget
-from mediakit.client.jobs.poller import AT_ONCE
+from mediakit.client.jobs.polling import AT_ONCE, process_turns
 from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
@@ -72,7 +71,7 @@ def left(
     return owner
 
 
-def test_sixty_jobs_of_two_clients_keep_to_one_budget(history: History) -> None:
+def test_sixty_jobs_of_two_clients_keep_to_one_rate_limit(history: History) -> None:
     names = [f"media_{number}" for number in range(60)]
 
     async def watch(server: JobServer) -> None:
@@ -88,7 +87,7 @@ def test_sixty_jobs_of_two_clients_keep_to_one_budget(history: History) -> None:
         at_s = [at for number, (at, _) in enumerate(it.reads) if number >= len(names)]
 
     assert len(at_s) == 60 * 2
-    pace = process_budget().steady_reads_per_s
+    pace = 1 / process_turns().gap_s
     for (i, begins_s), (j, ends_s) in combinations(enumerate(at_s), 2):
         # A slow machine may hear of many at once: only long runs of reads tell.
         if j - i >= len(names):

@@ -18,9 +18,6 @@ SHARE_OF_ELAPSED = 0.04
 SHORTEST_GAP_S = 0.3
 LONGEST_GAP_S = 5.0
 
-# With a listener: polling covers lost events.
-LISTENED_GAP_S = 60.0
-
 PENDING_GAPS_S = (1.0, 2.0, 5.0)
 # An event never has the charge: the first read is due when the second one would be, and
 # most charges have settled by then.
@@ -77,8 +74,6 @@ def gap_s(
     *,
     elapsed_s: float = 0.0,
     settling_s: float = 0.0,
-    listened: bool = False,
-    lost: bool = False,
 ) -> float:
     """Return the seconds until a job is read again (spec 2.2).
 
@@ -87,11 +82,7 @@ def gap_s(
         reads: The number of reads since its status last changed.
         elapsed_s: Seconds since it was submitted.
         settling_s: Seconds since its end was seen.
-        listened: An event reports its end.
-        lost: Its status or its charge has been unreadable for a long time.
     """
-    if lost:
-        return SETTLES_LATE_GAP_S
     billing = state.record.billing
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
@@ -99,8 +90,6 @@ def gap_s(
         if billing is not None and billing.is_unreadable:
             found = BillingState.UNAVAILABLE
         return settling_gap_s(found, reads, settling_s=settling_s)
-    if listened:
-        return LISTENED_GAP_S
     return running_gap_s(reads, elapsed_s=elapsed_s, usual_s=state.usual_runtime_s)
 
 

@@ -19,9 +19,8 @@ from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.client_poller import ClientPoller
-from mediakit.client.jobs.poll_budget import PollBudget
 from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
+from mediakit.client.jobs.polling import Poller, Turns
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import closed, discard, notify
 from mediakit.client.records.account_history import AccountHistory
@@ -105,7 +104,7 @@ class Jobs:
         catalog: The functions of the service.
         clock: Gives time.
         outputs: Fetches the outputs.
-        budget: Limits the rate of polling; this process's own by default.
+        turns: Limits the rate of polling; this process's own by default.
     """
 
     retry: Callable[[str], Awaitable[AsyncJob]]
@@ -124,7 +123,7 @@ class Jobs:
         catalog: Catalog,
         clock: Clock,
         outputs: Outputs,
-        budget: PollBudget | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._transport = transport
         self._account_history = account_history
@@ -135,7 +134,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, _Usual] = {}
         self._unknown_since_s: dict[str, float] = {}
-        self.poller = ClientPoller(self._poll, clock, budget)
+        self.poller = Poller(self._poll, clock, turns)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
 
     @property
@@ -266,7 +265,7 @@ class Jobs:
     async def resume(self, entry: Entry) -> AsyncJob:
         """Return a job as the history has it; the poller reads it at once.
 
-        The budget limits these reads, too, however many jobs are resumed.
+        The rate limit of this process applies, however many jobs are resumed.
 
         Args:
             entry: The history's entry, of a job.

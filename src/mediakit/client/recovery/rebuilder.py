@@ -16,7 +16,7 @@ from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.jobs.poll_budget import Lane, PollBudget, process_budget
+from mediakit.client.jobs.polling import Turns, process_turns
 from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
@@ -75,7 +75,7 @@ class Rebuilder:
         jobs: Watches jobs whose charge is not settled.
         catalog: The functions of the service.
         clock: Gives the time for jobs without a known one.
-        budget: Limits the rate of reads; this process's own by default.
+        turns: Limits the rate of reads; this process's own by default.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Rebuilder:
         jobs: Jobs,
         catalog: Catalog,
         clock: Clock,
-        budget: PollBudget | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._transport = transport
         self._service = transport.service
@@ -95,8 +95,7 @@ class Rebuilder:
         self._jobs = jobs
         self._kinds = {function.path: function.kind for function in catalog}
         self._clock = clock
-        self._budget = budget or process_budget()
-        self._lane = Lane()
+        self._turns = turns
 
     async def rebuild(
         self,
@@ -161,7 +160,7 @@ class Rebuilder:
             )
 
     async def _read(self, job_id: str) -> Job | None:
-        await self._budget.turn(self._lane, self._clock.monotonic_s())
+        await (self._turns or process_turns()).turn()
         answer = await self._transport.read(
             f"{JOBS_PATH}/{job_id}", is_foreign=is_foreign
         )

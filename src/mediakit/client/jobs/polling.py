@@ -1,0 +1,373 @@
+"""Polls the jobs of one client until their charge is settled."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import cache, partial
+from random import Random
+
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.poll_schedule import (
+    HEARD_GAP_S,
+    PATIENT_FOR_S,
+    SETTLES_LATE_GAP_S,
+    UNREADABLE_FOR_S,
+    concerns_all,
+    gap_s,
+    jittered_s,
+    passes,
+    pause_s,
+    unknown_status,
+    unreadable_charge,
+)
+from mediakit.client.loop import IOThread, io_thread
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import AnswerError, MediakitError, NotFoundError, RateLimitError
+from mediakit.records import JobStatus
+
+log = logging.getLogger("mediakit.client")
+
+READS_PER_S = 20.0
+# Leaves room in each second for reads that the network delays.
+STEADY_SHARE = 0.9
+AT_ONCE = 8
+
+Read = Callable[[AsyncJob], Awaitable[None]]
+
+
+class Turns:
+    """Limits the rate of reads; the first that asks for a turn is the first to get one.
+
+    Args:
+        reads_per_s: The highest number of turns within any one second, from 3.
+        clock: Gives time; the system's by default.
+    """
+
+    def __init__(
+        self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self.gap_s = 1.0 / (STEADY_SHARE * reads_per_s)
+        self._line = asyncio.Lock()  # wakes those who wait in their order
+        self._free_at_s = 0.0
+        self._waiting_n = 0
+
+    @property
+    def line_s(self) -> float:
+        """Return the seconds that all who wait now need."""
+        return self._waiting_n * self.gap_s
+
+    async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Wait for a turn.
+
+        Args:
+            is_wanted: Returns whether the turn is still wanted.
+
+        Returns:
+            Whether the turn was taken; it is not if it is no longer wanted.
+        """
+        self._waiting_n += 1
+        try:
+            async with self._line:
+                while is_wanted():
+                    now_s = self._clock.monotonic_s()
+                    if now_s >= self._free_at_s:
+                        self._free_at_s = now_s + self.gap_s
+                        return True
+                    await self._clock.sleep(self._free_at_s - now_s)
+                return False
+        finally:
+            self._waiting_n -= 1
+
+
+@cache
+def _turns_of(_: IOThread) -> Turns:
+    return Turns()
+
+
+def process_turns() -> Turns:
+    """Return the turns of this process, which all its clients share."""
+    return _turns_of(io_thread())
+
+
+@dataclass(eq=False)
+class Watched:
+    """A job and the state of its polling.
+
+    Args:
+        job: The job.
+        status: Its status at the last read.
+        began_s: When it was submitted, in seconds of the clock.
+        ended_s: When its end was seen; None before.
+        reads: The number of reads since its status last changed.
+        failures: The number of failed reads since the last successful one.
+        unknown_since_s: Since when its status is unknown; None if it is known.
+        unreadable_since_s: Since when the charge of its end is unreadable, if it is.
+        rests: Whether it is not due yet: it is neither lined up nor read.
+    """
+
+    job: AsyncJob
+    status: JobStatus
+    began_s: float
+    ended_s: float | None
+    reads: int = 0
+    failures: int = 0
+    unknown_since_s: float | None = None
+    unreadable_since_s: float | None = None
+    rests: bool = False
+    task: asyncio.Task[None] | None = field(default=None, repr=False)
+
+    def was_read(self, now_s: float) -> None:
+        """Note a successful read."""
+        record = self.job.state.record
+        status = record.status
+        self.failures = 0
+        self.reads = self.reads + 1 if status is self.status else 0
+        self.status = status
+        if status.terminal and self.ended_s is None:
+            self.ended_s = now_s
+        if record.unknown_status is None:
+            self.unknown_since_s = None
+        elif self.unknown_since_s is None:
+            self.unknown_since_s = now_s
+        billing = record.billing if status.terminal else None
+        if billing is None or not billing.is_unreadable:
+            self.unreadable_since_s = None
+        elif self.unreadable_since_s is None:
+            self.unreadable_since_s = now_s
+
+    def lost(self, now_s: float) -> MediakitError | None:
+        """Return why calls no longer wait for it; None while it is readable.
+
+        Its status or its charge has been unreadable for too long.
+        """
+        record = self.job.state.record
+        unknown_s, unreadable_s = self.unknown_since_s, self.unreadable_since_s
+        if unknown_s is not None and now_s - unknown_s >= PATIENT_FOR_S:
+            return unknown_status(record)
+        if unreadable_s is None or now_s - unreadable_s < UNREADABLE_FOR_S:
+            return None
+        return unreadable_charge(record, record.billing) if record.billing else None
+
+    def gap_s(self, now_s: float) -> float:
+        """Return the seconds until it should be read again."""
+        if self.lost(now_s) is not None:
+            return SETTLES_LATE_GAP_S
+        return gap_s(
+            self.job.state,
+            self.reads,
+            elapsed_s=now_s - self.began_s,
+            settling_s=0.0 if self.ended_s is None else now_s - self.ended_s,
+        )
+
+
+class Poller:
+    """Reads jobs, each by a task of its own, until their charge is settled.
+
+    A job that is due lines up for a turn of the process; one that only waits for its
+    charge first lets those in line go ahead. So with `n` jobs and `r` turns a second,
+    no running job waits for more than `n / r` seconds beyond its own gap.
+
+    The task keeps a reference to the job, so that the charge reaches the history. An
+    unknown job, or a status or charge that is unreadable, may be temporary; one that
+    stays so ends the waiting but not the watching.
+
+    Args:
+        read: Reads a job once. `AnswerError` is an error response of the service, or
+            no response.
+        clock: Gives time.
+        turns: Limits the rate of reads; this process's own by default.
+        random: Gives jitter.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        clock: Clock,
+        turns: Turns | None = None,
+        random: Random | None = None,
+    ) -> None:
+        self._read = read
+        self._clock = clock
+        self._turns = turns
+        self._random = random or Random()
+        self._watched: dict[str, Watched] = {}
+        self._reading_n = 0
+        self._read_ended = asyncio.Event()
+        # The reads of this client since the last usable response, and when they go on.
+        self._failures = 0
+        self._paused_until_s = 0.0
+        self._refusal: AnswerError | None = None
+
+    def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
+        """Watch a job; a job that is already watched does not change.
+
+        Args:
+            job: The job.
+            at_once: Its state may be outdated: it is due now.
+        """
+        now_s = self._clock.monotonic_s()
+        if self._refusal is not None and now_s < self._paused_until_s:
+            job.end(self._refusal)
+        if job.id in self._watched:
+            return
+        state, age_s = job.state, 0.0
+        if state.submitted_at is not None:
+            age_s = (self._clock.now() - state.submitted_at).total_seconds()
+        status = state.record.status
+        ended_s = now_s if status.terminal else None
+        watched = Watched(job, status, now_s - max(0.0, age_s), ended_s)
+        self._begin(watched, 0.0 if at_once else self._gap_s(watched, now_s))
+
+    def stop(self) -> None:
+        """End all watching; the jobs continue at the service."""
+        watched, self._watched = self._watched, {}
+        for each in watched.values():
+            if each.task is not None:
+                each.task.cancel()
+
+    def heard(self, job: AsyncJob) -> None:
+        """Note that an event or another read has reported the end of a job.
+
+        If its charge is not known yet, it is read later.
+        """
+        watched = self._watched.get(job.id)
+        # A job that is lined up or being read is still read.
+        if watched is None or watched.task is None or not watched.rests:
+            return
+        if job.state.is_over:
+            del self._watched[job.id]
+            watched.task.cancel()
+        elif not watched.status.terminal:
+            watched.task.cancel()
+            now_s = self._clock.monotonic_s()
+            watched.was_read(now_s)
+            # An event has no billing; another read of the job may have set it.
+            has_billing = job.state.record.billing is not None
+            heard_gap_s = jittered_s(HEARD_GAP_S, self._random)
+            gap_s = self._gap_s(watched, now_s) if has_billing else heard_gap_s
+            self._begin(watched, gap_s)
+
+    # -- the task of a job --------------------------------------------------------
+
+    def _begin(self, watched: Watched, first_gap_s: float) -> None:
+        self._watched[watched.job.id] = watched
+        watched.rests = True
+        watched.task = asyncio.create_task(self._watch(watched, first_gap_s))
+        watched.task.add_done_callback(partial(self._end, watched))
+
+    def _end(self, watched: Watched, task: asyncio.Task[None]) -> None:
+        if watched.task is task and self._watched.get(watched.job.id) is watched:
+            del self._watched[watched.job.id]
+
+    async def _watch(self, watched: Watched, gap_s: float | None) -> None:
+        turns = self._turns or process_turns()
+        while gap_s is not None and not watched.job.state.is_over:
+            watched.rests = True
+            await self._clock.sleep(gap_s)
+            if watched.status.terminal and turns.line_s > 0:
+                await self._clock.sleep(turns.line_s)
+            watched.rests = False
+            is_due = await self._line_up(watched.job, turns)
+            gap_s = await self._read_once(watched) if is_due else None
+
+    async def _line_up(self, job: AsyncJob, turns: Turns) -> bool:
+        """Wait for a turn; return False if another read has settled the job first."""
+
+        def is_wanted() -> bool:
+            return not job.state.is_over and self._may_read
+
+        while not job.state.is_over:
+            await self._until_may_read()
+            if await turns.turn(is_wanted):
+                return True
+        return False
+
+    @property
+    def _may_read(self) -> bool:
+        # A service with errors gets one read at a time.
+        at_once = 1 if self._failures else AT_ONCE
+        is_paused = self._clock.monotonic_s() < self._paused_until_s
+        return self._reading_n < at_once and not is_paused
+
+    async def _until_may_read(self) -> None:
+        while not self._may_read:
+            pause_s = self._paused_until_s - self._clock.monotonic_s()
+            if pause_s > 0:
+                await self._clock.sleep(pause_s)
+            else:
+                self._read_ended.clear()
+                await self._read_ended.wait()
+
+    async def _read_once(self, watched: Watched) -> float | None:
+        """Read a job; return the seconds until its next read, None for no other."""
+        self._reading_n += 1
+        try:
+            await self._read(watched.job)
+            return self._went_well(watched)
+        except AnswerError as error:
+            return self._went_wrong(watched, error)
+        except Exception as error:
+            # After any error, waiting calls must not wait forever.
+            log.exception("reading the job %s failed", watched.job.id)
+            return self._went_wrong(watched, error)
+        finally:
+            self._reading_n -= 1
+            self._read_ended.set()
+
+    # -- the result of a read -------------------------------------------------------
+
+    def _gap_s(self, watched: Watched, now_s: float) -> float:
+        return jittered_s(watched.gap_s(now_s), self._random)
+
+    def _went_well(self, watched: Watched) -> float:
+        now_s = self._clock.monotonic_s()
+        watched.was_read(now_s)
+        if self._failures:
+            self._failures, self._refusal = 0, None
+            self._tell(None)
+        lost = watched.lost(now_s)
+        if lost is not None:
+            watched.job.end(lost)
+        return self._gap_s(watched, now_s)
+
+    def _went_wrong(self, watched: Watched, error: Exception) -> float | None:
+        if isinstance(error, NotFoundError):
+            # A gateway may have answered so: the job may be found again.
+            watched.job.end(error)
+            return jittered_s(SETTLES_LATE_GAP_S, self._random)
+        if isinstance(error, MediakitError) and not passes(error):
+            watched.job.end(error)
+            return None
+        watched.failures += 1
+        if not concerns_all(error):
+            wait_s = pause_s(error, watched.failures, self._random)
+            watched.job.trouble(trouble_text(error, wait_s))
+            return wait_s
+        now_s = self._clock.monotonic_s()
+        if now_s >= self._paused_until_s:  # of reads at the same time, the first counts
+            self._failures += 1
+        wait_s = pause_s(error, self._failures, self._random)
+        self._paused_until_s = max(self._paused_until_s, now_s + wait_s)
+        self._tell(trouble_text(error, wait_s))
+        if wait_s > PATIENT_FOR_S and isinstance(error, AnswerError):
+            # The waiting calls end; watching continues when the service allows it.
+            self._refusal = error
+            for each in tuple(self._watched.values()):
+                each.job.end(error)
+        return 0.0
+
+    def _tell(self, trouble: str | None) -> None:
+        for watched in tuple(self._watched.values()):
+            watched.job.trouble(trouble)
+
+
+def trouble_text(error: Exception, wait_s: float) -> str:
+    """Return a sentence with the error and the time of the next attempt."""
+    said = str(error) if isinstance(error, MediakitError) else type(error).__name__
+    end = "" if said.endswith("?") else "."
+    then = "" if isinstance(error, RateLimitError) else "; the job continues"
+    return f"{said.rstrip('.')}{end} Retrying in {wait_s:,.0f} s{then}."
