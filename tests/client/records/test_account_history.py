@@ -6,7 +6,6 @@ import asyncio
 import logging
 import resource
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,45 +19,12 @@ from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
-from mediakit.history import BudgetLimit, Entry, History
-from tests.support.submissions import HERE, completed, costing, job, start, submission
+from mediakit.history import BudgetLimit, History
+from tests.support.submissions import HERE, costing, job, submission
 
 BUDGET = BudgetLimit("kites", 1_000)
 BLOCKED = "The history file"
-TRANSACTION = "mediakit.history.database.Database.writing"
 PATIENCE_S = 60.0
-
-FORKED = """
-import os, sys, threading
-from mediakit.client import Service
-from mediakit.client.loop import io_thread
-from mediakit.client.records.account_history import AccountHistory
-from mediakit.history import History
-from tests.support.submissions import submission
-
-history = History(sys.argv[1])
-nobody = Service("http://127.0.0.1:1", "key-0123456789")
-account_history = AccountHistory(history, nobody)
-begun, release = threading.Event(), threading.Event()
-
-def hold(history):
-    begun.set()
-    release.wait()
-    return history.claim(submission("parent"))
-
-held = io_thread().post(account_history.write, hold)
-begun.wait()
-child = os.fork()
-if child == 0:
-    assert account_history.blocked_text() == ""
-    write = account_history.write
-    assert io_thread().call(write, History.claim, submission("child"))[1]
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
-release.set()
-assert held.result()[1]
-print(sorted(entry.key for entry in history.page()))
-"""
 
 
 @pytest.fixture
@@ -88,19 +54,6 @@ def locked(place: str) -> Iterator[None]:
     with closing(sqlite3.connect(place, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
-
-
-class Held:
-    """A write that begins and then waits until it is released."""
-
-    def __init__(self) -> None:
-        self.begun = threading.Event()
-        self.release = threading.Event()
-
-    def __call__(self, history: History) -> tuple[Entry, bool]:
-        self.begun.set()
-        assert self.release.wait(PATIENCE_S)
-        return history.claim(submission("held"))
 
 
 async def eventually(condition: Callable[[], bool]) -> None:
@@ -140,40 +93,6 @@ def test_the_same_key_at_once_is_claimed_once(account_history: AccountHistory) -
     )
 
     assert [claimed for _, claimed in found] == [True, False, False, False]
-
-
-def test_a_write_that_fails_does_not_affect_the_others(
-    history: History, account_history: AccountHistory
-) -> None:
-    history.claim(submission(key="known"))
-
-    wrong, right = at_once(
-        account_history.write(History.record_job, "unknown", job()),
-        account_history.write(History.record_job, "known", job()),
-    )
-
-    assert isinstance(wrong, NotFoundError)
-    assert isinstance(right, Entry)
-    assert history.find_key("known") == right
-
-
-def test_a_write_that_could_not_be_committed_is_an_error_and_is_not_remembered(
-    history: History, account_history: AccountHistory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    history.claim(submission(key="k0"))
-
-    def full(*_: object) -> None:
-        raise MediakitError("The disk is full.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(TRANSACTION, full)
-        found = at_once(
-            *(account_history.write(History.claim, submission(key=k)) for k in "ab")
-        )
-
-    assert [str(each) for each in found] == ["The disk is full."] * 2
-    assert history.record_job("k0", job()).job_id == "media_1"
-    assert history.find_key("a") is None
 
 
 def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written(
@@ -226,24 +145,6 @@ def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
         assert (history.find_key("k1"), claimed) == (entry, True)
 
 
-# -- their order ----------------------------------------------------------------------
-
-
-def test_writes_are_made_one_at_a_time_in_the_order_of_the_calls(
-    account_history: AccountHistory,
-) -> None:
-    steps: list[tuple[str, int]] = []
-
-    def write(_: History, number: int) -> None:
-        steps.append(("begin", number))
-        time.sleep(0.001)
-        steps.append(("end", number))
-
-    at_once(*(account_history.write(write, number) for number in range(10)))
-
-    assert steps == [(step, n) for n in range(10) for step in ("begin", "end")]
-
-
 def test_what_was_given_up_before_its_turn_is_not_written(
     history: History, account_history: AccountHistory
 ) -> None:
@@ -263,42 +164,12 @@ def test_what_was_given_up_before_its_turn_is_not_written(
     assert history.find_key("second") is None
 
 
-def test_a_write_that_has_begun_finishes_before_the_next_one_begins(
-    history: History, account_history: AccountHistory
-) -> None:
-    held = Held()
-
-    async def give_up() -> None:
-        first = asyncio.ensure_future(account_history.write(held))
-        await eventually(held.begun.is_set)
-        first.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await first
-        second = asyncio.ensure_future(account_history.write(History.find_key, "held"))
-        await asyncio.sleep(0.05)
-        assert not second.done()
-        held.release.set()
-        assert await second == history.find_key("held") is not None
-
-    assert at_once(give_up()) == [None]
-
-
 def test_several_loops_may_use_one_history(account_history: AccountHistory) -> None:
     for key in ("one", "two"):
         ((entry, claimed),) = at_once(
             account_history.write(History.claim, submission(key=key))
         )
         assert (entry.key, claimed) == (key, True)
-
-
-def test_a_forked_process_writes_while_a_write_of_its_parent_is_held(
-    tmp_path: Path,
-) -> None:
-    process = start(FORKED, tmp_path / "history.db")
-    printed, _ = process.communicate(timeout=PATIENCE_S)
-
-    assert process.returncode == 0
-    assert printed == "['child', 'parent']\n"
 
 
 # -- a file that another program holds ------------------------------------------------
@@ -325,25 +196,6 @@ def test_a_locked_file_can_be_read_and_blocks_only_writes(
     assert at_once(use()) == [None]
 
 
-def test_writes_that_wait_for_a_locked_file_are_logged_as_one_warning(
-    history: History, account_history: AccountHistory, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING, "mediakit.client")
-
-    async def use() -> None:
-        with locked(history.place):
-            claims = (
-                account_history.write(History.claim, submission(key)) for key in "abc"
-            )
-            writing = asyncio.gather(*claims)
-            await eventually(lambda: bool(caplog.messages))
-        await writing
-
-    assert at_once(use()) == [None]
-    (message,) = caplog.messages
-    assert f"{BLOCKED} {history.place} is locked" in message
-
-
 def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
     history: History, account_history: AccountHistory
 ) -> None:
@@ -351,7 +203,7 @@ def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
     history.record_job("k1", job())
 
     def note(status: str) -> Any:
-        return account_history.write_or_defer("media_1", History.record, job(status))
+        return account_history.write_soon("media_1", History.record, job(status))
 
     def status() -> str | None:
         entry = history.find("media_1")
@@ -367,54 +219,38 @@ def test_a_write_that_may_be_deferred_does_not_wait_until_a_file_is_unlocked(
     assert at_once(use()) == [None]
 
 
-def test_a_write_that_may_be_deferred_is_made_at_once_if_the_file_is_not_locked(
-    history: History, account_history: AccountHistory
-) -> None:
-    history.claim(submission("k1"))
-    history.record_job("k1", job())
-
-    async def use() -> None:
-        await account_history.write_or_defer("media_1", History.record, completed())
-        entry = history.find("media_1")
-        assert entry is not None
-        assert entry.charge_micro_usd == 340_000
-
-    def fail(_: History) -> None:
-        raise MediakitError("The disk is full.")
-
-    used, error = at_once(use(), account_history.write_or_defer("media_2", fail))
-    assert used is None
-    assert str(error) == "The disk is full."
-
-
-def test_a_deferred_write_that_fails_is_logged_and_tried_again(
+def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
     history: History,
     account_history: AccountHistory,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.records.file_writer.RETRY_AFTER_S", 0.01)
-    held, tries = Held(), 0
+    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
+    tries: list[str] = []
 
-    def fail_once(history: History) -> None:
-        nonlocal tries
-        tries += 1
-        if tries == 1:
+    def report(history: History) -> None:
+        tries.append("try")
+        if len(tries) == 1:
             raise MediakitError("The disk is full.")
-        history.claim(submission("deferred"))
+        history.claim(submission("reported"))
 
-    async def use() -> None:
-        writing = asyncio.ensure_future(account_history.write(held))
-        await eventually(held.begun.is_set)
-        await account_history.write_or_defer("media_1", fail_once)
-        assert tries == 0
-        held.release.set()
-        await writing
-        await eventually(lambda: history.find_key("deferred") is not None)
+    assert at_once(account_history.write_soon("media_1", report)) == [None]
 
-    assert at_once(use()) == [None]
+    assert history.find_key("reported") is not None
     assert "The disk is full. Trying again in 0 s." in caplog.text
-    assert tries == 2
+
+
+def test_a_report_that_contradicts_the_history_is_an_error_for_its_reader(
+    history: History, account_history: AccountHistory
+) -> None:
+    async def report() -> None:
+        await account_history.write_soon(
+            "media_1", History.record_job, "unknown", job()
+        )
+
+    (error,) = at_once(report())
+
+    assert isinstance(error, NotFoundError)
 
 
 # -- a client whose history another program holds -------------------------------------
@@ -449,12 +285,11 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
     caplog.set_level(logging.INFO, "mediakit.client")
     place = own_client.core.store.place
 
-    def said(level: int) -> list[str]:
+    def said() -> list[str]:
         return [
             each.getMessage()
             for each in caplog.records
-            if each.levelno == level
-            and f"{BLOCKED} {place} is locked" in each.getMessage()
+            if f"{BLOCKED} {place} is locked" in each.getMessage()
         ]
 
     with ThreadPoolExecutor() as threads:
@@ -462,7 +297,7 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
             submitting = threads.submit(
                 own_client.submit, "text-to-video", prompt="a kite", duration=3
             )
-            in_time(lambda: bool(said(logging.INFO) and said(logging.WARNING)))
+            in_time(lambda: bool(said()))
             assert own_client.balance().balance_micro_usd == 1_000_000_000
             assert not submitting.done()
         one = submitting.result(PATIENCE_S)

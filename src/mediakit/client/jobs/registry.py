@@ -290,7 +290,7 @@ class Jobs:
         return await self._record_of(answer, job_id)
 
     async def _mark_gone(self, job_id: str) -> None:
-        await self._account_history.write_or_defer(
+        await self._account_history.write_soon(
             job_id, History.mark_gone, job_id, account=self.service.account
         )
 
@@ -358,12 +358,10 @@ class Jobs:
     async def _record(self, record: JobRecord) -> None:
         charge_micro_usd, charged = record.settled_charge_micro_usd, self.charged
         if charge_micro_usd is None or charged is None:
-            await self._account_history.write_or_defer(
-                record.id, History.record, record
-            )
+            await self._account_history.write_soon(record.id, History.record, record)
             return
         before = await self._account_history.ask(History.find, record.id)
-        await self._account_history.write_or_defer(record.id, History.record, record)
+        await self._account_history.write_soon(record.id, History.record, record)
         if before is not None and before.charge_micro_usd is None:
             await charged(before, charge_micro_usd)
 
@@ -466,7 +464,7 @@ class Jobs:
                 "prompt. Erase it first: job.erase(forget=True) does both.",
                 job_id=job.id,
             )
-        await self._account_history.write_or_defer(job.id, History.forget, job.id)
+        await self._account_history.write(History.forget, job.id)
         job.update(replace(job.state, prompt=None, body={}))
 
     def stop(self) -> None:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Concatenate, ParamSpec, TypeVar
+from time import monotonic
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
-from mediakit.client.records.file_writer import FileWriter
 from mediakit.client.service import Service
+from mediakit.errors import MediakitError
 from mediakit.history import History
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_Change = Callable[[], object]
+
+log = logging.getLogger("mediakit.client")
+
+BLOCKED_AFTER_S = 1.0
+RETRY_AFTER_S = 10.0
+FLUSH_FOR_S = 3.0
 
 
 class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
     Reads of a local file run on the event loop: they are faster than starting a thread,
-    and never wait for a writer. Everything else runs on a thread.
+    and never wait for a writer. Everything else runs on a thread, one write at a time.
 
     Args:
         history: The history.
@@ -31,7 +41,10 @@ class AccountHistory:
         self.history = history
         self.service = service.identity
         self.owner = {"service": service.identity, "account": service.account}
-        self._file: FileWriter | None = None
+        self._turn: CapacityLimiter | None = None
+        self._began_s: float | None = None
+        self._late: dict[object, tuple[_Change, asyncio.Future[None]]] = {}
+        self._writing_late: asyncio.Task[None] | None = None
 
     async def ask(
         self,
@@ -57,13 +70,14 @@ class AccountHistory:
 
         If this is cancelled, a write that has not begun is dropped; one that has begun
         finishes.
-        """
-        call = partial(change, self.history, *args, **kwargs)
-        if self.history.is_local:
-            return await self._writer().write(call)
-        return await to_thread.run_sync(call)
 
-    async def write_or_defer(
+        Raises:
+            MediakitError: The disk is full, or another program locks the file for half
+                a minute.
+        """
+        return await self._in_turn(partial(change, self.history, *args, **kwargs))
+
+    async def write_soon(
         self,
         job_id: str,
         change: Callable[Concatenate[History, P], object],
@@ -73,36 +87,63 @@ class AccountHistory:
     ) -> None:
         """Write what the service reports of a job, without waiting long for the file.
 
-        While another program holds the file, this returns after about a second and the
-        write is made later. If the same change to the same job is still waiting then,
-        only the newer one is written.
+        While another program locks the file, or the disk is full, this returns after
+        about a second and the write is repeated until it succeeds. Of several that wait
+        for one job, only the newest is written.
         """
         call = partial(change, self.history, *args, **kwargs)
-        if self.history.is_local:
-            await self._writer().write_or_defer((job_id, change), call)
-        else:
-            await to_thread.run_sync(call)
+        done = asyncio.get_running_loop().create_future()
+        self._late[job_id, change] = (call, done)
+        if self._writing_late is None or self._writing_late.done():
+            self._writing_late = asyncio.create_task(self._write_late())
+        await asyncio.wait([done], timeout=0 if self._is_blocked else BLOCKED_AFTER_S)
+        if not done.cancel():
+            done.result()
+
+    async def _write_late(self) -> None:
+        while self._late:
+            key, (call, done) = next(iter(self._late.items()))
+            write = asyncio.ensure_future(self._in_turn(call))
+            await asyncio.wait([write])
+            error = write.exception()
+            if type(error) is MediakitError:  # a locked file may be free next time
+                log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
+                await asyncio.sleep(RETRY_AFTER_S)
+                continue
+            if self._late[key][1] is done:
+                del self._late[key]
+            if not done.done():
+                done.set_result(None) if error is None else done.set_exception(error)
+            elif error is not None:
+                log.error("A change of the history was not written.", exc_info=error)
 
     async def flush(self) -> None:
-        """Write the deferred changes, if the file is free within a few seconds."""
-        if self._file is not None and self._file.is_usable:
-            await self._file.flush()
+        """Wait a few seconds for the writes that could not be made yet."""
+        if self._writing_late is not None:
+            await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
+
+    async def _in_turn(self, call: Callable[[], T]) -> T:
+        if self._turn is None:  # made here, in the event loop that uses it
+            self._turn = CapacityLimiter(1)
+        return await to_thread.run_sync(self._timed, call, limiter=self._turn)
+
+    def _timed(self, call: Callable[[], Any]) -> Any:
+        self._began_s = monotonic()
+        try:
+            return call()
+        finally:
+            self._began_s = None
+
+    @property
+    def _is_blocked(self) -> bool:
+        began_s = self._began_s
+        return began_s is not None and monotonic() - began_s >= BLOCKED_AFTER_S
 
     def blocked_text(self) -> str:
-        """Return a message while writes are blocked, else an empty text."""
-        file = self._file
-        is_blocked = file is not None and file.is_blocked
-        return _blocked_text(self.history) if is_blocked else ""
-
-    def _writer(self) -> FileWriter:
-        file = self._file
-        if file is None or not file.is_usable:
-            file = self._file = FileWriter(partial(_blocked_text, self.history))
-        return file
-
-
-def _blocked_text(history: History) -> str:
-    return (
-        f"The history file {history.place} is locked by another program. The request "
-        "continues when it is released."
-    )
+        """Return a message while writes wait for the database, else an empty text."""
+        if not self._is_blocked:
+            return ""
+        return (
+            f"The history file {self.history.place} is locked by another program. The "
+            "request continues when it is released."
+        )
