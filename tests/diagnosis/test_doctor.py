@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import re
+import sqlite3
 import subprocess
 import sys
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
 import mediakit as mk
+from mediakit.diagnosis import Diagnosis
 from mediakit.diagnosis.installed import EXTRAS
+from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells
+from tests.support.servers.answering_server import AnsweringServer
 from tests.support.servers.serving import ROOT, free_port
 
 WRONG_KEY = "key-of-nobody-0123456789"
@@ -74,6 +81,65 @@ def test_with_nothing_bound_the_sandbox_is_named_and_not_started(
     assert "connect() would start the sandbox" in str(found)
     assert "Balance" not in str(found)
     assert not (tmp_path / "sandbox").exists()
+
+
+def wrong_in(found: Diagnosis) -> dict[str, str]:
+    return {each.name: each.text for each in found.findings if not each.is_ok}
+
+
+def test_a_service_for_which_no_function_is_bound_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with AnsweringServer() as server:
+        monkeypatch.chdir(tmp_path)
+        found = mk.doctor(server.base_url, WRONG_KEY, home=tmp_path)
+        assert "mediakit.toml" in wrong_in(found)["Functions"]
+        assert "! Functions" in str(found)
+
+        path = "acme/dream-2/text-to-video"
+        (tmp_path / "mediakit.toml").write_text(
+            f'[functions]\ntext-to-video = "{path}"\n', "utf-8"
+        )
+        assert mk.doctor(server.base_url, WRONG_KEY, home=tmp_path).is_ok
+
+
+def test_a_folder_that_cannot_be_written_is_a_problem() -> None:
+    found = mk.doctor(home="/proc/mediakit")
+
+    wrong = wrong_in(found)
+    assert set(wrong) == {"History", "Data"}
+    assert "MEDIAKIT_HOME" in wrong["Data"]
+    assert "MEDIAKIT_HISTORY" in wrong["History"]
+
+
+def test_a_file_system_without_locks_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    wrong = wrong_in(mk.doctor(home=tmp_path))
+
+    assert set(wrong) == {"History", "Data"}
+    assert "local disk" in wrong["Data"]
+
+
+def test_a_history_of_another_version_is_a_problem_and_stays_as_it_is(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "history.sqlite3"
+    History(place).close()
+    assert mk.doctor(home=tmp_path).is_ok
+    with closing(sqlite3.connect(place)) as database:
+        database.execute("UPDATE mediakit_version SET version = 99")
+        database.commit()
+    before = place.read_bytes()
+    wrong = wrong_in(mk.doctor(home=tmp_path))
+
+    assert "99" in wrong["History"]
+    assert "was not changed" in wrong["History"]
+    assert place.read_bytes() == before
 
 
 def test_half_a_service_is_said_in_a_sentence() -> None:

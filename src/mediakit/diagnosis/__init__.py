@@ -4,3 +4,4 @@ It depends on the client, through which it reads the service. It draws nothing.
 """
 
 from mediakit.diagnosis.checks import doctor as doctor
+from mediakit.diagnosis.report import Diagnosis as Diagnosis

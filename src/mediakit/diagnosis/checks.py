@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from mediakit.catalog import Catalog
 from mediakit.connection import Settings
@@ -19,7 +21,13 @@ from mediakit.diagnosis.installed import (
 )
 from mediakit.diagnosis.report import Diagnosis, Finding
 from mediakit.errors import AuthError, InputError, MediakitError
-from mediakit.history.database_url import history_url, is_local, shown_place
+from mediakit.history import History
+from mediakit.history.database_url import (
+    history_url,
+    is_in_memory,
+    is_local,
+    shown_place,
+)
 from mediakit.money import format_usd
 from mediakit.public import Client, in_notebook
 
@@ -38,7 +46,7 @@ def doctor(
     """Report what is installed and configured, whether it works, and what is missing.
 
     It reads the balance from the configured service, which costs nothing and shows
-    whether the key works. It contacts nothing else, writes nothing, and does not start
+    whether the key works. It contacts nothing else, keeps no file, and does not start
     the sandbox. The key is never shown. `python -m mediakit` prints the same report.
 
     Args:
@@ -54,7 +62,9 @@ def doctor(
     advice: list[str] = []
     try:
         settings = Settings.read(base_url, api_key, home=home, history=history)
-        found.extend(_service(settings))
+        service, is_sandbox = _service(settings)
+        found.extend(service)
+        found.extend(_functions(settings, is_sandbox=is_sandbox))
         found.extend(_places(settings))
         advice.extend(_advice(settings))
     except InputError as error:
@@ -70,14 +80,14 @@ def _installed() -> Iterator[Finding]:
     yield Finding("Front end", front_end())
 
 
-def _service(settings: Settings) -> Iterator[Finding]:
+def _service(settings: Settings) -> tuple[list[Finding], bool]:
+    """Return what was found of the service, and whether it is a sandbox."""
     if settings.base_url is None:
-        yield Finding(
-            "Service",
+        text = (
             "none is bound: connect() would start the sandbox on this machine, which "
-            "costs nothing. MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY bind a service.",
+            "costs nothing. MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY bind a service."
         )
-        return
+        return [Finding("Service", text)], True
     client = Client(
         settings.base_url,
         settings.api_key,
@@ -85,37 +95,96 @@ def _service(settings: Settings) -> Iterator[Finding]:
         history=IN_MEMORY,
         catalog=Catalog.default(),
     )
+    reached = Finding("Service", f"{settings.base_url}, reachable")
     with client:
+        is_sandbox = client.place.is_sandbox
         try:
             balance = client.balance()
         except AuthError as error:
-            yield Finding("Service", f"{settings.base_url}, reachable")
-            yield Finding("API key", str(error), is_ok=False)
+            return [reached, Finding("API key", str(error), is_ok=False)], is_sandbox
         except MediakitError as error:
-            yield Finding("Service", f"{settings.base_url}: {error}", is_ok=False)
-            yield Finding("API key", "set, not tried")
-        else:
-            aside = "; a sandbox (no real money)" if client.place.is_sandbox else ""
-            yield Finding("Service", f"{settings.base_url}, reachable{aside}")
-            yield Finding("API key", "set, accepted (not shown)")
-            yield Finding("Balance", format_usd(balance.spendable_micro_usd))
+            away = Finding("Service", f"{settings.base_url}: {error}", is_ok=False)
+            # On this machine, it may be a sandbox that is not running.
+            is_sandbox = client.service.on_this_machine
+            return [away, Finding("API key", "set, not tried")], is_sandbox
+    if is_sandbox:
+        reached = Finding("Service", f"{reached.text}; a sandbox (no real money)")
+    return [
+        reached,
+        Finding("API key", "set, accepted (not shown)"),
+        Finding("Balance", format_usd(balance.spendable_micro_usd)),
+    ], is_sandbox
+
+
+def _functions(settings: Settings, *, is_sandbox: bool) -> Iterator[Finding]:
+    bindings = settings.bindings
+    where = Path.cwd() / "mediakit.toml" if bindings.source is None else bindings.source
+    if bindings.source is not None:
+        yield Finding("Bindings", str(where))
+    if settings.base_url is None or is_sandbox:
+        return
+    if str(bindings.openapi).startswith("http"):
+        yield Finding("Functions", f"described at {bindings.openapi} (not read)")
+        return
+    try:
+        count = len(bindings.catalog())
+    except InputError as error:
+        yield Finding("Functions", str(error), is_ok=False)
+        return
+    text = (
+        f"{count} bound"
+        if count
+        else "none can be used: no path of this service is bound. Name them, or the "
+        f"service's OpenAPI document, in {where}, or pass connect(catalog=...)."
+    )
+    yield Finding("Functions", text, is_ok=count > 0)
 
 
 def _places(settings: Settings) -> Iterator[Finding]:
     url = history_url(settings.history)
-    where = shown_place(url)
-    yield Finding("History", _with_size(Path(where)) if is_local(url) else where)
+    if is_in_memory(url) or not is_local(url):
+        yield Finding("History", shown_place(url))
+    else:
+        yield _history(Path(shown_place(url)))
     there = "" if settings.home.is_dir() else " (not made yet)"
-    yield Finding("Data", f"{settings.home}{there}")
-    bindings = Path.cwd() / "mediakit.toml"
-    if bindings.is_file():
-        yield Finding("Bindings", str(bindings))
+    problem = _problem_in(settings.home, "MEDIAKIT_HOME")
+    text = problem or f"{settings.home}{there}"
+    yield Finding("Data", text, is_ok=not problem)
 
 
-def _with_size(path: Path) -> str:
-    if not path.is_file():
-        return f"{path} (not made yet)"
-    return f"{path} ({path.stat().st_size / MEGABYTE:.1f} MB)"
+def _history(path: Path) -> Finding:
+    problem = _problem_in(path.parent, "MEDIAKIT_HISTORY")
+    if problem or not path.is_file():
+        text = problem or f"{path} (not made yet)"
+        return Finding("History", text, is_ok=not problem)
+    try:
+        History(path).close()
+    except MediakitError as error:
+        return Finding("History", str(error), is_ok=False)
+    return Finding("History", f"{path} ({path.stat().st_size / MEGABYTE:.1f} MB)")
+
+
+def _problem_in(folder: Path, setting: str) -> str:
+    """Return why files cannot be kept in a folder, and what to do; "" if they can."""
+    existing = next(each for each in (folder, *folder.parents) if each.is_dir())
+    advice = f"Choose a folder on a local disk that you may write to, with {setting}."
+    try:
+        with TemporaryFile(dir=existing) as file:
+            return _lock_problem(file.fileno(), existing, advice)
+    except OSError as error:
+        return f"{folder} cannot be written ({error.strerror}). {advice}"
+
+
+def _lock_problem(descriptor: int, folder: Path, advice: str) -> str:
+    if sys.platform == "win32":
+        return ""
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return f"The file system of {folder} has no locks ({error.strerror}). {advice}"
+    return ""
 
 
 def _advice(settings: Settings) -> Iterator[str]:
