@@ -454,7 +454,7 @@ class Client(core.Client[Job]):
         """Return the reports of what was spent (spec 4.19)."""
         from mediakit.widgets.dashboard import Spend
 
-        return Spend(_spend_of(self.core), self.io)
+        return Spend(_spend_of(self.core))
 
     @explained_by(AsyncClient.sweep)
     def sweep(

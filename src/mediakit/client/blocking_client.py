@@ -21,7 +21,7 @@ from mediakit.client.jobs.registry import Handled
 from mediakit.client.loop import IOThread, ProcessBound, discard, io_thread, notify
 from mediakit.client.progress import Transfer
 from mediakit.client.records.budgets import BudgetState
-from mediakit.client.recovery.blocking_history_view import HistoryView
+from mediakit.client.recovery.history_view import HistoryView
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
 from mediakit.client.service import Service
@@ -90,12 +90,12 @@ class Client(ProcessBound, Generic[JobT_co]):
     @cached_property
     def history(self) -> HistoryView:
         """Return the history of submissions to this service."""
-        return HistoryView(self.core.history, self.io)
+        return HistoryView(self.core.history)
 
     @cached_property
     def deliveries(self) -> Deliveries:
         """Return the log of webhook deliveries, and their signing secret."""
-        return Deliveries(self.core.deliveries, self.io)
+        return Deliveries(self.core.deliveries)
 
     def owned(self, job: AsyncJob) -> JobT_co:
         """Return the blocking interface to a job."""

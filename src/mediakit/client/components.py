@@ -18,7 +18,7 @@ from mediakit.client.loop import ProcessBound, networked
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.budgets import AnyBudget, budget_name, budget_of
-from mediakit.client.recovery.async_history_view import AsyncHistoryView
+from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer

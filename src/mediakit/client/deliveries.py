@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mediakit.client.docstrings import explained_by
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import error_of
 from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.loop import IOThread, networked
+from mediakit.client.loop import Blocking, blocking, networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import Attempt, Delivery, DeliveryStatus, Record
@@ -251,58 +250,17 @@ class AsyncDeliveries:
         return answer
 
 
-class Deliveries:
+class Deliveries(Blocking):
     """The delivery log of an organization; reading it is free (spec 4.20)."""
 
-    def __init__(self, core: AsyncDeliveries, io: IOThread) -> None:
-        self.core = core
-        self._io = io
+    core: AsyncDeliveries
 
-    def __repr__(self) -> str:
-        return repr(self.core)
-
-    @explained_by(AsyncDeliveries.list)
-    def list(
-        self,
-        *,
-        status: str | None = None,
-        source_id: str | None = None,
-        endpoint_id: str | None = None,
-        limit: int | None = None,
-    ) -> pd.DataFrame:
-        """Read deliveries as a frame, newest first."""
-        return self._io.call(
-            self.core.list,
-            status=status,
-            source_id=source_id,
-            endpoint_id=endpoint_id,
-            limit=limit,
-        )
-
-    @explained_by(AsyncDeliveries.get)
-    def get(self, delivery_id: str, /) -> Delivery:
-        """Read one delivery."""
-        return self._io.call(self.core.get, delivery_id)
-
-    @explained_by(AsyncDeliveries.attempts)
-    def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
-        """Read the attempts of a delivery, oldest first; see `Attempt.words`."""
-        return self._io.call(self.core.attempts, delivery_id)
-
-    @explained_by(AsyncDeliveries.replay)
-    def replay(self, delivery_id: str, /) -> Delivery:
-        """Send a delivered or failed delivery again, under the same id (spec 3.2)."""
-        return self._io.call(self.core.replay, delivery_id)
-
-    @explained_by(AsyncDeliveries.secret)
-    def secret(self) -> Secret:
-        """Read the secret that signs deliveries to a `webhook_url` (spec 6.6)."""
-        return self._io.call(self.core.secret)
-
-    @explained_by(AsyncDeliveries.rotate_secret)
-    def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
-        """Create a new secret; for a time the previous one signs too (spec 6.6)."""
-        return self._io.call(self.core.rotate_secret, overlap_s=overlap_s)
+    list = blocking(AsyncDeliveries.list)
+    get = blocking(AsyncDeliveries.get)
+    attempts = blocking(AsyncDeliveries.attempts)
+    replay = blocking(AsyncDeliveries.replay)
+    secret = blocking(AsyncDeliveries.secret)
+    rotate_secret = blocking(AsyncDeliveries.rotate_secret)
 
 
 def _frame(rows: Page) -> pd.DataFrame:

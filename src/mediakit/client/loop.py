@@ -299,6 +299,16 @@ class Blocking:
 
     core: Any
 
+    def __init__(self, core: Any) -> None:
+        self.core = core
+
+    def __repr__(self) -> str:
+        return repr(self.core)
+
+    def __dir__(self) -> list[str]:
+        # What the Tab key offers is for people.
+        return sorted({*super().__dir__()} - {"core", "io"})
+
     def _call(
         self, method: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:

@@ -16,7 +16,15 @@ from anyio import to_thread
 from mediakit.client import AsyncClient, AsyncJob, Job
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import check_timeout
-from mediakit.client.loop import IOThread, ProcessBound, io_thread, networked
+from mediakit.client.loop import (
+    Blocking,
+    IOThread,
+    ProcessBound,
+    blocking,
+    io_thread,
+    itself,
+    networked,
+)
 from mediakit.client.records.budgets import Budget
 from mediakit.errors import (
     HasId,
@@ -595,7 +603,7 @@ class AsyncResults(ProcessBound):
         self.runner.notify_change()
 
 
-class Results(ProcessBound, Generic[JobT_co]):
+class Results(Blocking, ProcessBound, Generic[JobT_co]):
     """The results of a run for scripts and notebooks; its methods block.
 
     The run starts at once and continues whether or not anything waits for it.
@@ -613,6 +621,7 @@ class Results(ProcessBound, Generic[JobT_co]):
         InputError: No new cell fits the budget, or `in_flight` is not a count.
     """
 
+    core: AsyncResults
     _instead = AsyncResults._instead
 
     def __init__(
@@ -687,22 +696,9 @@ class Results(ProcessBound, Generic[JobT_co]):
             ) from None
         return self
 
-    @explained_by(AsyncResults.stop)
-    def stop(self) -> Self:
-        """Send no more cells; those in flight continue and are settled."""
-        self.io.call(self.core.stop)
-        return self
-
-    @explained_by(AsyncResults.retry)
-    def retry(self, code: str | None = None) -> Self:
-        """Send failed and unsent cells again, within the same budget."""
-        self.io.call(self.core.retry, code)
-        return self
-
-    @explained_by(AsyncResults.frame)
-    def frame(self) -> pd.DataFrame:
-        """Return the results as a frame, one row per cell of the plan."""
-        return self.core._frame()
+    stop = blocking(AsyncResults.stop, itself)
+    retry = blocking(AsyncResults.retry, itself)
+    frame = blocking(AsyncResults.frame)
 
     @explained_by(AsyncResults.job)
     def job(self, job_id: str) -> JobT_co:
@@ -714,25 +710,10 @@ class Results(ProcessBound, Generic[JobT_co]):
         """Return the jobs of the kept cells, in the plan's order."""
         return [self._owned(job) for job in self.io.call(self.core._kept)]
 
-    @explained_by(AsyncResults.ranking)
-    def ranking(self) -> pd.DataFrame:
-        """Return the results ranked by blind comparisons."""
-        return self.core._ranking()
-
-    @explained_by(AsyncResults.compare)
-    def compare(self, axis: str, value: str = "rating") -> Comparison:
-        """Compare the values of an axis, relative to the spread between takes."""
-        return self.core._compare(axis, value)
-
-    @explained_by(AsyncResults.cost_of_keeper)
-    def cost_of_keeper(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the cost of finding a kept result."""
-        return cost_of_keeper(self.core._frame(), by)
-
-    @explained_by(AsyncResults.pareto)
-    def pareto(self, by: str | Sequence[str] | None = None) -> pd.DataFrame:
-        """Return the mean rating and the mean charge."""
-        return pareto(self.core._frame(), by)
+    ranking = blocking(AsyncResults.ranking)
+    compare = blocking(AsyncResults.compare)
+    cost_of_keeper = blocking(AsyncResults.cost_of_keeper)
+    pareto = blocking(AsyncResults.pareto)
 
     @explained_by(AsyncResults.fix)
     def fix(
@@ -744,10 +725,7 @@ class Results(ProcessBound, Generic[JobT_co]):
         )
         return self._owned(made)
 
-    @explained_by(AsyncResults.finals)
-    def finals(self) -> pd.DataFrame:
-        """Return the prices of the finals of these drafts, and the deadlines."""
-        return self.io.call(self.core._finals, self.core._frame())
+    finals = blocking(AsyncResults.finals)
 
     @explained_by(AsyncResults.score)
     def score(
@@ -756,30 +734,11 @@ class Results(ProcessBound, Generic[JobT_co]):
         """Score all outputs with a function."""
         return self.core._score(fn, executor, batch)
 
-    @explained_by(AsyncResults.export)
-    def export(self, where: str | Path) -> Exported:
-        """Write the outputs, a manifest and an HTML report to a folder."""
-        return self.core._export(where)
-
-    @explained_by(AsyncResults.rate)
-    def rate(self, job: HasId | str, rating: int | None) -> None:
-        """Rate a result from 1 to 5; the rating is stored in the history."""
-        self.io.call(self.core.rate, job, rating)
-
-    @explained_by(AsyncResults.keep)
-    def keep(self, job: HasId | str, keep: bool = True) -> None:  # noqa: FBT001, FBT002
-        """Keep a result, which adds it to `kept`."""
-        self.io.call(self.core.keep, job, keep)
-
-    @explained_by(AsyncResults.note)
-    def note(self, job: HasId | str, text: str) -> None:
-        """Set the note of a result; an empty text removes it."""
-        self.io.call(self.core.note, job, text)
-
-    @explained_by(AsyncResults.tag)
-    def tag(self, job: HasId | str, *tags: str) -> None:
-        """Set the tags of a result, replacing its earlier tags."""
-        self.io.call(self.core.tag, job, *tags)
+    export = blocking(AsyncResults.export)
+    rate = blocking(AsyncResults.rate)
+    keep = blocking(AsyncResults.keep)
+    note = blocking(AsyncResults.note)
+    tag = blocking(AsyncResults.tag)
 
 
 def _check_in_flight(in_flight: object) -> None:

@@ -19,8 +19,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job
 from mediakit.client.recovery import rebuilder
-from mediakit.client.recovery.async_history_view import AsyncHistoryView
-from mediakit.client.recovery.blocking_history_view import HistoryView
+from mediakit.client.recovery.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
 from mediakit.history import (
     BudgetUse,

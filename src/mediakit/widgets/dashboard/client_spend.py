@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
-from mediakit.client.docstrings import explained_by
+from mediakit.client.loop import blocking, io_thread
 from mediakit.client.records.budgets import budget_of
 
 if TYPE_CHECKING:
@@ -54,17 +54,12 @@ class AsyncSpend(spend.AsyncSpend):
 class Spend(spend.Spend):
     """The spend reports, with a dashboard and a page."""
 
-    _core: AsyncSpend
+    core: AsyncSpend
 
     def __repr__(self) -> str:
         return f"{super().__repr__()[:-1]}, dashboard(...) shows it>"
 
-    @explained_by(AsyncSpend.report)
-    def report(
-        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
-    ) -> Path:
-        """Write the spend of a month as one HTML page, which opens without Jupyter."""
-        return self._io.call(self._core.report, month, path, budget=budget)
+    report = blocking(AsyncSpend.report)
 
     def dashboard(
         self, month: str | None = None, *, budget: AnyBudget | None = None
@@ -87,11 +82,11 @@ class Spend(spend.Spend):
         from mediakit.widgets.dashboard.controller import Dashboard
         from mediakit.widgets.toolkit.cell_outputs import current_cell
 
-        reports: Any = self._core
+        reports: Any = self.core
         return Dashboard(
             reports,
-            self._io,
-            self._core._service_clock.today,
+            io_thread(),
+            self.core._service_clock.today,
             month=month,
             budget=budget_of("dashboard", budget),
             cell=current_cell(),

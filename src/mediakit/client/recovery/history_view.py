@@ -1,4 +1,4 @@
-"""The history as users see it: submissions, charges and recovery; asynchronous."""
+"""The history as users see it: submissions, charges and recovery."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from mediakit.client.loop import networked
+from mediakit.client.loop import Blocking, blocking, networked
 from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.service import Service
 from mediakit.errors import InputError
@@ -254,6 +254,20 @@ class AsyncHistoryView:
     def scope(self, *, everywhere: bool) -> str | None:
         """Return the service whose entries are included; None for all."""
         return None if everywhere else self._service.identity
+
+
+class HistoryView(Blocking):
+    """The submissions to one service, under any API key."""
+
+    core: AsyncHistoryView
+
+    frame = blocking(AsyncHistoryView.frame)
+    search = blocking(AsyncHistoryView.search)
+    page = blocking(AsyncHistoryView.page)
+    projects = blocking(AsyncHistoryView.projects)
+    settled_total_micro_usd = blocking(AsyncHistoryView.settled_total_micro_usd)
+    rebuild = blocking(AsyncHistoryView.rebuild)
+    backup = blocking(AsyncHistoryView.backup)
 
 
 def instant_of(field: str, when: When | None) -> datetime | None:
