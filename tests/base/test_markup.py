@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mediakit.widgets.deliveries.html import LoggedDelivery, deliveries_html
 
 import mediakit
 from mediakit import Client
@@ -20,7 +19,6 @@ from mediakit.client import JobState
 from mediakit.magics.table import JobsTable
 from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
-from mediakit.records import Attempt, Delivery
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
@@ -88,11 +86,6 @@ def _values_html() -> str:
     )
 
 
-def _deliveries_html() -> str:
-    delivery = Delivery(id=FORMULAS, status=FORMULAS, url=f"https://x.test/{FORMULAS}")
-    return deliveries_html([LoggedDelivery(delivery, [Attempt(reason=FORMULAS)])])
-
-
 def _studio_html() -> str:
     row = Row(
         prompt=FORMULAS,
@@ -134,7 +127,6 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     "live facts": lambda: _live_html(state_of(prompt=FORMULAS)),
     "waits": lambda: waits_html([state_of(prompt=FORMULAS, kind=FORMULAS)] * 5),
     "form": _values_html,
-    "deliveries": _deliveries_html,
     "studio": _studio_html,
     "estimate": _estimate_html,
 }
