@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mediakit import webhooks as webhooks
     from mediakit.catalog import Catalog as Catalog
-    from mediakit.client.records.budgets import Budget as Budget
+    from mediakit.client.budgets import Budget as Budget
     from mediakit.diagnosis import doctor as doctor
     from mediakit.errors import AuthError as AuthError
     from mediakit.errors import BalanceError as BalanceError
@@ -46,7 +46,7 @@ _HOMES = {
     "AsyncClient": "public",
     "AuthError": "errors",
     "BalanceError": "errors",
-    "Budget": "client.records.budgets",
+    "Budget": "client.budgets",
     "BudgetError": "errors",
     "Catalog": "catalog",
     "Client": "public",

@@ -18,10 +18,10 @@ from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
 from mediakit.client.async_client import opened
+from mediakit.client.budgets import check_budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.loop import closed, io_thread, networked
-from mediakit.client.records.budgets import check_budget
 from mediakit.client.requests.validation import known_lengths
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
@@ -44,11 +44,26 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("mediakit")
 
-BEHIND = frozenset({"core", "io", "job_type", "on_close", "owned", "place"})
+BEHIND = frozenset(
+    {"core", "io", "job_type", "on_close", "owned", "place"}
+    | {"account_history", "admission", "clock", "jobs", "requests", "submissions"}
+    | {"left_to_resend", "owned_entry", "prepared", "submit_prepared", "transport"}
+)
 """The names of a client that its own parts need, and people hardly do."""
 PARTS = frozenset(
     {"billing", "catalog", "delays", "deliveries", "history", "place", "remote_media"}
-    | {"service", "store", "_clock", "_jobs", "_progress"}
+    | {
+        "service",
+        "store",
+        "account_history",
+        "admission",
+        "clock",
+        "jobs",
+        "requests",
+        "submissions",
+        "transport",
+        "_progress",
+    }
 )
 """What an `AsyncClient` has once it is open."""
 
@@ -132,9 +147,9 @@ class AsyncClient(core.AsyncClient):
                     self.place.service,
                     history=History(self._settings.history, clock=self._given["clock"]),
                     catalog=self.place.catalog,
+                    on_wait=_show_own_wait,
                     **self._given,
                 )
-                self._jobs.on_wait = _show_own_wait
                 self._is_open = True
         return self
 
@@ -142,6 +157,9 @@ class AsyncClient(core.AsyncClient):
         """Open it in the background."""
         if not self._is_open:
             await to_thread.run_sync(self._open)
+
+    def __dir__(self) -> list[str]:
+        return sorted(set(super().__dir__()) - BEHIND)
 
     def __getattr__(self, name: str) -> Any:
         # Called only for what is missing: the parts of a client that is not open yet.
@@ -263,7 +281,7 @@ class AsyncClient(core.AsyncClient):
 def _spend_of(client: core.AsyncClient) -> AsyncSpend:
     from mediakit.widgets.dashboard import AsyncSpend
 
-    return AsyncSpend(client.billing, client.history, client.catalog, client._clock)
+    return AsyncSpend(client.billing, client.history, client.catalog, client.clock)
 
 
 async def _seeded(client: core.AsyncClient, place: Place, **asked: int) -> SeededPast:
@@ -273,7 +291,7 @@ async def _seeded(client: core.AsyncClient, place: Place, **asked: int) -> Seede
     is_sandbox = place.is_sandbox and service.on_this_machine
     check_past(is_sandbox=is_sandbox, label=service.label, asked=asked)
     return await seed_past(
-        client._transport, client._account_history, client.catalog, client._clock, asked
+        client.transport, client.account_history, client.catalog, client.clock, asked
     )
 
 
@@ -613,7 +631,7 @@ def connect(
     )
     try:
         balance = client.balance()
-        resent = client.io.call(client.core._left_to_resend)
+        resent = client.io.call(client.core.left_to_resend)
     except BaseException:
         client.close()
         raise

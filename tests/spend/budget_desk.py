@@ -51,5 +51,5 @@ class Desk:
             transport=httpx.MockTransport(self.service.handle),
             **more,
         )
-        client.core._jobs.poller._turns = Turns(2_000, clock=self.calendar)
+        client.core.jobs.poller._turns = Turns(2_000, clock=self.calendar)
         return client

@@ -16,7 +16,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
-from mediakit.client.records.budgets import budget_of
+from mediakit.client.budgets import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import BudgetStatus, budget_status
 from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
@@ -420,8 +420,8 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
 def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
-    request = client.io.call(client.core._validated, "text-to-video", fields)
-    client.core.store.claim(client.core._submissions.of(request))
+    request = client.io.call(client.core.prepared, "text-to-video", fields)
+    client.core.store.claim(client.core.submissions.of(request))
 
 
 def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(

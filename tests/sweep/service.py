@@ -179,7 +179,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.core._jobs.poller._turns = Turns(2_000, clock=clock)
+        client.core.jobs.poller._turns = Turns(2_000, clock=clock)
         return client
 
 

@@ -145,7 +145,7 @@ def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_again(
 
 def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> None:
     first, second = results.frame()["job_id"]
-    owner: dict[str, Any] = dict(client.core._account_history.owner)
+    owner: dict[str, Any] = dict(client.core.account_history.owner)
     for _ in range(3):
         tuning.prefer(client.core.store, **owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]

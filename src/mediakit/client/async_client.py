@@ -10,15 +10,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
+from mediakit.client.budgets import Budget, BudgetState
 from mediakit.client.components import ClientComponents
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.registry import Handled
 from mediakit.client.loop import closed, io_thread, networked
 from mediakit.client.progress import Transfer
-from mediakit.client.records.budgets import Budget, BudgetState
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
-from mediakit.client.submissions.submit_or_reuse import Take, check_take
+from mediakit.client.submitting import Take, check_take
 from mediakit.errors import InputError, nothing_sent_yet
 from mediakit.history import Entry
 from mediakit.rates import Estimate
@@ -103,19 +103,19 @@ class AsyncClient(ClientComponents):
             InputError: The function is unknown, or a field that determines the price
                 is missing or wrong.
         """
-        request = await self._requests.validated(
+        request = await self.requests.validated(
             function, fields, seconds=seconds, price_only=True
         )
         return request.estimate
 
     def reserved_micro_usd(self) -> int:
         """Return the holds for jobs whose charge is not settled, in micro-USD."""
-        return self.store.reserved_micro_usd(**self._account_history.owner)
+        return self.store.reserved_micro_usd(**self.account_history.owner)
 
     @opened
     async def budget(self) -> BudgetState | None:
         """Return how far this client's budget is used; None without one."""
-        return await self._admission.state()
+        return await self.admission.state()
 
     @opened
     async def balance(self) -> Balance:
@@ -166,15 +166,15 @@ class AsyncClient(ClientComponents):
             ServiceError: The service did not answer; the error says what was sent.
         """
         check_take(take)
-        request = await self._validated(
+        request = await self.prepared(
             function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
         )
         for line in request.warnings:
             log.info(line)
-        return await self._submit(request, take)
+        return await self.submit_prepared(request, take)
 
     @opened
-    async def _validated(
+    async def prepared(
         self,
         function: str,
         fields: Mapping[str, object],
@@ -185,12 +185,12 @@ class AsyncClient(ClientComponents):
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent."""
         with nothing_sent_yet():
-            return await self._requests.uploaded(
+            return await self.requests.uploaded(
                 function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
             )
 
     @opened
-    async def _owned(
+    async def owned_entry(
         self,
         function: str,
         /,
@@ -203,13 +203,13 @@ class AsyncClient(ClientComponents):
 
         Nothing is sent and nothing is uploaded.
         """
-        request = await self._requests.validated(function, fields, extra=extra)
-        files = await self._requests.uploads.named(request)
+        request = await self.requests.validated(function, fields, extra=extra)
+        files = await self.requests.uploads.named(request)
         request = replace(request, sent=files, webhook_url=webhook_url)
-        return await self._submissions.owned(request)
+        return await self.submissions.owned(request)
 
     @opened
-    async def _submit(
+    async def submit_prepared(
         self,
         request: ValidatedRequest,
         take: Take,
@@ -219,7 +219,7 @@ class AsyncClient(ClientComponents):
     ) -> AsyncJob:
         """Return the existing job of a request, or submit the request."""
         self._refuse_closed()
-        job = await self._submissions.submit(request, take, sweep=sweep, budget=budget)
+        job = await self.submissions.submit(request, take, sweep=sweep, budget=budget)
         job.raise_if_failed()
         return job
 
@@ -280,16 +280,16 @@ class AsyncClient(ClientComponents):
             The jobs, oldest first; they are watched until their charge is settled.
         """
         self._refuse_closed()
-        return await self._submissions.resume()
+        return await self.submissions.resume()
 
     @opened
-    async def _left_to_resend(self) -> list[Entry]:
+    async def left_to_resend(self) -> list[Entry]:
         """Return the unanswered submissions that `resume` sends again."""
-        return await self._submissions.left_to_resend()
+        return await self.submissions.left_to_resend()
 
     def _refuse_closed(self) -> None:
         """Raise before anything is recorded that could not be sent."""
-        if self._transport.closed:
+        if self.transport.closed:
             raise closed()
 
     @opened
@@ -305,7 +305,7 @@ class AsyncClient(ClientComponents):
             ServiceError: The service does not answer.
         """
         _check_job_id(job_id)
-        return await self._jobs.job(job_id)
+        return await self.jobs.job(job_id)
 
     @opened
     async def handle_event(self, event: Event) -> Handled:
@@ -329,7 +329,7 @@ class AsyncClient(ClientComponents):
             MediakitError: The client is closed.
         """
         self._refuse_closed()
-        return await self._jobs.handle(event)
+        return await self.jobs.handle(event)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each job that has settled.
@@ -340,7 +340,7 @@ class AsyncClient(ClientComponents):
         Returns:
             A function that unsubscribes it.
         """
-        return self._jobs.on_settled(listener)
+        return self.jobs.on_settled(listener)
 
     def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
         """Call a function, on the I/O thread, with each step of each transfer.
@@ -368,7 +368,7 @@ class AsyncClient(ClientComponents):
             InputError: There is no such file, or it is not a readable medium.
             ServiceError: The upload failed.
         """
-        return await self._requests.uploads.upload(path, field)
+        return await self.requests.uploads.upload(path, field)
 
 
 def _check_job_id(job_id: object) -> None:

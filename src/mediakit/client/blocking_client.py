@@ -13,6 +13,7 @@ from typing import Any, Generic, ParamSpec, Self, TypeVar
 
 from mediakit.catalog import Catalog
 from mediakit.client.async_client import AsyncClient
+from mediakit.client.budgets import BudgetState
 from mediakit.client.deliveries import Deliveries
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
@@ -20,12 +21,11 @@ from mediakit.client.jobs.job import Job
 from mediakit.client.jobs.registry import Handled
 from mediakit.client.loop import IOThread, ProcessBound, discard, io_thread, notify
 from mediakit.client.progress import Transfer
-from mediakit.client.records.budgets import BudgetState
 from mediakit.client.recovery.history_view import HistoryView
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import Seconds
 from mediakit.client.service import Service
-from mediakit.client.submissions.submit_or_reuse import Take, check_take
+from mediakit.client.submitting import Take, check_take
 from mediakit.errors import JobFailedError
 from mediakit.rates import Estimate
 from mediakit.records import Balance
@@ -104,7 +104,7 @@ class Client(ProcessBound, Generic[JobT_co]):
     def _job_of(self, request: ValidatedRequest, take: Take) -> JobT_co:
         """Submit a request; an interrupt ends only the waiting for the response."""
         self.io.refuse_itself()
-        submitting = self.io.post(self.core._submit, request, take)
+        submitting = self.io.post(self.core.submit_prepared, request, take)
         try:
             why = self.core.delays.submit_text
             return self.owned(self._explained(submitting, why, after_s=[SILENT_S]))
@@ -183,7 +183,7 @@ class Client(ProcessBound, Generic[JobT_co]):
         """Submit a job; the same call returns its existing job."""
         check_take(take)
         request = self._with_files(
-            self.core._validated,
+            self.core.prepared,
             function,
             fields,
             seconds=seconds,

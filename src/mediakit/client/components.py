@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 
 from mediakit.catalog import Catalog
+from mediakit.client.admission import Admission
 from mediakit.client.billing import Billing
+from mediakit.client.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.registry import Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import ProcessBound, networked
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.requests.request_factory import RequestFactory
 from mediakit.client.requests.upload_or_reuse import Uploads
+from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Service
-from mediakit.client.submissions.admission import Admission
-from mediakit.client.submissions.sender import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.submissions.submit_or_reuse import Submissions
+from mediakit.client.submitting import Submissions
 from mediakit.client.transfers.preview_cache import PreviewCache
 from mediakit.client.transfers.resumable_downloads import Downloader
 from mediakit.client.transfers.uploads import Files
@@ -53,6 +55,7 @@ class ClientComponents(ProcessBound):
             environment's proxies and certificates apply. It is closed with the client.
         home: The folder for previews of results and for outputs that are scored; None
             keeps none.
+        on_wait: Called, on the waiting thread, with each wait for a job.
 
     Raises:
         InputError: The budget is not an amount of US dollars.
@@ -71,77 +74,86 @@ class ClientComponents(ProcessBound):
         timeout_s: float = TIMEOUT_S,
         transport: httpx.AsyncBaseTransport | None = None,
         home: Path | None = None,
+        on_wait: Callable[[AsyncJob], object] | None = None,
     ) -> None:
         self.service = service
         self.store = history
         self.home = home
-        self._account_history = AccountHistory(history, service)
+        self.account_history = AccountHistory(history, service)
         # A service without bound functions has an empty catalog.
         self.catalog = Catalog.default() if catalog is None else catalog
-        self._clock = clock or SystemClock()
+        self.clock = clock or SystemClock()
         self._given_transport = transport
         borrowed = None if transport is None else UnclosedTransport(transport)
-        self._transport = ServiceClient(
-            service, clock=self._clock, timeout_s=timeout_s, transport=borrowed
+        self.transport = ServiceClient(
+            service, clock=self.clock, timeout_s=timeout_s, transport=borrowed
         )
         self._files_http = HttpClient(borrowed, timeout_s)
-        self.billing = Billing(self._transport, self._clock)
-        self.deliveries = AsyncDeliveries(self._transport, self._clock)
-        self.remote_media = RemoteMedia(self._files_http, self._clock)
+        self.billing = Billing(self.transport, self.clock)
+        self.deliveries = AsyncDeliveries(self.transport, self.clock)
+        self.remote_media = RemoteMedia(self._files_http, self.clock)
         self._progress = Progress()
-        files = Files(self._transport, self._files_http, self._clock)
-        self._requests = RequestFactory(
+        files = Files(self.transport, self._files_http, self.clock)
+        self.requests = RequestFactory(
             self.catalog,
             self.remote_media,
-            Uploads(files, self._account_history, self._progress),
+            Uploads(files, self.account_history, self._progress),
         )
-        downloader = Downloader(self._files_http, self._clock)
+        downloader = Downloader(self._files_http, self.clock)
         outputs = Outputs(
             downloader,
-            self._account_history,
+            self.account_history,
             service,
-            self._clock,
+            self.clock,
             self._progress,
             PreviewCache(home / "looks" if home else None),
         )
-        self._jobs = Jobs(
-            self._transport, self._account_history, self.catalog, self._clock, outputs
+        name = budget_name(project, budget)
+        self.admission = Admission(
+            self.account_history,
+            self.billing,
+            self.clock,
+            budget_of(name, budget),
+            name,
+        )
+        self.jobs = Jobs(
+            self.transport,
+            self.account_history,
+            self.catalog,
+            self.clock,
+            outputs,
+            retry=lambda job_id: self.submissions.retry(job_id),
+            next_take=lambda job_id: self.submissions.next_take(job_id),
+            charged=self.admission.charged,
+            on_wait=on_wait,
         )
         self._sender = Sender(
-            self._transport,
-            self._account_history,
-            self._clock,
+            self.transport,
+            self.account_history,
+            self.clock,
             retry_for_s=submit_retry_for_s,
         )
         self.delays = DelayMessages(
             self._progress,
             self._sender.asked_to_wait_s,
-            self._account_history.blocked_text,
+            self.account_history.blocked_text,
         )
-        name = budget_name(project, budget)
-        self._admission = Admission(
-            self._account_history,
-            self.billing,
-            self._clock,
-            budget_of(name, budget),
-            name,
-        )
-        self._submissions = Submissions(
+        self.submissions = Submissions(
             self._sender,
-            self._jobs,
-            self._account_history,
-            self._admission,
+            self.jobs,
+            self.account_history,
+            self.admission,
             Pricer(self.catalog, self.remote_media),
-            self._clock,
+            self.clock,
             project,
         )
         rebuilder = Rebuilder(
-            self._transport,
+            self.transport,
             self.deliveries,
-            self._account_history,
-            self._jobs,
+            self.account_history,
+            self.jobs,
             self.catalog,
-            self._clock,
+            self.clock,
         )
         self.history = AsyncHistoryView(history, service, rebuilder)
 
@@ -157,9 +169,9 @@ class ClientComponents(ProcessBound):
         Waiting calls end with `WaitTimeoutError`; later ones report that the client is
         closed. Its history can still be read. A second close does nothing.
         """
-        self._jobs.stop()
-        await self._account_history.flush()
-        await self._transport.aclose()
+        self.jobs.stop()
+        await self.account_history.flush()
+        await self.transport.aclose()
         await self._files_http.aclose()
         transport, self._given_transport = self._given_transport, None
         if transport is not None:

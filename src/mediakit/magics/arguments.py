@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mediakit.catalog import Function
-from mediakit.client.submissions.submit_or_reuse import Take
+from mediakit.client.submitting import Take
 from mediakit.errors import InputError
 from mediakit.schema import FieldSpec
 

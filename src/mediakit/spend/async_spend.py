@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing
-from mediakit.client.records.budgets import AnyBudget, Budget, budget_of
+from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import InputError
@@ -60,9 +60,9 @@ class AsyncSpend:
         self._history = history
         self._catalog = catalog
         self._clock = clock
-        self._service_clock = ServiceClock(clock)
-        self._days = DailyReader(billing, catalog, self._service_clock)
-        self._months = MonthlyReader(billing, catalog, self._service_clock)
+        self.service_clock = ServiceClock(clock)
+        self._days = DailyReader(billing, catalog, self.service_clock)
+        self._months = MonthlyReader(billing, catalog, self.service_clock)
         self._reconciler = Reconciler(billing, history, catalog, clock)
 
     def __repr__(self) -> str:
@@ -339,7 +339,7 @@ class AsyncSpend:
     async def _today(self) -> date:
         """Return today by the service's clock, from its responses."""
         await self._days.rows(DayQuery(None, None))
-        return self._service_clock.today()
+        return self.service_clock.today()
 
     async def csv_bytes(self, month: str | None = None) -> bytes:
         """Read the CSV of a month as the service sends it (spec 4.19).
@@ -411,7 +411,7 @@ class AsyncSpend:
         last = None if end is None else read_day("end", end)
         if first is not None and last is not None:
             day_range(first, last)
-        today = self._service_clock.today()
+        today = self.service_clock.today()
         if first is not None and first > today:
             accepted = f"a day up to today, {today.isoformat()} in UTC"
             raise InputError("start", got=first.isoformat(), accepted=accepted)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mediakit.client.records.budgets import Budget, budget_text
+from mediakit.client.budgets import Budget, budget_text
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.spend.dates import end_of_month, month_of, month_text

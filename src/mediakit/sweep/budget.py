@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from fractions import Fraction
 
-from mediakit.client.records.budgets import AnyBudget, Budget, budget_of
+from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.errors import InputError, shown
 from mediakit.history import BudgetUse
 from mediakit.money import format_usd

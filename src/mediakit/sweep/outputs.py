@@ -90,7 +90,7 @@ async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
     Raises:
         NotFoundError: The history has no such job.
     """
-    return await client._jobs.resume(await entry_of(client, job_id))
+    return await client.jobs.resume(await entry_of(client, job_id))
 
 
 async def entry_of(client: AsyncClient, job_id: str) -> Entry:
@@ -99,7 +99,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     Raises:
         NotFoundError: The history has no such job.
     """
-    entry = await client._account_history.ask(History.find, job_id)
+    entry = await client.account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(f"{job_id} is not in this history. Nothing was sent.")
     return entry
@@ -180,7 +180,7 @@ async def fixed(
         "duration_s": length_s,
         **more,
     }
-    return await submit(await client._validated(REPAIR, fields))
+    return await submit(await client.prepared(REPAIR, fields))
 
 
 async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:

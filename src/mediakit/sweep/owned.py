@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
-from mediakit.client.records.idempotency import draw_keys, was_rejected
+from mediakit.client.idempotency import draw_keys, was_rejected
 from mediakit.client.requests.validation import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw, tuning
@@ -251,10 +251,10 @@ async def _named(
     if not function.media(plain_body(function, {name: value})):
         return value
     try:
-        request = await client._requests.validated(
+        request = await client.requests.validated(
             function.path, fields, price_only=True
         )
-        named = await client._requests.uploads.named(request)
+        named = await client.requests.uploads.named(request)
         files = {path: file.url for path, file in named.items()}
     except (InputError, OSError):
         return UNREADABLE
@@ -269,7 +269,7 @@ async def owned_draws(
     A URL that the user gives may be that of a job or a file that was sent before, so
     each draw has the key of its exact content, too.
     """
-    rows = await client._account_history.ask(
+    rows = await client.account_history.ask(
         tuning.owned_draws, service=client.service.identity, function=function.path
     )
     exact = {(row.draw_key, row.take): row for row in rows}

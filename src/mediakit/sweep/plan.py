@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget, AsyncClient, Client
-from mediakit.client.records.budgets import Budget
+from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.history.parameter_columns import text_array
 from mediakit.media import file_of
@@ -271,7 +271,7 @@ class BasePlan:
 
     def _limits(self, budget: AnyBudget | None) -> tuple[int | None, Budget | None]:
         """Return the limit of a run, and the named budget it comes from."""
-        shared = shared_budget(self.client._admission.budget, budget)
+        shared = shared_budget(self.client.admission.budget, budget)
         return parse_budget(budget if shared is None else shared), shared
 
     async def _drafts(self) -> Self:

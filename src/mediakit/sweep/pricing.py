@@ -80,7 +80,7 @@ async def prices_of(
         fields = fields_at(sources, grid, dimensions, code)
         async with slots:
             try:
-                request = await client._requests.validated(
+                request = await client.requests.validated(
                     function.path, fields, price_only=True
                 )
                 return request.estimate
@@ -122,7 +122,7 @@ async def _media_finding(
     for code in range(count_of(grid, dimensions)) if dimensions else ():
         fields = fields_at(sources, grid, dimensions, code)
         try:
-            await client._requests.validated(function.path, fields)
+            await client.requests.validated(function.path, fields)
         except InputError as error:
             problems = [
                 p for p in error.problems if isinstance(p, Problem) and p.root == name

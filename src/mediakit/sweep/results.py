@@ -14,6 +14,7 @@ import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncClient, AsyncJob, Job
+from mediakit.client.budgets import Budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import check_timeout
 from mediakit.client.loop import (
@@ -25,7 +26,6 @@ from mediakit.client.loop import (
     itself,
     networked,
 )
-from mediakit.client.records.budgets import Budget
 from mediakit.errors import (
     HasId,
     InputError,
@@ -301,7 +301,7 @@ class AsyncResults(ProcessBound):
         }
 
     def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
-        owner = self.client._account_history.owner
+        owner = self.client.account_history.owner
         return tuning.judgements(self.client.store, **owner, job_ids=list(job_ids))
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
@@ -333,7 +333,7 @@ class AsyncResults(ProcessBound):
     @networked
     async def _kept(self) -> list[AsyncJob]:
         entries = await to_thread.run_sync(self._kept_entries)
-        return [await self.client._jobs.resume(entry) for entry in entries]
+        return [await self.client.jobs.resume(entry) for entry in entries]
 
     def _kept_entries(self) -> list[Entry]:
         job_ids = dict(sorted(self.runner.cells.job_ids().items()))
@@ -357,7 +357,7 @@ class AsyncResults(ProcessBound):
         mine = set(self.runner.cells.job_ids().values())
         mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
         said = tuning.preferences(
-            self.client.store, **self.client._account_history.owner
+            self.client.store, **self.client.account_history.owner
         )
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
@@ -492,9 +492,7 @@ class AsyncResults(ProcessBound):
             fetch=self.files.fetch,
             executor=executor,
             batch=batch,
-            store=HistoryScores(
-                self.client.store, **self.client._account_history.owner
-            ),
+            store=HistoryScores(self.client.store, **self.client.account_history.owner),
         )
         for name in scored.columns.drop(["job_id", "problem"]):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
@@ -504,7 +502,7 @@ class AsyncResults(ProcessBound):
         return scored
 
     def _outputs(self) -> list[Output]:
-        frame, owner = self._frame(), self.client._account_history.owner
+        frame, owner = self._frame(), self.client.account_history.owner
         known = tuning.sha256s(self.client.store, frame["job_id"].dropna(), **owner)
         return outputs_of(frame, known)
 
@@ -592,7 +590,7 @@ class AsyncResults(ProcessBound):
     @networked
     async def _judge(self, job: HasId | str, /, **said: Any) -> None:
         job_id = job if isinstance(job, str) else getattr(job, "id", None)
-        account_history = self.client._account_history
+        account_history = self.client.account_history
         entry = None
         if isinstance(job_id, str):
             entry = await account_history.ask(History.find, job_id)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mediakit.client import AsyncClient, AsyncJob, JobState
+from mediakit.client.budgets import Budget
+from mediakit.client.idempotency import draw_of, was_rejected
 from mediakit.client.loop import CLOSED, ClosedError, notify
-from mediakit.client.records.budgets import Budget
-from mediakit.client.records.idempotency import draw_of, was_rejected
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.errors import (
     NOTHING_SENT,
@@ -128,7 +128,7 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         # A retry claims without `submit`, which sets the limit otherwise.
-        self.core._admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        self.core.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
         self._pump()
         self._end_if_over()
 
@@ -204,14 +204,14 @@ class Runner:
 
     async def use(self) -> BudgetUse:
         """Read the sweep's charges and holds, over all runs and processes."""
-        return await self.core._account_history.ask(History.sweep_use, self.plan.id)
+        return await self.core.account_history.ask(History.sweep_use, self.plan.id)
 
     async def _budget_use(self) -> BudgetUse:
         """Read the charges and holds of the budget, which may be shared."""
         if self.shared is None:
             return await self.use()
-        label = self.shared.label(self.core._clock.now())
-        return await self.core._account_history.ask(History.budget_use, label)
+        label = self.shared.label(self.core.clock.now())
+        return await self.core.account_history.ask(History.budget_use, label)
 
     def progress(self, use: BudgetUse) -> Progress:
         """Return the progress of the run.
@@ -385,7 +385,7 @@ class Runner:
             await self._reserve(cell, self._unheld_micro_usd(cell, entry))
         request = await self._request_of(cell)
         if entry is None:
-            draw = draw_of(self.core._submissions.of(request))
+            draw = draw_of(self.core.submissions.of(request))
             entry = await self._entry(cell, draw)
             if entry is not None and self._is_known(cell, entry):
                 self._reservations.dropped(cell)
@@ -405,7 +405,7 @@ class Runner:
         """Submit a request whose job failed again, with a new key."""
         await self._reserve(cell, self._hold_micro_usd(cell))
         self._refuse_stopped()
-        job = await self.core._submissions.retry(
+        job = await self.core.submissions.retry(
             failed_id, sweep=self.plan.id, budget=self.shared
         )
         del self._failed_jobs[cell]
@@ -425,7 +425,7 @@ class Runner:
         if entry is None or entry.state is not EntryState.UNANSWERED:
             return False
         if self.shared is not None:
-            return entry.budget != self.shared.label(self.core._clock.now())
+            return entry.budget != self.shared.label(self.core.clock.now())
         return entry.sweep != self.plan.id
 
     def _hold_micro_usd(self, cell: int) -> int | None:
@@ -458,7 +458,7 @@ class Runner:
             cell: The cell.
             draw: The keys of its request; see `draw_of`.
         """
-        return await self.core._account_history.ask(
+        return await self.core.account_history.ask(
             History.newest, **draw, take=self.plan.take(cell)
         )
 
@@ -491,12 +491,12 @@ class Runner:
         """Check and price a cell, and upload its files."""
         fields = dict(self.plan.fields(cell))
         beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
-        return await self.core._validated(self.plan.function.path, fields, **beside)
+        return await self.core.prepared(self.plan.function.path, fields, **beside)
 
     async def submit(self, request: ValidatedRequest, take: int = 1) -> AsyncJob:
         """Submit a request that counts against this sweep, and against its budget."""
-        self.core._admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
-        return await self.core._submit(
+        self.core.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        return await self.core.submit_prepared(
             request, take, sweep=self.plan.id, budget=self.shared
         )
 
@@ -534,7 +534,7 @@ class Runner:
             try:
                 await wait()
             except RateLimitError:
-                await self.core._clock.sleep(CLOSED_CHECK_INTERVAL_S)
+                await self.core.clock.sleep(CLOSED_CHECK_INTERVAL_S)
             else:
                 return
 
@@ -638,7 +638,7 @@ class Runner:
         if its_round == self._round:
             self._slots_n = max(1.0, self._slots_n / 2)
             self._round += 1
-        clock = self.core._clock
+        clock = self.core.clock
         wait_s = PAUSE_S if error.retry_after_s is None else error.retry_after_s
         until_s = clock.monotonic_s() + wait_s
         self._pause_until_s = max(self._pause_until_s, until_s)
@@ -647,9 +647,9 @@ class Runner:
             self._pause = self._keep(self._wait_for_pause(), self._pause_ended)
 
     async def _wait_for_pause(self) -> None:
-        clock = self.core._clock
+        clock = self.core.clock
         while (left_s := self._pause_until_s - clock.monotonic_s()) > 0:
-            if self.core._transport.closed:
+            if self.core.transport.closed:
                 return
             await clock.sleep(min(left_s, CLOSED_CHECK_INTERVAL_S))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.records.idempotency import key_of, take_of
+from mediakit.client.idempotency import key_of, take_of
 from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
 from mediakit.sandbox.server.running import Sandbox, start

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.records.idempotency import submission_of
+from mediakit.client.idempotency import submission_of
 from mediakit.history import History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
@@ -161,26 +159,6 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
 
     with ScriptedServer(desk) as server, asyncio.Runner() as runner:
         assert len(set(runner.run(main(server.base_url)))) == 1
-
-
-FORK = """
-import os
-from mediakit.client.submissions.keys_in_flight import IN_FLIGHT
-IN_FLIGHT.begin("a history", "a key")
-child = os.fork()
-if child == 0:
-    IN_FLIGHT.end("a history", "a key")
-    os._exit(IN_FLIGHT.has("a history", "a key"))
-code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-print(code, IN_FLIGHT.has("a history", "a key"))
-"""
-
-
-def test_what_a_process_sends_its_forks_do_not() -> None:
-    command = [sys.executable, "-c", FORK]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True)
-
-    assert ended.stdout == "0 True\n"
 
 
 def test_a_history_is_the_same_place_by_whatever_path_it_is_opened(

@@ -15,8 +15,8 @@ from mediakit import Catalog
 from mediakit import client as core
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.client.http.http_client import HttpClient
+from mediakit.client.idempotency import submission_of
 from mediakit.client.loop import io_thread
-from mediakit.client.records.idempotency import submission_of
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.repricing import Pricer
 from mediakit.clock import SystemClock

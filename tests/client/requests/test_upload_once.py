@@ -207,7 +207,7 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(
         prepared = validate(client.catalog.function("r5"), fields)
         change(file)
         with pytest.raises(InputError, match="after it was checked and priced") as no:
-            run(client, lambda: client._requests.uploads.of(prepared))
+            run(client, lambda: client.requests.uploads.of(prepared))
 
     assert no.value.field == "audio_urls[0]"
     assert storage.grants == 0

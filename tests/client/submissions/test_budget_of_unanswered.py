@@ -11,8 +11,8 @@ import pytest
 
 from mediakit import BudgetError, Catalog
 from mediakit import client as core
+from mediakit.client.idempotency import next_attempt, submission_of, take_of
 from mediakit.client.loop import io_thread
-from mediakit.client.records.idempotency import next_attempt, submission_of, take_of
 from mediakit.history import Entry, History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
@@ -121,7 +121,7 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
         await job.next_take()
         desk.history.record_job(failed_one.key, failed(job_id="media_failed"))
         desk.history.claim(next_attempt(failed_one, desk.service))
-        await io_thread().run(client._submissions.retry, "media_failed")
+        await io_thread().run(client.submissions.retry, "media_failed")
 
     assert desk.run(ask, "$5") == 3 * KITE_MICRO_USD
     assert desk.held_micro_usd() == 0

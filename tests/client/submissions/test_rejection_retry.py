@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from contextlib import suppress
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -13,20 +13,15 @@ from hypothesis import strategies as st
 
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_parsing import LONGEST_RETRY_AFTER_S, retry_after_s
-from mediakit.client.http.retry import retry
-from mediakit.client.submissions.lost_responses import job_unless_lost
-from mediakit.client.submissions.rejection_retry import (
-    LONGEST_S,
+from mediakit.client.lost_responses import job_unless_lost
+from mediakit.client.sending import (
     MAX_UNAVAILABLE_ATTEMPTS,
+    REJECTED_FOR_S,
     RejectionReason,
-    SubmitResponse,
-    TemporarilyRejectedError,
-    submit_backoff_s,
-    submit_should_stop,
+    Rejections,
     temporary_rejection,
 )
 from mediakit.records import ErrorCode, Job
-from tests.support.advancing_clock import AdvancingClock
 
 Reason, MOST_TRIES = RejectionReason, MAX_UNAVAILABLE_ATTEMPTS
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
@@ -44,27 +39,14 @@ def job(status: str, code: str | None = None) -> dict[str, Any]:
 
 def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
     """Return the pauses of a call that is rejected, each with a time to wait."""
-    clock, rejections = AdvancingClock(), iter(asked)
-
-    async def once() -> None:
-        asked_s = next(rejections, None)
-        headers = {} if asked_s is None else {"retry-after": f"{asked_s:f}"}
-        said = SubmitResponse(Answer(429, headers, b""), None, in_doubt=False)
-        raise TemporarilyRejectedError(reason, said)
-
-    async def call() -> None:
-        with suppress(TemporarilyRejectedError):
-            await retry(
-                once,
-                clock=clock,
-                stop=submit_should_stop,
-                wait=submit_backoff_s,
-                on=lambda _: True,
-            )
-
-    with asyncio.Runner() as runner:
-        runner.run(call())
-    return clock.slept_s
+    rejections = Rejections()
+    pauses: list[float] = []
+    for asked_s in chain(asked, repeat(None)):
+        pause_s = rejections.pause_s(reason, asked_s or 0.0)
+        if pause_s is None:
+            return pauses
+        pauses.append(pause_s)
+    raise AssertionError
 
 
 @given(
@@ -81,7 +63,7 @@ def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
         pause_s >= asked_s - 1e-6
         for pause_s, asked_s in zip(pauses, least_s, strict=False)
     )
-    assert sum(pauses) <= LONGEST_S + 1e-6
+    assert sum(pauses) <= REJECTED_FOR_S + 1e-6
 
 
 @pytest.mark.parametrize("reason", list(RejectionReason))
@@ -99,7 +81,7 @@ def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
     pauses = pauses_of(Reason.RATE_LIMITED, [2.0] * 20)
 
     assert 4 <= len(pauses) <= 9
-    assert sum(pauses) > LONGEST_S - 2
+    assert sum(pauses) > REJECTED_FOR_S - 2
 
 
 @pytest.mark.parametrize(

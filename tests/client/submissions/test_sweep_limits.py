@@ -11,15 +11,14 @@ import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.submissions.submit_or_reuse import Take
+from mediakit.client.submitting import Take
 from mediakit.errors import RateLimitError
-from mediakit.history import BudgetLimit, BudgetUse, History, rebuilding
+from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     HERE,
-    START,
     completed,
     costing,
     failed,
@@ -130,23 +129,6 @@ def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
     assert history.claim(costing("k2", 400), sweep=limit)[1]
 
 
-def test_a_rebuilt_job_joins_the_sweep_of_its_request(history: History) -> None:
-    history.claim(costing("k1", 400), sweep=SWEEP)
-    rebuilding.adopt(
-        history,
-        submission("rebuilt-media_1", draw_key="rebuilt-media_1"),
-        completed(300),
-        created_at=START,
-        submitted_at=None,
-        finished_at=None,
-    )
-    history.join_rebuilt("k1", "media_1")
-    entry = history.find("media_1")
-    assert entry is not None
-    assert (entry.key, entry.sweep) == ("k1", "3f2a")
-    assert history.sweep_use("3f2a") == BudgetUse(300, 0)
-
-
 def test_a_job_of_a_sweep_keeps_its_hold_while_it_is_not_known(
     history: History,
 ) -> None:
@@ -170,9 +152,9 @@ async def submitted(
     """Submit a cell of a sweep."""
     fields = {"prompt": prompt, "duration": 5}
     if sweep is not None:
-        client._admission.limit_sweep(sweep, limit_micro_usd)
-    request = await client._validated("text-to-video", fields)
-    return await client._submit(request, take, sweep=sweep)
+        client.admission.limit_sweep(sweep, limit_micro_usd)
+    request = await client.prepared("text-to-video", fields)
+    return await client.submit_prepared(request, take, sweep=sweep)
 
 
 def sweeps(client: AsyncClient) -> dict[str | None, list[int]]:

@@ -526,7 +526,7 @@ def test_a_rerun_takes_over_values_and_jobs_and_closes_the_form_before(
     assert root.comm is None
     assert again.values["prompt"] == "from the hand"
     assert again.values["duration"] == 4
-    (job,) = again._jobs
+    (job,) = again.jobs
     assert job.widget.comm is not None
     assert result_widgets(again) == (job.widget,)
 
@@ -588,8 +588,8 @@ def test_a_job_that_is_accepted_after_a_rerun_is_not_lost(
 
     generate_button(before).click()
     again = make_form("text-to-video")
-    until(lambda: again._jobs, again)
-    assert again._jobs[0].state.prompt == "a"
+    until(lambda: again.jobs, again)
+    assert again.jobs[0].state.prompt == "a"
 
 
 def test_a_closed_form_frees_its_widgets(make_form: Callable[..., Form]) -> None:

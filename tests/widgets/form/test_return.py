@@ -95,7 +95,7 @@ class Kernels:
     def end(self) -> None:
         """Close everything, once nobody looks at a result any more."""
         for form in self._forms:
-            for view in form.jobs if not form.client.core._transport.closed else ():
+            for view in form.jobs if not form.client.core.transport.closed else ():
                 until(lambda view=view: view.state.record.status.terminal)  # type: ignore[misc]
                 until(lambda view=view: "look" not in view._tasks._tasks)  # type: ignore[misc]
             finish(form)
@@ -249,13 +249,13 @@ def test_jobs_come_back_newest_first_without_the_network(
 
     client = kernels.restart()
     asked: list[str] = []
-    read = client.core._transport.exchange
+    read = client.core.transport.exchange
 
     async def exchange(method: str, path: str, **more: Any) -> Any:
         asked.append(path)
         return await read(method, path, **more)
 
-    monkeypatch.setattr(client.core._transport, "exchange", exchange)
+    monkeypatch.setattr(client.core.transport, "exchange", exchange)
     again = kernels.form(**KITE)
     assert ids(again) == made
     assert [view.state.charge_micro_usd for view in again.jobs] == [204_000] * 2
@@ -302,8 +302,8 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
 def claimed(form: Form, origin: str | None) -> Entry:
     """Write a request of the form down, as if the kernel was killed right then."""
     core = form.client.core
-    request = form.client.io.call(core._validated, form.function.path, KITE)
-    entry, _ = core.store.claim(core._submissions.of(request), origin=origin)
+    request = form.client.io.call(core.prepared, form.function.path, KITE)
+    entry, _ = core.store.claim(core.submissions.of(request), origin=origin)
     return entry
 
 

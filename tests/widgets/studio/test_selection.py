@@ -165,7 +165,7 @@ def test_selected_results_are_compared_side_by_side_and_rated(
             "number": 1,
         }
     )
-    owner = client.core._account_history.owner
+    owner = client.core.account_history.owner
     until(lambda: tuning.judgements(client.core.store, **owner))
     (said,) = tuning.judgements(client.core.store, **owner)
     assert (said.job_id, said.rating) == (gallery.cells[0].job_id, 4)

@@ -62,7 +62,7 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 class _Usual:
     """The usual runtime of a function's jobs, cached until an instant."""
 
-    runtime_s: float
+    runtime_s: float | None
     until_s: float
 
 
@@ -104,17 +104,12 @@ class Jobs:
         catalog: The functions of the service.
         clock: Gives time.
         outputs: Fetches the outputs.
+        retry: Submits the request of a failed job again, by the job's id.
+        next_take: Submits another take of a job's request, by the job's id.
+        charged: Called with each entry whose charge was just recorded.
+        on_wait: Called, on the waiting thread, with each wait for a job.
         turns: Limits the rate of polling; this process's own by default.
     """
-
-    retry: Callable[[str], Awaitable[AsyncJob]]
-    """Submits a failed job's request again; `Submissions` sets it."""
-    next_take: Callable[[str], Awaitable[AsyncJob]]
-    """Submits another draw of a job's request; `Submissions` sets it."""
-    on_wait: Callable[[AsyncJob], object] | None = None
-    """Called, on the waiting thread, with each wait for a job; None for no listener."""
-    charged: Callable[[Entry, int], Awaitable[None]] | None = None
-    """Called with each entry whose charge was just recorded; `Submissions` sets it."""
 
     def __init__(
         self,
@@ -123,8 +118,17 @@ class Jobs:
         catalog: Catalog,
         clock: Clock,
         outputs: Outputs,
+        *,
+        retry: Callable[[str], Awaitable[AsyncJob]],
+        next_take: Callable[[str], Awaitable[AsyncJob]],
+        charged: Callable[[Entry, int], Awaitable[None]],
+        on_wait: Callable[[AsyncJob], object] | None = None,
         turns: Turns | None = None,
     ) -> None:
+        self.retry = retry
+        self.next_take = next_take
+        self._charged = charged
+        self._on_wait = on_wait
         self._transport = transport
         self._account_history = account_history
         self._catalog = catalog
@@ -193,8 +197,7 @@ class Jobs:
             kind=entry.kind,
             function=entry.function,
         )
-        if runtime_s is not None:
-            self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)
+        self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)
         return runtime_s
 
     def watched(self, state: JobState) -> AsyncJob:
@@ -356,14 +359,14 @@ class Jobs:
             notify(self._settled_listeners, job)
 
     async def _record(self, record: JobRecord) -> None:
-        charge_micro_usd, charged = record.settled_charge_micro_usd, self.charged
-        if charge_micro_usd is None or charged is None:
+        charge_micro_usd = record.settled_charge_micro_usd
+        if charge_micro_usd is None:
             await self._account_history.write_soon(record.id, History.record, record)
             return
         before = await self._account_history.ask(History.find, record.id)
         await self._account_history.write_soon(record.id, History.record, record)
         if before is not None and before.charge_micro_usd is None:
-            await charged(before, charge_micro_usd)
+            await self._charged(before, charge_micro_usd)
 
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
         """Call a function with each job whose charge has settled.
@@ -376,8 +379,8 @@ class Jobs:
 
     def waited(self, job: AsyncJob) -> None:
         """Notify the listener for waits that one starts."""
-        if self.on_wait is not None:
-            self.on_wait(job)
+        if self._on_wait is not None:
+            self._on_wait(job)
 
     def watch(self, job: AsyncJob) -> None:
         """Watch a job until its charge is settled."""

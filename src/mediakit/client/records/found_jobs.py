@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
 
-from mediakit.client.records.idempotency import (
+from mediakit.client.idempotency import (
     NOTHING_KNOWN,
     draw_key_of,
     key_of,

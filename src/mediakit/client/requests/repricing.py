@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.records.idempotency import priced_at
+from mediakit.client.idempotency import priced_at
 from mediakit.client.requests.remote_media import RemoteMedia
 from mediakit.client.requests.validated_request import ValidatedRequest
 from mediakit.client.requests.validation import validate

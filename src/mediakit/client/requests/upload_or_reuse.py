@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
+from mediakit.client.idempotency import name_of_file
 from mediakit.client.progress import Progress
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.idempotency import name_of_file
 from mediakit.client.requests.single_flight import SingleFlight
 from mediakit.client.requests.validated_request import (
     UploadedFile,

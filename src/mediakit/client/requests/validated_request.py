@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mediakit.catalog import Function, MediaItem
-from mediakit.client.records.idempotency import name_of_file, name_of_job
+from mediakit.client.idempotency import name_of_file, name_of_job
 from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import (

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mediakit.client.records.budgets import Budget
+from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, shown
 from mediakit.money import format_usd
 from mediakit.spend.dates import end_of_month, month_name, month_of

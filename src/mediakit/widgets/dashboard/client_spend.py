@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit import spend
+from mediakit.client.budgets import budget_of
 from mediakit.client.loop import blocking, io_thread
-from mediakit.client.records.budgets import budget_of
 
 if TYPE_CHECKING:
-    from mediakit.client.records.budgets import AnyBudget
+    from mediakit.client.budgets import AnyBudget
     from mediakit.widgets.dashboard.controller import Dashboard
 
 
@@ -47,7 +47,7 @@ class AsyncSpend(spend.AsyncSpend):
 
         reports: Any = self
         return await write_report(
-            reports, self._service_clock.today(), month, Path(path), held
+            reports, self.service_clock.today(), month, Path(path), held
         )
 
 
@@ -86,7 +86,7 @@ class Spend(spend.Spend):
         return Dashboard(
             reports,
             io_thread(),
-            self.core._service_clock.today,
+            self.core.service_clock.today,
             month=month,
             budget=budget_of("dashboard", budget),
             cell=current_cell(),

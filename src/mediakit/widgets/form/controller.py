@@ -536,7 +536,7 @@ class Form:
         if state.problems or state.media.unseen:
             return
         try:
-            entry = await self.client.core._owned(
+            entry = await self.client.core.owned_entry(
                 self.function.path, **await self._arguments(state.body())
             )
         except MediakitError:

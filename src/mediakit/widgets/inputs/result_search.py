@@ -185,7 +185,7 @@ class Results:
 
     async def _job(self, url: str) -> AsyncJob | None:
         entry = (await self._entries([url])).get(url)
-        return None if entry is None else self._client.core._jobs.recalled(entry)
+        return None if entry is None else self._client.core.jobs.recalled(entry)
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
         """Return what a result is; its length is measured where nobody said it."""
@@ -200,7 +200,7 @@ class Results:
             return None
         if entry.deleted_at or entry.gone_at or entry.media_type not in (medium, None):
             return None
-        job = self._client.core._jobs.recalled(entry)
+        job = self._client.core.jobs.recalled(entry)
         try:
             made = output_of(job, medium, "")
         except InputError:  # the job is newer than what the entry says

@@ -70,4 +70,4 @@ async def read_outlook(client: Client[Job]) -> str:
 def spend_of(client: Client[Job]) -> AsyncSpend:
     """Return the spend reports of a client."""
     core = client.core
-    return AsyncSpend(core.billing, core.history, core.catalog, core._clock)
+    return AsyncSpend(core.billing, core.history, core.catalog, core.clock)

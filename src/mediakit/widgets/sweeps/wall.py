@@ -53,7 +53,7 @@ class Wall:
     ) -> None:
         self._results = results
         self._store = results.client.store
-        self._owner = results.client._account_history.owner
+        self._owner = results.client.account_history.owner
         self._posters: dict[str, str | None] = {}
         self._running: asyncio.Task[None] | None = None
         self._latest: Progress | None = None
@@ -220,7 +220,7 @@ class Wall:
         await self._results._judge(job_id, **changes)
 
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
-        account_history = self._results.client._account_history
+        account_history = self._results.client.account_history
         await account_history.write(
             tuning.prefer, **self._owner, winner=winner, loser=loser, tie=tie
         )

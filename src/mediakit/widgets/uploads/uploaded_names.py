@@ -35,7 +35,7 @@ async def learn_names(client: Client[Job], body: Mapping[str, object]) -> bool:
     urls = set(urls_in(dict(body)))
     unknown, home = urls - _paths.keys(), client.core.home
     if unknown and home is not None:
-        account_history = client.core._account_history
+        account_history = client.core.account_history
         sent = await account_history.ask(
             uploads.uploads_at, unknown, service=account_history.service
         )

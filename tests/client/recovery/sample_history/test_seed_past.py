@@ -105,7 +105,7 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
     before = own_client.balance()
     past = own_client.seed_past(DAYS, JOBS, 7)
     assert own_client.balance() == before
-    today = pd.Timestamp(own_client.core._clock.now()).floor("D")
+    today = pd.Timestamp(own_client.core.clock.now()).floor("D")
     frame = own_client.history.frame()
 
     assert past.last_day < today.date()

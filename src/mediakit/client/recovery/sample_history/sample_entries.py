@@ -9,8 +9,8 @@ from datetime import timedelta
 from random import Random
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.records.budgets import budget_name
-from mediakit.client.records.idempotency import draw_key_of, priced_at
+from mediakit.client.budgets import budget_name
+from mediakit.client.idempotency import draw_key_of, priced_at
 from mediakit.client.recovery.sample_history.sandbox_response import PastJob
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState, Judgement, Submission

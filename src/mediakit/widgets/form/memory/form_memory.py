@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.submissions.lost_responses import may_resend_unasked
+from mediakit.client.lost_responses import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History, tuning
@@ -127,7 +127,7 @@ class FormMemory:
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it, without the network."""
-        return self._core._jobs.recalled(entry)
+        return self._core.jobs.recalled(entry)
 
     def draft_of(self, state: FormState, given: Mapping[str, str]) -> Draft:
         """Return what a form holds now.
@@ -165,7 +165,7 @@ class FormMemory:
         """Watch the jobs again whose charge is not settled."""
         for entry in entries:
             if entry.job_id is not None and not is_over(entry):
-                await self._core._jobs.resume(entry)
+                await self._core.jobs.resume(entry)
 
     async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
         """Wait for the jobs of requests that an earlier kernel left unanswered.
@@ -184,7 +184,7 @@ class FormMemory:
         found: list[Entry] = []
         for _ in range(ANSWER_LOOKS if keys else 0):
             read = [
-                await self._core._account_history.ask(History.find_key, k) for k in keys
+                await self._core.account_history.ask(History.find_key, k) for k in keys
             ]
             known = [entry for entry in read if entry is not None]
             found += [entry for entry in known if entry.job_id is not None]

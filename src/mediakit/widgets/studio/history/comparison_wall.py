@@ -27,7 +27,7 @@ def wall_of(
         entries: Submits with results.
         rows: The same in words.
     """
-    account_history = client.core._account_history
+    account_history = client.core.account_history
 
     async def judge(job_id: str, /, **changes: Any) -> None:
         owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}

@@ -25,7 +25,7 @@ class Posters:
 
     def __init__(self, client: Client[Job]) -> None:
         self._media = client.core.remote_media
-        self._previews = client.core._jobs.outputs.preview_cache
+        self._previews = client.core.jobs.outputs.preview_cache
         self._entries: dict[str, Entry] = {}
 
     def key_of(self, entry: Entry) -> str | None:

@@ -5,16 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mediakit.client.billing import Billing
+from mediakit.client.budgets import Budget, BudgetState, budget_name, budget_text
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.budgets import (
-    Budget,
-    BudgetState,
-    budget_name,
-    budget_text,
-)
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, MediakitError, nothing_sent_yet, shown
 from mediakit.history import (
@@ -37,14 +32,34 @@ BALANCE_FOR_S = 10.0
 EXCEEDED = 101  # above all warning levels, in percent
 
 
+@dataclass(frozen=True)
+class Caller:
+    """Who submits.
+
+    Args:
+        budget: What it counts against; None for the client's own budget.
+        resumes: Whether an earlier process submitted it: it stays in its own budget.
+        parents: The jobs whose outputs are among the media of the request.
+        origin: The form that submits it, as the history names it; None for none.
+    """
+
+    budget: Budget | None = None
+    resumes: bool = False
+    parents: Sequence[Parent] = ()
+    origin: str | None = None
+
+
 class Admission:
     """Claims submissions in the history while balance and budget cover them.
+
+    A submission counts against the budget of its caller. A further take or attempt of a
+    caller that has none stays in the budget of the earlier one.
 
     Args:
         account_history: The history, as this account's.
         billing: Reads the balance.
         clock: Gives the age of a balance, and the month of a budget.
-        budget: The caller's own limit; None for none.
+        budget: The client's own limit; None for none.
         name: The budget that submissions count against without a limit; None for none.
     """
 
@@ -71,8 +86,6 @@ class Admission:
     def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
         """Limit the total cost of the submissions of a sweep, from now on.
 
-        Later attempts count against the limit, too.
-
         Args:
             sweep: The sweep's id.
             limit_micro_usd: The limit; None for none.
@@ -81,77 +94,48 @@ class Admission:
         if limit_micro_usd is not None:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
 
-    async def claim(
-        self,
-        submission: Submission,
-        parents: Sequence[Parent] = (),
-        budget: Budget | None = None,
-        origin: str | None = None,
-    ) -> tuple[Entry, bool]:
+    async def claim(self, submission: Submission, caller: Caller) -> tuple[Entry, bool]:
         """Record a submission if the balance and the budgets cover its upper price.
 
         A recent balance is enough to admit it; before rejecting it, the balance is
         read again.
 
-        Args:
-            submission: The submission that is about to be sent.
-            parents: The jobs whose outputs are among its media.
-            budget: What it counts against; None for the caller's own budget.
-            origin: The form that submits it, as the history names it; None for none.
+        Returns:
+            Its entry, and whether it is new.
 
         Raises:
             BalanceError: It may cost more than is left; nothing was written or sent.
             BudgetError: The same, of the budget or of the sweep's.
         """
-        budget = budget or self.budget
         with nothing_sent_yet():
+            budget = self._budget_of(caller)
             if budget is None:
-                submission, limit = await self._inherited(submission)
-                return await self._fitting(submission, limit, parents, origin)
-            return await self._claim(submission, budget, parents, origin)
+                submission, limit = await self._inherited(submission, caller)
+            else:
+                limit = budget.limit_at(self._clock.now())
+            entry, is_new = await self._write(submission, caller, limit)
+        if is_new and budget is not None:
+            await self._counted(budget)
+        return entry, is_new
 
-    async def claim_as_promised(self, submission: Submission) -> tuple[Entry, bool]:
-        """Record a further attempt, which counts against the submission's own budget.
-
-        Raises:
-            BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, of its budget, or of the sweep's budget.
-        """
-        if self.budget is not None and self.budget.has_label(submission.budget):
-            return await self._claim(submission, self.budget)
-        limit = await self._last_limit(submission)
-        return await self._fitting(submission, limit)
-
-    async def take_over(
-        self,
-        entry: Entry,
-        budget: Budget | None = None,
-        origin: str | None = None,
-    ) -> Entry:
+    async def take_over(self, entry: Entry, caller: Caller) -> Entry:
         """Count an unanswered submission against the caller's budget before sending it.
-
-        Args:
-            entry: The unanswered submission.
-            budget: What it counts against; None for the caller's own budget.
-            origin: The form that now submits it, too; None for none.
-
-        Returns:
-            The updated entry.
 
         Raises:
             BudgetError: It does not fit; an earlier attempt may have created a job.
         """
-        if origin is not None:
-            await self._account_history.write(tuning.note_origin, entry.key, origin)
-        budget = budget or self.budget
+        if caller.origin is not None:
+            await self._account_history.write(
+                tuning.note_origin, entry.key, caller.origin
+            )
+        budget = self._budget_of(caller)
         if budget is None or entry.state is not EntryState.UNANSWERED:
             return entry
         limit = budget.limit_at(self._clock.now())
         entry = await self._account_history.write(
             History.count_against, entry.key, limit
         )
-        self._named[limit.name] = budget
-        await self._warn(budget, limit.name)
+        await self._counted(budget)
         return entry
 
     async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
@@ -191,29 +175,25 @@ class Admission:
             self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
         )
 
-    async def _inherited(
-        self, submission: Submission
-    ) -> tuple[Submission, BudgetLimit | None]:
-        """Return a submission and the limit of the budget that it inherits.
+    def _budget_of(self, caller: Caller) -> Budget | None:
+        return None if caller.resumes else caller.budget or self.budget
 
-        A further draw or attempt begins with the budget of the previous one, whose
-        limit the caller does not have: the history knows the last one. Without one,
-        only the caller's own project counts it.
+    async def _inherited(
+        self, submission: Submission, caller: Caller
+    ) -> tuple[Submission, BudgetLimit | None]:
+        """Return a submission and the limit of the budget that it inherits, if any.
+
+        The history knows the last limit. Without one, only the project counts it.
         """
-        if submission.budget == self.name:
-            return submission, None
-        limit = await self._last_limit(submission)
-        is_of_project = submission.budget == budget_name(submission.project, None)
-        if limit is None and not is_of_project:
+        label, limit = submission.budget, None
+        if label not in (None, self.name):
+            limit = await self._account_history.ask(History.budget_limit, label)
+        stays = caller.resumes or label == budget_name(submission.project, None)
+        if limit is None and not stays:
             submission = replace(submission, budget=self.name)
         return submission, limit
 
-    async def _last_limit(self, submission: Submission) -> BudgetLimit | None:
-        if submission.budget is None:
-            return None
-        return await self._account_history.ask(History.budget_limit, submission.budget)
-
-    async def _last_sweep_limit(self, submission: Submission) -> BudgetLimit | None:
+    async def _sweep_limit(self, submission: Submission) -> BudgetLimit | None:
         """Return the limit of a submission's sweep, which may be of an earlier start.
 
         A sweep that runs in this process without a limit has none.
@@ -224,29 +204,10 @@ class Admission:
             return self._sweeps[submission.sweep]
         return await self._account_history.ask(History.sweep_limit, submission.sweep)
 
-    async def _claim(
-        self,
-        submission: Submission,
-        budget: Budget,
-        parents: Sequence[Parent] = (),
-        origin: str | None = None,
+    async def _write(
+        self, submission: Submission, caller: Caller, budget: BudgetLimit | None
     ) -> tuple[Entry, bool]:
-        limit = budget.limit_at(self._clock.now())
-        entry, is_new = await self._fitting(submission, limit, parents, origin)
-        if is_new:
-            self._named[limit.name] = budget
-            if budget.warn:
-                await self._warn(budget, limit.name)
-        return entry, is_new
-
-    async def _fitting(
-        self,
-        submission: Submission,
-        budget: BudgetLimit | None,
-        parents: Sequence[Parent] = (),
-        origin: str | None = None,
-    ) -> tuple[Entry, bool]:
-        sweep = await self._last_sweep_limit(submission)
+        sweep = await self._sweep_limit(submission)
 
         async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
             return await self._account_history.write(
@@ -255,8 +216,8 @@ class Admission:
                 spendable=spendable,
                 budget=budget,
                 sweep=sweep,
-                parents=parents,
-                origin=origin,
+                parents=caller.parents,
+                origin=caller.origin,
             )
 
         if submission.estimate_high_micro_usd is None:
@@ -268,6 +229,12 @@ class Admission:
             except BalanceError:
                 self._last = None
         return await write(await self._spendable())
+
+    async def _counted(self, budget: Budget) -> None:
+        label = budget.label(self._clock.now())
+        self._named[label] = budget
+        if budget.warn:
+            await self._warn(budget, label)
 
     async def _warn(self, budget: Budget, label: str) -> None:
         """Log each warning level, and that the limit is exceeded, once."""
@@ -299,10 +266,9 @@ class Admission:
 
     async def _spendable(self) -> Spendable:
         """Read the balance, once for all concurrent callers."""
-        loop, reading = asyncio.get_running_loop(), self._reading
-        # A fork's child does not have the tasks of its parent.
-        if reading is None or reading.done() or reading.get_loop() is not loop:
-            reading = self._reading = loop.create_task(self._read())
+        reading = self._reading
+        if reading is None or reading.done():
+            reading = self._reading = asyncio.create_task(self._read())
         # A caller that stops waiting must not cancel the read of the others.
         return await asyncio.shield(reading)
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections import Counter
+from contextlib import ExitStack
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
-from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.registry import Jobs
-from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.budgets import Budget
-from mediakit.client.records.form_origin import current_origin
-from mediakit.client.records.idempotency import (
+from mediakit.client.admission import Admission, Caller
+from mediakit.client.budgets import Budget
+from mediakit.client.idempotency import (
     draw_of,
     is_known,
     next_attempt,
@@ -21,13 +19,15 @@ from mediakit.client.records.idempotency import (
     take_of,
     was_rejected,
 )
+from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.registry import Jobs
+from mediakit.client.lost_responses import may_resend_unasked
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.form_origin import current_origin
 from mediakit.client.requests.repricing import Pricer
 from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.submissions.admission import Admission
-from mediakit.client.submissions.keys_in_flight import IN_FLIGHT, ClaimedKeys
-from mediakit.client.submissions.lost_responses import may_resend_unasked
-from mediakit.client.submissions.sender import Sender
-from mediakit.client.submissions.submission_errors import BOUND
+from mediakit.client.sending import Sender
+from mediakit.client.submission_errors import BOUND
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,
@@ -36,7 +36,7 @@ from mediakit.errors import (
     MediakitError,
     NotFoundError,
 )
-from mediakit.history import Entry, EntryState, History, Parent, Submission
+from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
 from mediakit.rates import Estimate
@@ -49,6 +49,48 @@ Take = int | Literal["next"]
 _NOT_RETRIED = frozenset({str(BOUND), JOB_OF_ANOTHER})
 HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
+
+# How many calls send a key, by the history's place and the key. An entry whose key is
+# being sent is not an unanswered one. All clients of a process submit on its I/O
+# thread, so no lock is needed.
+_SENDING: Counter[tuple[str, str]] = Counter()
+
+
+class _Keys(ExitStack):
+    """The keys that one call claims or takes over; counted until the call ends."""
+
+    def __init__(self, place: str, admission: Admission, caller: Caller) -> None:
+        super().__init__()
+        self._place = place
+        self._admission = admission
+        self._caller = caller
+
+    def _begin(self, key: str) -> None:
+        counted = (self._place, key)
+        _SENDING[counted] += 1
+        self.callback(self._end, counted)
+
+    @staticmethod
+    def _end(counted: tuple[str, str]) -> None:
+        _SENDING[counted] -= 1
+        if not _SENDING[counted]:
+            del _SENDING[counted]
+
+    async def claim(self, submission: Submission) -> tuple[Entry, bool]:
+        """Record a submission; returns its entry, and whether it is new."""
+        # Others may read it as soon as it is committed, before this task continues.
+        self._begin(submission.key)
+        return await self._admission.claim(submission, self._caller)
+
+    async def take_over(self, entry: Entry) -> Entry:
+        """Take over an unanswered submission that another call claimed."""
+        self._begin(entry.key)
+        return await self._admission.take_over(entry, self._caller)
+
+    async def claim_or_take_over(self, submission: Submission) -> tuple[Entry, bool]:
+        """Claim or take over; returns the entry, and whether it is new."""
+        entry, is_new = await self.claim(submission)
+        return (entry, True) if is_new else (await self.take_over(entry), False)
 
 
 class Submissions:
@@ -77,9 +119,6 @@ class Submissions:
         self._sender = sender
         self._jobs = jobs
         self._service = jobs.service
-        jobs.retry = self.retry
-        jobs.next_take = self.next_take
-        jobs.charged = admission.charged
         self._account_history = account_history
         self._admission = admission
         self._pricer = pricer
@@ -126,7 +165,7 @@ class Submissions:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._claimed_keys(request.parents, budget) as keys:
+        with self._keys(budget=budget, parents=request.parents) as keys:
             entry, fresh = await self._claim(keys, first, take, entry)
             return await self._send(
                 keys, entry, sent_before=not fresh, estimate=request.estimate
@@ -169,7 +208,7 @@ class Submissions:
                 job_id=job_id,
             )
         last = await self._last_attempt(failed)
-        with self._claimed_keys(budget=budget) as keys:
+        with self._keys(budget=budget) as keys:
             fresh = False
             if last.status is JobStatus.FAILED:
                 again = next_attempt(last, self._service)
@@ -189,22 +228,15 @@ class Submissions:
         draw = replace(take_of(before, self._service, take=1), sweep=None)
         entry = await self._unanswered(draw_of(draw))
         fresh = entry is None
-        with self._claimed_keys() as keys:
+        with self._keys() as keys:
             if entry is None:
                 draw = await self._pricer.repriced(draw)
                 entry = await self._claim_next(keys, draw)
             return await self._send(keys, entry, sent_before=not fresh)
 
-    def _claimed_keys(
-        self, parents: Sequence[Parent] = (), budget: Budget | None = None
-    ) -> ClaimedKeys:
-        return ClaimedKeys(
-            self._place,
-            self._admission,
-            parents=parents,
-            budget=budget,
-            origin=current_origin(),
-        )
+    def _keys(self, **of_caller: Any) -> _Keys:
+        caller = Caller(origin=current_origin(), **of_caller)
+        return _Keys(self._place, self._admission, caller)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._account_history.ask(History.find, job_id)
@@ -224,7 +256,7 @@ class Submissions:
 
     async def _send(
         self,
-        keys: ClaimedKeys,
+        keys: _Keys,
         submission: Entry,
         *,
         sent_before: bool,
@@ -260,13 +292,16 @@ class Submissions:
         entry = await self._account_history.ask(History.find_key, entry.key)
         return entry if entry and self._is_unanswered(entry) else None
 
+    def _is_being_sent(self, entry: Entry) -> bool:
+        return _SENDING[self._place, entry.key] > 0
+
     def _is_unanswered(self, entry: Entry) -> bool:
         is_open = entry.state is EntryState.UNANSWERED
-        return is_open and not IN_FLIGHT.has(self._place, entry.key)
+        return is_open and not self._is_being_sent(entry)
 
     async def _claim(
         self,
-        keys: ClaimedKeys,
+        keys: _Keys,
         first: Submission,
         take: Take,
         entry: Entry | None,
@@ -285,14 +320,13 @@ class Submissions:
             wanted = replace(wanted, asked_key=entry.asked_key)
         return await keys.claim(wanted)
 
-    async def _claim_next(self, keys: ClaimedKeys, draw: Submission) -> Entry:
+    async def _claim_next(self, keys: _Keys, draw: Submission) -> Entry:
         while True:
             take, attempt = await self._next_key(draw_of(draw))
             its = take_of(draw, self._service, take=take, attempt=attempt)
             entry, claimed = await keys.claim(its)
             if claimed:
                 return entry
-            keys.release(its.key)
 
     async def _next_key(self, draw: dict[str, str]) -> tuple[int, int]:
         """Return take and attempt of the next draw.
@@ -382,7 +416,7 @@ class Submissions:
         return [found[number] for number in sorted(found)]
 
     async def _resent(self, entry: Entry) -> AsyncJob | None:
-        if IN_FLIGHT.has(self._place, entry.key):
+        if self._is_being_sent(entry):
             return None
         if not may_resend_unasked(entry, self._clock.now()):
             log.warning(
@@ -392,7 +426,7 @@ class Submissions:
             )
             return None
         try:
-            with ClaimedKeys(self._place, self._admission, is_promised=True) as keys:
+            with self._keys(resumes=True) as keys:
                 return await self._send(keys, entry, sent_before=True)
         except MediakitError as error:
             log.warning("a submission of an earlier process: %s", error)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import leads_to
 from mediakit.client.http.response_parsing import failed_job, parse, retry_after_s
-from mediakit.client.submissions.submission_errors import (
+from mediakit.client.submission_errors import (
     BOUND,
     is_foreign,
     is_of_request,

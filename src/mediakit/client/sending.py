@@ -1,0 +1,359 @@
+"""Sends a submission with its key until the outcome is known, so that it is one job."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from enum import Enum
+
+from anyio import CapacityLimiter
+
+from mediakit.client.http.client_pool import UnusableProxyError
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.response_errors import NOT_CHARGED, rejection
+from mediakit.client.http.response_parsing import retry_after_s
+from mediakit.client.http.retry import LONGEST_RETRY_AFTER_S, jittered_backoff_s
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.idempotency import next_attempt, was_rejected
+from mediakit.client.loop import ClosedError
+from mediakit.client.lost_responses import (
+    decides,
+    is_success,
+    job_unless_lost,
+    leaves_doubt,
+)
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.submission_errors import refusal, silence
+from mediakit.clock import Clock
+from mediakit.errors import AnswerError, MediakitError, ServiceError
+from mediakit.history import Entry, History, Submission
+from mediakit.records import ErrorCode, Job, JobStatus
+
+SUBMIT_RETRY_FOR_S = 60.0
+REJECTED_FOR_S = 120.0
+MAX_UNAVAILABLE_ATTEMPTS = 4
+FIRST_PAUSE_S = 1.0
+AT_ONCE_N = 16
+UNSENT = "unsent"
+
+Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
+
+
+class RejectionReason(Enum):
+    """Why a submission was rejected, where a retry may help (spec 7.2)."""
+
+    RATE_LIMITED = ErrorCode.RATE_LIMITED
+    UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
+
+
+_BY_STATUS = {429: RejectionReason.RATE_LIMITED, 503: RejectionReason.UNAVAILABLE}
+_BY_CODE = {reason.value: reason for reason in RejectionReason}
+
+
+def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
+    """Return why a response rejects a submission temporarily; None if it does not.
+
+    A repeated request that was rejected earlier gets 200 with the failed job (spec
+    4.3); the job's error code replaces the status of the lost response.
+    """
+    if job is None:
+        return RejectionReason.RATE_LIMITED if answer.status == 429 else None
+    if answer.status != 200:
+        return _BY_STATUS.get(answer.status)
+    has_failed = job.status is JobStatus.FAILED
+    return _BY_CODE.get(job.error.code) if has_failed and job.error else None
+
+
+class Rejections:
+    """The pauses of one call after temporary rejections: two minutes in all."""
+
+    def __init__(self) -> None:
+        self._rejections_n = 0
+        self._waited_s = 0.0
+
+    def pause_s(self, reason: RejectionReason, asked_s: float) -> float | None:
+        """Return the seconds to wait after one more rejection; None to stop.
+
+        Full jitter when the service is unavailable; a pause that doubles when it is
+        rate limited.
+        """
+        self._rejections_n += 1
+        is_away = reason is RejectionReason.UNAVAILABLE
+        left_s = REJECTED_FOR_S - self._waited_s
+        if left_s <= 0 or asked_s > left_s:
+            return None
+        if is_away and self._rejections_n >= MAX_UNAVAILABLE_ATTEMPTS:
+            return None
+        grown_s = FIRST_PAUSE_S * 2.0 ** min(self._rejections_n, 10)
+        wanted_s = random.uniform(0.0 if is_away else grown_s / 2, grown_s)
+        pause_s = min(max(asked_s, wanted_s), left_s)
+        self._waited_s += pause_s
+        return pause_s
+
+
+class Silence:
+    """The time in which a submission has no response that decides anything.
+
+    Args:
+        clock: Gives time.
+        for_s: Seconds to go on, beside the waits that responses ask for.
+    """
+
+    def __init__(self, clock: Clock, for_s: float) -> None:
+        self._clock = clock
+        self._for_s = for_s
+        self._started_s = clock.monotonic_s()
+        self._asked_s = 0.0
+        self._tries_n = 1
+
+    def pause_s(self, error: NoAnswerError) -> float | None:
+        """Return the seconds to wait before the next try; None to stop."""
+        asked_s = error.retry_after_s or 0.0
+        self._asked_s += asked_s
+        until_s = self._started_s + self._for_s + self._asked_s
+        is_late = self._clock.monotonic_s() >= until_s
+        if error.is_final or is_late or self._asked_s > LONGEST_RETRY_AFTER_S:
+            return None
+        pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
+        self._tries_n += 1
+        return pause_s
+
+    @property
+    def text(self) -> str:
+        """Say how often and how long it was tried."""
+        for_s = self._clock.monotonic_s() - self._started_s
+        if self._tries_n == 1:
+            return "tried once"
+        return f"tried {self._tries_n} times in {for_s:.0f} s"
+
+
+class SubmitSlots:
+    """Limits concurrent submissions: fewer after 429, more again after each 200.
+
+    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
+    client share the limit, and all wait for the time that the service requests.
+
+    Args:
+        clock: Gives time.
+        at_once_n: The most submissions in flight.
+    """
+
+    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
+        self._clock = clock
+        self._most_n = at_once_n
+        self._limiter = CapacityLimiter(at_once_n)
+        self._closed_until_s = clock.monotonic_s()
+
+    @property
+    def at_once_n(self) -> int:
+        """Return how many submissions may be in flight now."""
+        return int(self._limiter.total_tokens)
+
+    @property
+    def closed_for_s(self) -> float:
+        """Return for how many more seconds no submission starts."""
+        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a free slot and hold it."""
+        await self._open()
+        async with self._limiter:
+            await self._open()
+            yield
+
+    def accepted(self) -> None:
+        """Note an accepted submission."""
+        self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
+
+    def rejected(self, pause_s: float) -> None:
+        """Note a 429; only the first within a pause halves the limit."""
+        if self.closed_for_s == 0:
+            self._limiter.total_tokens = max(1, self.at_once_n // 2)
+        until_s = self._clock.monotonic_s() + pause_s
+        self._closed_until_s = max(self._closed_until_s, until_s)
+
+    async def _open(self) -> None:
+        while (left_s := self.closed_for_s) > 0:
+            await self._clock.sleep(left_s)
+
+
+class Sender:
+    """Sends submissions from the history, and records their outcome.
+
+    Args:
+        transport: Sends requests.
+        account_history: Records outcomes.
+        clock: Gives the time between attempts.
+        retry_for_s: Seconds to retry while there is no response, in all.
+    """
+
+    def __init__(
+        self,
+        transport: ServiceClient,
+        account_history: AccountHistory,
+        clock: Clock,
+        *,
+        retry_for_s: float = SUBMIT_RETRY_FOR_S,
+    ) -> None:
+        self._transport = transport
+        self._account_history = account_history
+        self._clock = clock
+        self._retry_for_s = retry_for_s
+        self._slots = SubmitSlots(clock)
+
+    def asked_to_wait_s(self) -> float:
+        """Return the remaining seconds of the wait that the service requested."""
+        return self._slots.closed_for_s
+
+    async def send(
+        self, submission: Submission, *, sent_before: bool, claim: Claim
+    ) -> tuple[Entry, Job]:
+        """Send a submission until its job is known.
+
+        Without a response that decides, the same key and bytes are sent again. While
+        the service is rate limited or unavailable, they are sent after the time it asks
+        for, and under a fresh key if the rejected request made a job.
+
+        Args:
+            submission: What the history holds.
+            sent_before: Whether any call may have sent it before.
+            claim: Records a submission under a fresh key before it is sent, or rejects
+                it; returns the entry, and whether it is new.
+
+        Raises:
+            BalanceError: The balance does not cover it.
+            RateLimitError: The service asks to wait longer than this call waits.
+            InputError: The service refused the body.
+            ConflictError: Its key is bound to another body.
+            ServiceError: No response; the history keeps the submission and its key.
+        """
+        in_doubt = sent_before
+        silent, rejections = Silence(self._clock, self._retry_for_s), Rejections()
+        while True:
+            try:
+                answer = await self._post(submission)
+                job = job_unless_lost(answer, in_doubt=in_doubt)
+            except NoAnswerError as error:
+                in_doubt = in_doubt or error.sent
+                pause_s = silent.pause_s(error)
+                if pause_s is None:
+                    found = self._unknown(error, submission, silent, in_doubt=in_doubt)
+                    raise await self._given_up(submission, found) from error
+                await self._clock.sleep(pause_s)
+                continue
+            except (ClosedError, UnusableProxyError) as error:
+                if in_doubt:
+                    why = "the client cannot send it again"
+                    lost = NoAnswerError(why, sent=True)
+                    found = self._unknown(lost, submission, silent, in_doubt=True)
+                    raise found from error
+                raise await self._given_up(submission, error) from None
+            in_doubt = in_doubt or leaves_doubt(answer, job)
+            entry = await self._record(submission, job)
+            if entry is not None and job and _is_taken(answer, entry):
+                return entry, job
+            reason = temporary_rejection(answer, job)
+            pause_s = None
+            if reason is not None:
+                pause_s = rejections.pause_s(reason, retry_after_s(answer) or 0.0)
+            if pause_s is None:
+                raise await self._refused(submission, answer, job, in_doubt=in_doubt)
+            await self._clock.sleep(pause_s)
+            if job is not None:
+                # The key cannot be reused: its job has failed for good (spec 7.2).
+                again = next_attempt(submission, self._transport.service)
+                submission, is_new = await claim(again)
+                in_doubt = not is_new
+            silent = Silence(self._clock, self._retry_for_s)
+
+    async def _post(self, submission: Submission) -> Answer:
+        async with self._slots.slot():
+            answer = await self._transport.exchange(
+                "POST",
+                f"/v1/media/{submission.function}",
+                content=submission.body,
+                headers={"Idempotency-Key": submission.key},
+            )
+            if answer.status == 429:
+                asked_s = retry_after_s(answer) or FIRST_PAUSE_S
+                self._slots.rejected(asked_s if asked_s <= REJECTED_FOR_S else 0.0)
+            elif answer.status == 200:
+                self._slots.accepted()
+            return answer
+
+    async def _record(self, submission: Submission, job: Job | None) -> Entry | None:
+        if job is None:
+            return None
+        try:
+            return await self._account_history.write(
+                History.record_job, submission.key, job
+            )
+        except AnswerError as error:
+            error.sent = True
+            raise
+        except MediakitError as error:
+            # The disk is full, or the database is away.
+            raise MediakitError(
+                f"{error} The request was sent, and the service answered with the job "
+                f"{job.id}, which may be charged; the same call finds it.",
+                sent=True,
+            ) from error
+
+    def _unknown(
+        self,
+        error: NoAnswerError,
+        submission: Submission,
+        silent: Silence,
+        *,
+        in_doubt: bool,
+    ) -> ServiceError:
+        return silence(
+            error.reason,
+            submission,
+            self._transport.service.base_url,
+            in_doubt=in_doubt,
+            was_answered=error.status is not None,
+            times=silent.text,
+        )
+
+    async def _given_up(
+        self, submission: Submission, error: MediakitError
+    ) -> MediakitError:
+        """Record a submission of which surely nothing was sent; returns the error.
+
+        Then nothing is held, and nothing is sent at the next start.
+        """
+        if error.sent is False:
+            await self._account_history.write(
+                History.record_refusal,
+                submission.key,
+                code=UNSENT,
+                message=error.message,
+            )
+        return error
+
+    async def _refused(
+        self,
+        submission: Submission,
+        answer: Answer,
+        job: Job | None,
+        *,
+        in_doubt: bool,
+    ) -> MediakitError:
+        if job is not None:
+            return rejection(answer, job, self._clock)
+        if decides(answer, submission, self._clock.now(), in_doubt=in_doubt):
+            await self._account_history.write(
+                History.record_refusal,
+                submission.key,
+                code=str(answer.status),
+                message=answer.message or NOT_CHARGED,
+            )
+        return refusal(answer, submission, self._clock, in_doubt=in_doubt)
+
+
+def _is_taken(answer: Answer, entry: Entry) -> bool:
+    """Return whether a job was accepted or ran, and not rejected on submission."""
+    return is_success(answer) and not was_rejected(entry)
