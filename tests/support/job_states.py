@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
 from mediakit.client import JobState
+from mediakit.history.entry import ENTRY_FIELDS, EntryState, fresh_entry
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import Job
+from tests.support.submissions import submission
 
 JOB_ID = "media_0f3c9a1e-58c4-4f0e-9c1b-7d2f6e1b0042"
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -51,21 +54,27 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
     for key in ("id", "error", "billing", "deleted_at", "runtime_s"):
         if key in more:
             record[key] = more.pop(key)
+    read = Job.model_validate(record)
     fields: dict[str, Any] = {
-        "function": "sandbox/text-to-video/text-to-video",
-        "kind": "text-to-video",
         "media_type": media_type,
-        "prompt": BODY["prompt"],
         "body": BODY,
         "estimate": EXACT,
-        "submitted_at": NOON,
         "service": "sandbox",
+    }
+    known: dict[str, Any] = {
+        "state": EntryState.SUBMITTED,
+        "job_id": read.id,
+        "status": read.status,
+        "submitted_at": NOON,
     }
     if status != "queued":
         fields["started_at"] = NOON + timedelta(seconds=3.9)
     if status in ("completed", "failed"):
-        fields["finished_at"] = NOON + timedelta(seconds=12.3)
-    return JobState(record=Job.model_validate(record), **(fields | more))
+        known["finished_at"] = NOON + timedelta(seconds=12.3)
+    entry = fresh_entry(submission(prompt=BODY["prompt"]), number=1, created_at=NOON)
+    known |= {name: more.pop(name) for name in {*more} & {*ENTRY_FIELDS} - {*fields}}
+    entry = replace(entry, **known)
+    return JobState(entry=entry, record=read, **(fields | more))
 
 
 def failed(code: str, message: str = "", **more: Any) -> JobState:

@@ -289,7 +289,8 @@ def test_a_player_that_is_there_is_not_touched_when_the_charge_settles(
     (stage,) = (x for x in widgets_of(view) if "mk-job-stage" in x._dom_classes)
     stage.observe(written.append, "value")
     state = picture_job.state
-    picture_job.core.update(replace(state, charge_micro_usd=None))
+    entry = replace(state.entry, charge_micro_usd=None)
+    picture_job.core.update(replace(state, entry=entry))
     assert "settling…" in words(view)
     picture_job.core.update(state)
     assert "as estimated" in words(view)

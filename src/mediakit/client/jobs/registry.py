@@ -24,8 +24,8 @@ from mediakit.client.jobs.polling import Poller, Turns
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import closed, discard, notify
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.job_state import JobState
-from mediakit.client.records.job_state_conversion import (
+from mediakit.client.records.job_state import (
+    JobState,
     record_of_entry,
     state_of_entry,
     state_of_record,
@@ -41,7 +41,7 @@ from mediakit.errors import (
     shown,
 )
 from mediakit.history import Entry, EntryState, History
-from mediakit.history.entry import AT_WORK
+from mediakit.history.entry import AT_WORK, changes_from_job
 from mediakit.rates import Estimate
 from mediakit.records import LONGEST_URL
 from mediakit.records import Job as JobRecord
@@ -161,9 +161,13 @@ class Jobs:
         await self._record(record)
         entry = await self._account_history.ask(History.find, record.id)
         if entry is None:
-            state = state_of_record(record, self._catalog, self.service)
+            state = state_of_record(
+                record, self._catalog, self.service, self._clock.now()
+            )
         else:
-            state = await self.state_of(entry, record)
+            # Its record may not be written yet: another program can lock the history.
+            changes = changes_from_job(entry, record, now=self._clock.now())
+            state = await self.state_of(replace(entry, **changes), record)
         return await self.begun(state)
 
     async def state_of(
@@ -468,7 +472,7 @@ class Jobs:
                 job_id=job.id,
             )
         await self._account_history.write(History.forget, job.id)
-        job.update(replace(job.state, prompt=None, body={}))
+        job.update(job.state.forgotten())
 
     def stop(self) -> None:
         """End all watching and waiting calls; the jobs continue at the service."""

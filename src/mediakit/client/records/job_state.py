@@ -1,76 +1,107 @@
-"""The state of a job at one moment."""
+"""A job as one process knows it: its entry, and what is only in memory."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
 
-from mediakit.errors import shown
-from mediakit.money import format_usd
-from mediakit.rates import Estimate
+from mediakit.catalog import Catalog, Function
+from mediakit.client.service import LOOPBACK, Service
+from mediakit.errors import InputError, shown
+from mediakit.history import Entry, Submission
+from mediakit.history.entry import (
+    EntryState,
+    changes_from_job,
+    fresh_entry,
+    rebuilt_key,
+)
+from mediakit.money import MicroUSD, format_usd
+from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
 from mediakit.records import Job as JobRecord
 
 
 @dataclass(frozen=True)
 class JobState:
-    """The state of a job at one moment.
+    """A job at one moment: its entry, and what is only in memory.
 
     Args:
-        record: The service's record.
-        function: The function's path.
-        kind: The function's kind; the path's last segment if unknown.
+        entry: The entry. A job that was submitted elsewhere has one in memory, with
+            what its record says.
+        record: The service's newest record.
         media_type: The medium of its output.
-        prompt: The body's prompt, if it has one.
         body: The body that was sent; empty if it was submitted elsewhere.
         estimate: Its estimate; None if it was submitted elsewhere.
-        submitted_at: When it was submitted.
         started_at: When it was first seen running.
-        finished_at: When it was first seen ended.
         usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
-        charge_micro_usd: The settled charge; None until it is settled.
         reused: An earlier process submitted it; this one found it in the history.
         trouble: A sentence while it cannot be read; None otherwise.
         service: The name of the service in messages.
     """
 
+    entry: Entry
     record: JobRecord
-    function: str
-    kind: str
     media_type: str
-    prompt: str | None = None
     # It may have a webhook's token, and signed URLs.
     body: Mapping[str, object] = field(default_factory=dict, repr=False)
     estimate: Estimate | None = None
-    submitted_at: datetime | None = None
     started_at: datetime | None = None
-    finished_at: datetime | None = None
     usual_runtime_s: float | None = None
-    charge_micro_usd: int | None = None
     reused: bool = False
     trouble: str | None = None
     service: str = ""
 
     def seen(self, record: JobRecord, now: datetime) -> JobState:
-        """Return the state after a record was read; it never goes backwards.
-
-        The first settled charge stays, as it does in the history.
-        """
-        charge = self.charge_micro_usd
-        if charge is None:
-            charge = record.settled_charge_micro_usd
+        """Return the state after a record was read; it never goes backwards."""
+        changes = changes_from_job(self.entry, record, now=now)
+        after = replace(self, entry=replace(self.entry, **changes))
         if self.record.status.terminal and not record.status.terminal:
-            return replace(self, charge_micro_usd=charge)
+            return after
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
         return replace(
-            self,
+            after,
             record=record,
             started_at=self.started_at or (now if running else None),
-            finished_at=self.finished_at or (now if record.status.terminal else None),
-            charge_micro_usd=charge,
             trouble=unreadable_text(record),
         )
+
+    def forgotten(self) -> JobState:
+        """Return the state without the prompt and the settings."""
+        return replace(self, entry=replace(self.entry, prompt=None), body={})
+
+    @property
+    def function(self) -> str:
+        """Return the function's path."""
+        return self.entry.function
+
+    @property
+    def kind(self) -> str:
+        """Return the function's kind; the path's last segment if unknown."""
+        return self.entry.kind
+
+    @property
+    def prompt(self) -> str | None:
+        """Return the body's prompt, if it has one."""
+        return self.entry.prompt
+
+    @property
+    def submitted_at(self) -> datetime | None:
+        """Return when it was submitted; None if unknown."""
+        return self.entry.submitted_at
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """Return when it was first seen ended; None if unknown."""
+        return self.entry.finished_at
+
+    @property
+    def charge_micro_usd(self) -> int | None:
+        """Return the first settled charge; None until it is settled."""
+        return self.entry.charge_micro_usd
 
     @property
     def is_over(self) -> bool:
@@ -89,6 +120,130 @@ class JobState:
         if self.reused:
             parts.append("existing job, nothing was sent")
         return " · ".join(parts)
+
+
+def state_of_entry(
+    entry: Entry,
+    record: JobRecord,
+    catalog: Catalog,
+    service: Service,
+    *,
+    estimate: Estimate | None = None,
+    usual_runtime_s: float | None = None,
+) -> JobState:
+    """Return the state of a job that is in the history."""
+    return JobState(
+        entry=entry,
+        record=record,
+        media_type=_media_type(record, _function(catalog, entry.function)),
+        body=_body(entry.body),
+        estimate=_estimate(entry) if estimate is None else estimate,
+        usual_runtime_s=usual_runtime_s,
+        trouble=unreadable_text(record),
+        service=service.label,
+    )
+
+
+def state_of_record(
+    record: JobRecord, catalog: Catalog, service: Service, now: datetime
+) -> JobState:
+    """Return the state of a job that was submitted elsewhere."""
+    path = record.model_id or ""
+    function = _function(catalog, path)
+    kind = function.kind if function else path.rsplit("/", 1)[-1] or "job"
+    key = rebuilt_key(record.id)
+    asked = Submission(
+        key=key,
+        draw_key=key,
+        asked_key=key,
+        service=service.identity,
+        account=service.account,
+        function=path or "an unknown function",
+        kind=kind,
+        body=b"{}",
+        prompt=None,
+        webhook_url=None,
+        take=1,
+        attempt=1,
+        estimate_kind=EstimateKind.UNKNOWN,
+        estimate_low_micro_usd=None,
+        estimate_high_micro_usd=None,
+        reserved_micro_usd=0,
+        project=None,
+    )
+    entry = replace(
+        fresh_entry(asked, number=0, created_at=now),
+        state=EntryState.SUBMITTED,
+        job_id=record.id,
+        status=record.status,
+    )
+    return JobState(
+        entry=replace(entry, **changes_from_job(entry, record, now=now)),
+        record=record,
+        media_type=_media_type(record, function),
+        trouble=unreadable_text(record),
+        service=service.label,
+    )
+
+
+def record_of_entry(entry: Entry, service: Service) -> JobRecord:
+    """Return the history's record of an entry's job, until it is read again.
+
+    Args:
+        entry: The history's entry, of a job.
+        service: The service of the job: a sandbox on this machine serves the same files
+            on another port after a restart.
+    """
+    record: dict[str, object] = {
+        "id": entry.job_id,
+        "status": entry.status or JobStatus.QUEUED,
+        "deleted_at": entry.deleted_at,
+    }
+    if entry.output_url is not None and entry.media_type is not None:
+        url = _at(service, entry.output_url)
+        file = {"url": url, "content_type": entry.content_type}
+        record["output"] = {"media_type": entry.media_type, entry.media_type: file}
+    if entry.status is JobStatus.FAILED and entry.error_code is not None:
+        message = entry.error_message or ""
+        record["error"] = {"code": entry.error_code, "message": message}
+    return JobRecord.model_validate(record)
+
+
+def _at(service: Service, url: str) -> str:
+    """Return the current URL of a file of a sandbox on this machine."""
+    moves = service.on_this_machine and service.identity != service.base_url
+    parts = urlsplit(url)
+    if not moves or parts.hostname not in LOOPBACK:
+        return url
+    here = urlsplit(service.base_url)
+    return parts._replace(scheme=here.scheme, netloc=here.netloc).geturl()
+
+
+def _function(catalog: Catalog, path: str) -> Function | None:
+    try:
+        return catalog.function(path)
+    except InputError:
+        return None
+
+
+def _media_type(record: JobRecord, function: Function | None) -> str:
+    if record.output is not None:
+        return record.output.media_type
+    return function.media_type if function else "video"
+
+
+def _body(content: bytes) -> dict[str, Any]:
+    body = json.loads(content)
+    return body if isinstance(body, dict) else {}
+
+
+def _estimate(entry: Entry) -> Estimate:
+    low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
+    return Estimate(
+        low=None if low is None else MicroUSD(low),
+        high=None if high is None else MicroUSD(high),
+        kind=EstimateKind(entry.estimate_kind),
+    )
 
 
 def unreadable_text(record: JobRecord) -> str | None:
