@@ -105,6 +105,19 @@ class ErrorCode(StrEnum):
     INTERNAL = "internal"
 
 
+# Rejected on submission: no generation ran, so the next call submits a new attempt.
+REJECTIONS = frozenset(
+    {
+        ErrorCode.RATE_LIMITED,
+        ErrorCode.PROVIDER_UNAVAILABLE,
+        ErrorCode.INSUFFICIENT_BALANCE,
+        ErrorCode.CYCLE_LIMIT_EXCEEDED,
+        ErrorCode.ADMISSION_SUSPENDED,
+        ErrorCode.MEMBERSHIP_REQUIRED,
+    }
+)
+
+
 def normal_error_code(value: object) -> ErrorCode:
     """Parse an error code; a value that is not in the table is `provider_error`."""
     try:

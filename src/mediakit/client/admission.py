@@ -34,14 +34,7 @@ EXCEEDED = 101  # above all warning levels, in percent
 
 @dataclass(frozen=True)
 class Caller:
-    """Who submits.
-
-    Args:
-        budget: What it counts against; None for the client's own budget.
-        resumes: Whether an earlier process submitted it: it stays in its own budget.
-        parents: The jobs whose outputs are among the media of the request.
-        origin: The form that submits it, as the history names it; None for none.
-    """
+    """Who submits."""
 
     budget: Budget | None = None
     resumes: bool = False
@@ -54,13 +47,6 @@ class Admission:
 
     A submission counts against the budget of its caller. A further take or attempt of a
     caller that has none stays in the budget of the earlier one.
-
-    Args:
-        account_history: The history, as this account's.
-        billing: Reads the balance.
-        clock: Gives the age of a balance, and the month of a budget.
-        budget: The client's own limit; None for none.
-        name: The budget that submissions count against without a limit; None for none.
     """
 
     def __init__(
@@ -84,12 +70,7 @@ class Admission:
         self._reading: asyncio.Task[Spendable] | None = None
 
     def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
-        """Limit the total cost of the submissions of a sweep, from now on.
-
-        Args:
-            sweep: The sweep's id.
-            limit_micro_usd: The limit; None for none.
-        """
+        """Limit the total cost of the submissions of a sweep, from now on."""
         self._sweeps[sweep] = None
         if limit_micro_usd is not None:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
@@ -139,12 +120,7 @@ class Admission:
         return entry
 
     async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
-        """Log a charge above its hold, and a budget that a charge has exceeded.
-
-        Args:
-            entry: The entry of the job.
-            charge_micro_usd: Its charge, as it was recorded.
-        """
+        """Log a charge above its hold, and a budget that a charge has exceeded."""
         held_micro_usd = entry.reserved_micro_usd
         has_upper_price = entry.estimate_high_micro_usd is not None
         if has_upper_price and charge_micro_usd > held_micro_usd:

@@ -65,21 +65,13 @@ class Budget:
         return parse_usd(self.limit)
 
     def label(self, at: datetime) -> str:
-        """Return the name that requests count against at an instant.
-
-        Args:
-            at: The instant, timezone-aware.
-        """
+        """Return the name that requests count against at an instant."""
         if self.period is None:
             return self.name
         return f"{self.name} {at.astimezone(UTC):%Y-%m}"
 
     def limit_at(self, at: datetime) -> BudgetLimit:
-        """Return the limit that the history enforces at an instant.
-
-        Args:
-            at: The instant, timezone-aware.
-        """
+        """Return the limit that the history enforces at an instant."""
         return BudgetLimit(self.label(at), self.limit_micro_usd)
 
     def has_label(self, label: str | None) -> bool:
@@ -90,11 +82,7 @@ class Budget:
         return name == self.name and bool(_MONTH_AT_END.fullmatch(month))
 
     def level(self, used_micro_usd: int) -> int | None:
-        """Return the highest warning level that an amount reaches; None below all.
-
-        Args:
-            used_micro_usd: The amount spent and held, micro-USD.
-        """
+        """Return the highest warning level that an amount reaches; None below all."""
         limit_micro_usd = self.limit_micro_usd
         reached = [
             percent
@@ -171,13 +159,7 @@ def _percents(warn: object) -> tuple[int, ...]:
 
 
 def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> str:
-    """Summarize in one sentence how much of a budget is used.
-
-    Args:
-        budget: The budget.
-        spent_micro_usd: Settled charges, micro-USD.
-        held_micro_usd: The amount held for requests in flight, micro-USD.
-    """
+    """Summarize in one sentence how much of a budget is used."""
     limit = budget.limit_micro_usd
     percent = spent_micro_usd * 100 // limit if limit else 100
     held = f", {format_usd(held_micro_usd)} is held" if held_micro_usd else ""

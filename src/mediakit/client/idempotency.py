@@ -12,23 +12,11 @@ from mediakit.client.service import Service
 from mediakit.history import Entry, OwnedDraw, Submission, plain_values
 from mediakit.history.entry import PAST, REBUILT
 from mediakit.rates import Estimate
-from mediakit.records import ErrorCode, JobStatus
+from mediakit.records import REJECTIONS, JobStatus
 from mediakit.schema import canonical_json, text_json
 
 KEY_VERSION = "mediakit-2"
 NOTHING_KNOWN = b"{}"
-
-# Rejected on submission: no generation ran, so the next call submits a new attempt.
-REJECTIONS = frozenset(
-    {
-        ErrorCode.RATE_LIMITED,
-        ErrorCode.PROVIDER_UNAVAILABLE,
-        ErrorCode.INSUFFICIENT_BALANCE,
-        ErrorCode.CYCLE_LIMIT_EXCEEDED,
-        ErrorCode.ADMISSION_SUSPENDED,
-        ErrorCode.MEMBERSHIP_REQUIRED,
-    }
-)
 
 
 def submission_of(
@@ -43,19 +31,7 @@ def submission_of(
     budget: str | None = None,
     sweep: str | None = None,
 ) -> Submission:
-    """Return the first attempt at the first take of a request.
-
-    Args:
-        service: The service, and the account there.
-        function: The function.
-        body: The canonical body, its media as URLs.
-        estimate: Its price.
-        names: The names of its jobs and local files, by URL; see `named`.
-        webhook_url: Where the service posts the job's end; None for nowhere.
-        project: The user's label; None for none.
-        budget: The budget that it counts against, by name; None for none.
-        sweep: The sweep that it is a cell of, by its id; None for none.
-    """
+    """Return the first attempt at the first take of a request."""
     whole = body if webhook_url is None else {**body, "webhook_url": webhook_url}
     content = canonical_json(whole)
     draw_key = draw_key_of(service.identity, function.path, content)
@@ -115,12 +91,7 @@ def name_of_file(sha256_hex: str) -> str:
 
 
 def named(value: object, names: Mapping[str, str]) -> object:
-    """Return a body with the names of jobs and files in place of their URLs.
-
-    Args:
-        value: The body, or a value in it.
-        names: The names, by URL.
-    """
+    """Return a body with the names of jobs and files in place of their URLs."""
     if isinstance(value, str):
         return names.get(value, value)
     if isinstance(value, Mapping):
@@ -169,14 +140,7 @@ def next_attempt(submission: Submission, service: Service) -> Submission:
 def take_of(
     submission: Submission, service: Service, *, take: int, attempt: int = 1
 ) -> Submission:
-    """Return another draw of a submission's request, under a key of its own.
-
-    Args:
-        submission: The submission, perhaps by another account or to another service.
-        service: The service, and the account that submits now.
-        take: The number of the draw.
-        attempt: The number of the attempt at it.
-    """
+    """Return another draw of a submission's request, under a key of its own."""
     draw = draw_of(submission)
     is_made_up = submission.draw_key.startswith((REBUILT, PAST))
     if is_made_up or submission.service != service.identity:

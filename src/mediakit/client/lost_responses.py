@@ -26,11 +26,6 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
     when it has lost the response to a request that it forwarded.
 
-    Args:
-        answer: The response.
-        in_doubt: Whether an earlier attempt with the same bytes may have created a job:
-            then a page of a gateway is no answer.
-
     Raises:
         NoAnswerError: The response is neither, so the outcome is unknown.
     """
@@ -74,12 +69,6 @@ def decides(
     says nothing about that attempt. Only a key that is bound to another body (409) has
     no job of this request. A doubt that is a day old ends with any refusal of the
     request.
-
-    Args:
-        answer: The answer.
-        entry: The entry that was sent.
-        now: The current instant.
-        in_doubt: Whether an earlier attempt with the same bytes may have created a job.
     """
     if not in_doubt or (answer.status == BOUND and answer.message):
         return True
@@ -93,10 +82,6 @@ def may_resend_unasked(entry: Entry, now: datetime) -> bool:
     How long a service remembers a key is not specified (spec 4.3). After a day the
     service may have forgotten it, and the job could be created twice: from then on,
     only the same call by the user sends it again.
-
-    Args:
-        entry: An unanswered submission.
-        now: The current instant.
     """
     return now - entry.created_at <= RESEND_UNASKED_FOR
 

@@ -37,6 +37,7 @@ FIRST_PAUSE_S = 1.0
 AT_ONCE_N = 16
 UNSENT = "unsent"
 
+# Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
 
 
@@ -93,12 +94,7 @@ class Rejections:
 
 
 class Silence:
-    """The time in which a submission has no response that decides anything.
-
-    Args:
-        clock: Gives time.
-        for_s: Seconds to go on, beside the waits that responses ask for.
-    """
+    """The time in which a submission has no response that decides anything."""
 
     def __init__(self, clock: Clock, for_s: float) -> None:
         self._clock = clock
@@ -133,10 +129,6 @@ class SubmitSlots:
 
     A service answers 429 for a whole organization (spec 4.3), so all submissions of a
     client share the limit, and all wait for the time that the service requests.
-
-    Args:
-        clock: Gives time.
-        at_once_n: The most submissions in flight.
     """
 
     def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
@@ -180,14 +172,7 @@ class SubmitSlots:
 
 
 class Sender:
-    """Sends submissions from the history, and records their outcome.
-
-    Args:
-        transport: Sends requests.
-        account_history: Records outcomes.
-        clock: Gives the time between attempts.
-        retry_for_s: Seconds to retry while there is no response, in all.
-    """
+    """Sends submissions from the history, and records their outcome."""
 
     def __init__(
         self,
@@ -215,12 +200,6 @@ class Sender:
         Without a response that decides, the same key and bytes are sent again. While
         the service is rate limited or unavailable, they are sent after the time it asks
         for, and under a fresh key if the rejected request made a job.
-
-        Args:
-            submission: What the history holds.
-            sent_before: Whether any call may have sent it before.
-            claim: Records a submission under a fresh key before it is sent, or rejects
-                it; returns the entry, and whether it is new.
 
         Raises:
             BalanceError: The balance does not cover it.

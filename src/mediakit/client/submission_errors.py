@@ -54,15 +54,7 @@ def is_foreign(answer: Answer) -> bool:
 def refusal(
     answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
 ) -> MediakitError:
-    """Return the error for an answer without a job (spec 7.1).
-
-    Args:
-        answer: The answer.
-        submission: What was sent.
-        clock: Turns `Retry-After` into an instant.
-        in_doubt: Whether this attempt, or an earlier one with the same bytes, may have
-            created a job.
-    """
+    """Return the error for an answer without a job (spec 7.1)."""
     if answer.status == BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
     then = f"It was sent and refused: no job was created. {NOT_CHARGED}"
@@ -111,16 +103,7 @@ def silence(
     was_answered: bool,
     times: str,
 ) -> ServiceError:
-    """Return the error for a submission whose outcome is not known, or not sent.
-
-    Args:
-        reason: Why it is not known, in words.
-        submission: What was sent.
-        base_url: Where it was sent.
-        in_doubt: Whether it, or an earlier attempt, may have arrived.
-        was_answered: Whether there was an answer, which decides nothing.
-        times: The number of attempts, and their time.
-    """
+    """Return the error for a submission whose outcome is not known, or not sent."""
     if not in_doubt:
         return ServiceError(
             f"The service at {base_url} cannot be reached ({reason}; {times}). Nothing "

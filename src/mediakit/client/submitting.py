@@ -94,17 +94,7 @@ class _Keys(ExitStack):
 
 
 class Submissions:
-    """Turns validated requests into jobs, each submitted once.
-
-    Args:
-        sender: Sends submissions.
-        jobs: Reads existing jobs.
-        account_history: Records submissions.
-        admission: Claims submissions that balance and budget cover.
-        pricer: Prices a submission again.
-        clock: Gives the age of an unanswered submission.
-        project: A label for all submissions; None for none.
-    """
+    """Turns validated requests into jobs, each submitted once."""
 
     def __init__(
         self,
@@ -149,14 +139,7 @@ class Submissions:
         sweep: str | None = None,
         budget: Budget | None = None,
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit the request.
-
-        Args:
-            request: The request; its files are uploaded.
-            take: Which draw of it; "next" submits another one.
-            sweep: The sweep that it is a cell of, by its id; None for none.
-            budget: What it counts against; None for the client's own budget.
-        """
+        """Return the existing job of a request, or submit the request."""
         first = self.of(request, sweep)
         draw = draw_of(first)
         if take == "next":
@@ -176,9 +159,6 @@ class Submissions:
 
         None where another call pays for nothing twice: there is none, it failed, or it
         is gone.
-
-        Args:
-            request: The request; all of its files have URLs.
         """
         draw = draw_of(self.of(request))
         for take in range(await self._last_take(draw), 0, -1):
@@ -194,11 +174,6 @@ class Submissions:
 
         Returns a later attempt that has not failed, so that two calls do not pay
         twice.
-
-        Args:
-            job_id: The job that failed.
-            sweep: The sweep that retries, by its id; None keeps the earlier one.
-            budget: What it counts against; None for the client's own budget.
         """
         failed = await self._known(job_id)
         if failed.status is not JobStatus.FAILED:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import BigInteger, Row, Select, and_, select, type_coerce
+from sqlalchemy import BigInteger, Row, Select, and_, exists, not_, select, type_coerce
 
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
 from mediakit.history.parameter_columns import columns_of, text_array
 from mediakit.history.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
-from mediakit.records import BillingState, JobStatus
+from mediakit.records import REJECTIONS, BillingState, JobStatus
 
 _LEVELS: dict[str, type[StrEnum]] = {
     "state": EntryState,
@@ -71,7 +71,11 @@ _COLUMNS = (
 
 
 def frame_query() -> Select[Any]:
-    """Select the frame's columns, newest first, with instants as integers."""
+    """Select the frame's columns, newest first, with instants as integers.
+
+    A take has one row: an attempt that was rejected on submission, and followed by
+    another, never ran and costs nothing.
+    """
     columns = (entries.c[name] for name in _COLUMNS)
     plain = (
         type_coerce(column, BigInteger).label(column.name)
@@ -79,7 +83,19 @@ def frame_query() -> Select[Any]:
         else column
         for column in columns
     )
-    return select(*plain).order_by(entries.c.number.desc())
+    later = entries.alias("later")
+    has_later = exists().where(
+        later.c.asked_key == entries.c.asked_key,
+        later.c.take == entries.c.take,
+        later.c.attempt > entries.c.attempt,
+    )
+    is_rejected = and_(
+        entries.c.status == JobStatus.FAILED,
+        entries.c.error_code.in_(REJECTIONS),
+        entries.c.submitted_at == entries.c.finished_at,
+    )
+    rows = select(*plain).where(not_(and_(is_rejected, has_later)).is_not(False))
+    return rows.order_by(entries.c.number.desc())
 
 
 def params_query() -> Select[Any]:

@@ -313,6 +313,27 @@ def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
     assert len(set(service.posts)) == 2
 
 
+def test_a_take_is_one_row_of_the_frame_however_often_it_was_rejected(
+    service: Service, opened: Open
+) -> None:
+    async def is_full(key: str, before: int) -> httpx.Response:
+        error = {"code": "rate_limited", "message": "The queue is full."}
+        job = {"id": f"media_full_{before}", "status": "failed", "error": error}
+        return httpx.Response(429, json=job)
+
+    service.on_submit = service.in_turn(is_full, is_full, service.accepts)
+    client = opened()
+    job = client.submit("text-to-video", prompt="a kite", **CLIP)
+    frame = client.history.frame()
+    assert list(frame["job_id"]) == [job.id]
+    assert list(frame["attempt"]) == [3]
+    assert len(client.history.page()) == len(set(service.posts)) == 3
+
+    service.on_submit = is_full
+    failed_submit(client, "another")
+    assert next(iter(client.history.frame()["status"])) == "failed"
+
+
 # -- a 404 for a job that was accepted -----------------------------------------------
 
 

@@ -96,20 +96,7 @@ def foreign(service: Service, job_id: str) -> ServiceError:
 
 
 class Jobs:
-    """Reads jobs, records their state in the history, and notifies listeners.
-
-    Args:
-        transport: Sends the requests.
-        account_history: Records what was read.
-        catalog: The functions of the service.
-        clock: Gives time.
-        outputs: Fetches the outputs.
-        retry: Submits the request of a failed job again, by the job's id.
-        next_take: Submits another take of a job's request, by the job's id.
-        charged: Called with each entry whose charge was just recorded.
-        on_wait: Called, on the waiting thread, with each wait for a job.
-        turns: Limits the rate of polling; this process's own by default.
-    """
+    """Reads jobs, records their state in the history, and notifies listeners."""
 
     def __init__(
         self,
@@ -173,13 +160,7 @@ class Jobs:
     async def state_of(
         self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
     ) -> JobState:
-        """Return the state of a job that is in the history.
-
-        Args:
-            entry: The entry.
-            record: The service's record of it.
-            estimate: Its full estimate; None if only the entry's is known.
-        """
+        """Return the state of a job that is in the history."""
         return state_of_entry(
             entry,
             record,
@@ -261,11 +242,7 @@ class Jobs:
         return "known" if is_known else "ended"
 
     def recalled(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history has it, not watched and without the network.
-
-        Args:
-            entry: The history's entry, of a job.
-        """
+        """Return a job as the history has it, not watched and without the network."""
         record = record_of_entry(entry, self.service)
         return self._one(state_of_entry(entry, record, self._catalog, self.service))
 
@@ -273,9 +250,6 @@ class Jobs:
         """Return a job as the history has it; the poller reads it at once.
 
         The rate limit of this process applies, however many jobs are resumed.
-
-        Args:
-            entry: The history's entry, of a job.
         """
         record = record_of_entry(entry, self.service)
         job = self._one(await self.state_of(entry, record))
