@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 from mediakit.client.budgets import Budget, BudgetState
 from mediakit.client.components import ClientComponents
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
-from mediakit.client.jobs.registry import Handled
+from mediakit.client.jobs.client_jobs import Handled
 from mediakit.client.loop import closed, io_thread, networked
 from mediakit.client.progress import Transfer
 from mediakit.client.requests.validated_request import ValidatedRequest

@@ -17,8 +17,8 @@ from mediakit.client.budgets import BudgetState
 from mediakit.client.deliveries import Deliveries
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import AsyncJob, check_timeout
+from mediakit.client.jobs.client_jobs import Handled
 from mediakit.client.jobs.job import Job
-from mediakit.client.jobs.registry import Handled
 from mediakit.client.loop import IOThread, ProcessBound, discard, io_thread, notify
 from mediakit.client.progress import Transfer
 from mediakit.client.recovery.history_view import HistoryView

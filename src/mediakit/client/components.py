@@ -16,7 +16,7 @@ from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import ProcessBound, networked
 from mediakit.client.progress import DelayMessages, Progress

@@ -20,7 +20,7 @@ from mediakit.client.idempotency import (
     was_rejected,
 )
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.registry import Jobs
+from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.lost_responses import may_resend_unasked
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.form_origin import current_origin

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class JobServices(Protocol):
-    """The operations of a job that need the service; `registry.Jobs` implements it."""
+    """The operations of a job that need the service; `Jobs` implements it."""
 
     @property
     def outputs(self) -> Outputs:

@@ -13,17 +13,15 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
-from mediakit.client.http.response_errors import error_of
-from mediakit.client.http.response_parsing import parse
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.jobs.polling import Turns, process_turns
-from mediakit.client.jobs.registry import JOBS_PATH, Jobs, foreign, is_foreign
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, InputError, MediakitError
+from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
 from mediakit.history import Entry, History, rebuilding, uploads
 from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
@@ -88,7 +86,6 @@ class Rebuilder:
         clock: Clock,
         turns: Turns | None = None,
     ) -> None:
-        self._transport = transport
         self._service = transport.service
         self._deliveries = deliveries
         self._account_history = account_history
@@ -161,16 +158,10 @@ class Rebuilder:
 
     async def _read(self, job_id: str) -> Job | None:
         await (self._turns or process_turns()).turn()
-        answer = await self._transport.read(
-            f"{JOBS_PATH}/{job_id}", is_foreign=is_foreign
-        )
-        if is_foreign(answer):
-            raise foreign(self._service, job_id)
-        if answer.status == 404:
+        try:
+            return await self._jobs.reads.read(job_id, for_s=READ_RETRY_FOR_S)
+        except NotFoundError:
             return None
-        if answer.status != 200:
-            raise error_of(answer, f"the job {job_id}", self._clock)
-        return parse(Job, answer)
 
     # -- the delivery log ---------------------------------------------------------
 

@@ -5,20 +5,17 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
-from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_errors import error_of
-from mediakit.client.http.response_parsing import parse
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.jobs.job_reads import JobReads
 from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
 from mediakit.client.jobs.polling import Poller, Turns
 from mediakit.client.jobs.results import Outputs
@@ -38,19 +35,15 @@ from mediakit.errors import (
     GoneError,
     NotFoundError,
     ServiceError,
-    shown,
 )
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entry import AT_WORK, changes_from_job
 from mediakit.rates import Estimate
-from mediakit.records import LONGEST_URL
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
 
 log = logging.getLogger("mediakit.client")
 
-JOBS_PATH = "/v1/media/jobs"
-CONTINUES = "The job continues."
 USUAL_FOR_S = 60.0
 EARLY_KEPT = 4_096
 
@@ -58,45 +51,11 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 """What an event did: see `AsyncClient.handle_event`."""
 
 
-@dataclass(frozen=True)
-class _Usual:
-    """The usual runtime of a function's jobs, cached until an instant."""
-
-    runtime_s: float | None
-    until_s: float
-
-
-def path_of(job_id: str) -> str:
-    """Return the path of a job; its id is one segment of the path."""
-    return f"{JOBS_PATH}/{quote(job_id, safe='')}"
-
-
-def is_404(answer: Answer) -> bool:
-    """Return whether the service, or a gateway, does not know the job."""
-    return answer.status == 404
-
-
-def is_foreign(answer: Answer) -> bool:
-    """Return whether a 404 lacks the service's error shape (spec 7.1).
-
-    A gateway that temporarily cannot find the service knows nothing about its jobs.
-    """
-    return answer.status == 404 and not answer.message
-
-
-def foreign(service: Service, job_id: str) -> ServiceError:
-    """Return the error for a 404 that is not the service's own."""
-    return ServiceError(
-        f"{service.base_url} answered 404 for the job {job_id}, but without the "
-        "service's error shape, as a gateway that cannot find the service does. The "
-        "job may exist. Check the base URL and the network, then try again.",
-        status=404,
-        job_id=job_id,
-    )
-
-
 class Jobs:
-    """Reads jobs, records their state in the history, and notifies listeners."""
+    """One object for each job: recorded in the history as it is read, and watched.
+
+    A watched job is polled until its charge is settled, and ended by events.
+    """
 
     def __init__(
         self,
@@ -117,13 +76,14 @@ class Jobs:
         self._charged = charged
         self._on_wait = on_wait
         self._transport = transport
+        self.reads = JobReads(transport, clock)
         self._account_history = account_history
         self._catalog = catalog
         self._clock = clock
         self.outputs = outputs
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
-        self._usual: dict[str, _Usual] = {}
+        self._usual: dict[str, tuple[float | None, float]] = {}
         self._unknown_since_s: dict[str, float] = {}
         self.poller = Poller(self._poll, clock, turns)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
@@ -174,15 +134,15 @@ class Jobs:
         """Return the usual runtime of this function's jobs; read once a minute."""
         known = self._usual.get(entry.function)
         now_s = self._clock.monotonic_s()
-        if known is not None and now_s < known.until_s:
-            return known.runtime_s
+        if known is not None and now_s < known[1]:
+            return known[0]
         runtime_s = await self._account_history.ask(
             History.usual_runtime_s,
             service=entry.service,
             kind=entry.kind,
             function=entry.function,
         )
-        self._usual[entry.function] = _Usual(runtime_s, now_s + USUAL_FOR_S)
+        self._usual[entry.function] = (runtime_s, now_s + USUAL_FOR_S)
         return runtime_s
 
     def watched(self, state: JobState) -> AsyncJob:
@@ -261,65 +221,21 @@ class Jobs:
 
     async def _read_record(self, job_id: str) -> JobRecord:
         entry = await self._account_history.ask(History.find, job_id)
-        is_odd = is_foreign if entry is None else is_404
-        answer = await self._transport.read(
-            path_of(job_id), retry_for_s=2.0, is_foreign=is_odd
-        )
-        is_paid = entry is not None and entry.state is EntryState.SETTLED
-        if is_paid and is_404(answer) and not is_foreign(answer):
-            await self._mark_gone(job_id)
-        return await self._record_of(answer, job_id)
+        try:
+            return await self.reads.read(job_id, is_accepted=entry is not None)
+        except NotFoundError:
+            if entry is not None and entry.state is EntryState.SETTLED:
+                await self._mark_gone(job_id)
+            raise
 
     async def _mark_gone(self, job_id: str) -> None:
         await self._account_history.write_soon(
             job_id, History.mark_gone, job_id, account=self.service.account
         )
 
-    async def _record_of(self, answer: Answer, job_id: str) -> JobRecord:
-        if is_foreign(answer):
-            raise foreign(self.service, job_id)
-        if answer.status != 200:
-            then = CONTINUES if answer.status == 429 else ""
-            raise error_of(answer, f"the job {job_id}", self._clock, then=then)
-        record = parse(JobRecord, answer)
-        if record.id != job_id:
-            raise ServiceError(
-                f"The service answered the read of the job {job_id} with the job "
-                f"{shown(record.id)}. Try again.",
-                status=answer.status,
-                job_id=job_id,
-            )
-        if record.has_unread_output:
-            try:
-                url = await self._content_url(job_id)
-            except AnswerError as error:
-                log.debug("the content of a job cannot be read: %s", error)
-            else:
-                return record if url is None else record.with_file(url)
-        return record
-
-    async def _content_url(self, job_id: str) -> str | None:
-        """Read where a job's output is (spec 4.18); None if the service has none.
-
-        A job shows it too, but of other media than video its shape is not specified.
-
-        Raises:
-            GoneError: The output was erased.
-            ServiceError: The service does not answer.
-        """
-        answer = await self._transport.read(
-            f"{path_of(job_id)}/content", retry_for_s=2.0
-        )
-        if answer.status in (404, 409):
-            return None
-        if answer.status != 200:
-            raise error_of(answer, f"the output of {job_id}", self._clock)
-        url = answer.fields.get("url")
-        return url if isinstance(url, str) and len(url) <= LONGEST_URL else None
-
     async def read_content(self, job: AsyncJob) -> None:
         """Read the URL of an output that the job does not show."""
-        url = await self._content_url(job.id)
+        url = await self.reads.output_url(job.id)
         if url is not None:
             await self._take(job, job.state.record.with_file(url))
 
@@ -370,20 +286,13 @@ class Jobs:
     async def _poll(self, job: AsyncJob) -> None:
         """Read a job once; the poller decides when to retry."""
         try:
-            answer = await self._transport.exchange("GET", path_of(job.id))
-        except NoAnswerError as error:
-            raise self._transport.silence(error) from error
-        if answer.status == 200 and not answer.fields:
-            # A truncated response, or another server's page: not about the job.
-            reason = "it answered 200 with something that is not JSON"
-            raise self._transport.silence(NoAnswerError(reason, sent=True))
-        if is_404(answer) and not is_foreign(answer):
-            raise await self._unknown(job.id, answer)
-        record = await self._record_of(answer, job.id)
+            record = await self.reads.read_once(job.id)
+        except NotFoundError as error:
+            raise await self._unknown(job.id) from error
         self._unknown_since_s.pop(job.id, None)
         await self._take(job, record)
 
-    async def _unknown(self, job_id: str, answer: Answer) -> AnswerError:
+    async def _unknown(self, job_id: str) -> AnswerError:
         """Return the error for a job that the service accepted and does not know.
 
         A replica that lags and a gateway answer 404 for jobs that exist: the job is
@@ -395,14 +304,14 @@ class Jobs:
         what = f"The service says that it does not know the job {job_id}"
         if now_s - since_s < PATIENT_FOR_S:
             return ServiceError(
-                f"{what}, which it accepted.", status=answer.status, job_id=job_id
+                f"{what}, which it accepted.", status=404, job_id=job_id
             )
         await self._mark_gone(job_id)
         entry = await self._account_history.ask(History.find, job_id)
         if entry is None or entry.state not in AT_WORK:
             return GoneError(
                 f"{what} any more. Its charge is not known.",
-                status=answer.status,
+                status=404,
                 job_id=job_id,
             )
         return NotFoundError(
@@ -410,30 +319,13 @@ class Jobs:
             f"{PATIENT_FOR_S / 60:.0f} minutes. You may still be charged, so its "
             "price stays held for a day. The job is read again every "
             f"{SETTLES_LATE_GAP_S / 60:.0f} minutes; job.refresh() reads it now.",
-            status=answer.status,
+            status=404,
             job_id=job_id,
         )
 
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""
-        path = path_of(job.id)
-        try:
-            answer = await self._transport.retry_until_answered(
-                lambda: self._transport.exchange("DELETE", path), for_s=5.0
-            )
-        except NoAnswerError as error:
-            raise self._transport.silence(error) from error
-        if answer.status == 409:
-            raise ConflictError(
-                f"The job {job.id} has not ended yet; it can be erased once it has. "
-                "There is no cancel in this service.",
-                status=409,
-                job_id=job.id,
-            )
-        if is_foreign(answer):
-            raise foreign(self.service, job.id)
-        if not 200 <= answer.status < 300:
-            raise error_of(answer, f"the job {job.id}", self._clock)
+        await self.reads.erase(job.id)
         # The response to DELETE is not specified; a read's is (spec 4.18).
         await self.read(job)
 

@@ -1,0 +1,153 @@
+"""Reads and erases single jobs at the service (spec 4.18)."""
+
+from __future__ import annotations
+
+import logging
+from urllib.parse import quote
+
+from mediakit.client.http.exchange import Answer, NoAnswerError
+from mediakit.client.http.response_errors import error_of
+from mediakit.client.http.response_parsing import parse
+from mediakit.client.http.service_client import ServiceClient
+from mediakit.clock import Clock
+from mediakit.errors import AnswerError, ConflictError, ServiceError, shown
+from mediakit.records import LONGEST_URL, Job
+
+log = logging.getLogger("mediakit.client")
+
+CONTINUES = "The job continues."
+READ_FOR_S = 2.0
+ERASE_FOR_S = 5.0
+
+
+def _path(job_id: str) -> str:
+    return f"/v1/media/jobs/{quote(job_id, safe='')}"  # an id is one segment
+
+
+def _is_404(answer: Answer) -> bool:
+    return answer.status == 404
+
+
+def _is_foreign(answer: Answer) -> bool:
+    """Return whether a 404 lacks the service's error shape (spec 7.1).
+
+    A gateway that temporarily cannot find the service knows nothing about its jobs.
+    """
+    return answer.status == 404 and not answer.message
+
+
+class JobReads:
+    """The requests about one job; each returns what the service says, or raises."""
+
+    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
+        self._transport = transport
+        self._clock = clock
+
+    async def read(
+        self, job_id: str, *, is_accepted: bool = False, for_s: float = READ_FOR_S
+    ) -> Job:
+        """Read a job, again for some seconds while there is no answer.
+
+        A replica that lags answers 404 for a job that the service accepted, so that
+        is read again, too.
+
+        Raises:
+            NotFoundError: The service says that it does not know the job.
+            ServiceError: The service does not answer.
+        """
+        answer = await self._transport.read(
+            _path(job_id),
+            retry_for_s=for_s,
+            is_foreign=_is_404 if is_accepted else _is_foreign,
+        )
+        return await self._job_in(answer, job_id)
+
+    async def read_once(self, job_id: str) -> Job:
+        """Read a job, once; raises as `read` does."""
+        try:
+            answer = await self._transport.exchange("GET", _path(job_id))
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 200 and not answer.fields:
+            # A truncated response, or another server's page: not about the job.
+            reason = "it answered 200 with something that is not JSON"
+            raise self._transport.silence(NoAnswerError(reason, sent=True))
+        return await self._job_in(answer, job_id)
+
+    async def output_url(self, job_id: str) -> str | None:
+        """Read where a job's output is; None if the service has none.
+
+        A job shows it too, but of other media than video its shape is not specified.
+
+        Raises:
+            GoneError: The output was erased.
+            ServiceError: The service does not answer.
+        """
+        path = f"{_path(job_id)}/content"
+        answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
+        if answer.status in (404, 409):
+            return None
+        if answer.status != 200:
+            raise error_of(answer, f"the output of {job_id}", self._clock)
+        url = answer.fields.get("url")
+        return url if isinstance(url, str) and len(url) <= LONGEST_URL else None
+
+    async def erase(self, job_id: str) -> None:
+        """Erase a job's media and request.
+
+        Raises:
+            ConflictError: The job has not ended yet.
+            NotFoundError: The service does not know the job.
+            ServiceError: The service does not answer.
+        """
+        path = _path(job_id)
+        try:
+            answer = await self._transport.retry_until_answered(
+                lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S
+            )
+        except NoAnswerError as error:
+            raise self._transport.silence(error) from error
+        if answer.status == 409:
+            raise ConflictError(
+                f"The job {job_id} has not ended yet; it can be erased once it has. "
+                "There is no cancel in this service.",
+                status=409,
+                job_id=job_id,
+            )
+        self._refuse_foreign(answer, job_id)
+        if not 200 <= answer.status < 300:
+            raise error_of(answer, f"the job {job_id}", self._clock)
+
+    async def _job_in(self, answer: Answer, job_id: str) -> Job:
+        self._refuse_foreign(answer, job_id)
+        if answer.status != 200:
+            then = CONTINUES if answer.status == 429 else ""
+            raise error_of(answer, f"the job {job_id}", self._clock, then=then)
+        job = parse(Job, answer)
+        if job.id != job_id:
+            raise ServiceError(
+                f"The service answered the read of the job {job_id} with the job "
+                f"{shown(job.id)}. Try again.",
+                status=answer.status,
+                job_id=job_id,
+            )
+        if not job.has_unread_output:
+            return job
+        try:
+            url = await self.output_url(job_id)
+        except AnswerError as error:
+            log.debug("the content of a job cannot be read: %s", error)
+            return job
+        return job if url is None else job.with_file(url)
+
+    def _refuse_foreign(self, answer: Answer, job_id: str) -> None:
+        if not _is_foreign(answer):
+            return
+        raise ServiceError(
+            f"{self._transport.service.base_url} answered 404 for the job {job_id}, "
+            "but without the service's error shape, as a gateway that cannot find the "
+            "service does. The job may exist. Check the base URL and the network, then "
+            "try again.",
+            status=404,
+            job_id=job_id,
+        )
