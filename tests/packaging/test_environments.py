@@ -47,7 +47,7 @@ QUICK_TESTS = (
     "tests/catalog/test_prices.py",
     "tests/catalog/test_spec_tables.py",
     "tests/client/jobs/test_poll_schedule.py",
-    "tests/client/records/test_idempotency.py",
+    "tests/client/submissions/test_idempotency.py",
     "tests/history/test_parameter_columns.py",
     "tests/widgets/form/test_state.py",
     "tests/spend/test_charges.py",

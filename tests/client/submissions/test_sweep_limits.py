@@ -12,18 +12,13 @@ import pytest
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.submitting import Take
-from mediakit.errors import RateLimitError
 from mediakit.history import BudgetLimit, BudgetUse, History
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.advancing_clock import AdvancingClock
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     HERE,
     completed,
     costing,
-    failed,
-    job,
-    submission,
 )
 
 SWEEP = BudgetLimit("3f2a", 1_000_000)
@@ -43,18 +38,6 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
         place = request.getfixturevalue("postgres_url")
     with History(place) as opened:
         yield opened
-
-
-def test_an_entry_is_kept_under_its_sweep_and_counts_into_its_total(
-    history: History,
-) -> None:
-    entry, _ = history.claim(costing("k1", 400, sweep="3f2a"))
-    assert entry.sweep == "3f2a"
-    assert history.find_key("k1") == entry
-    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
-    history.record_job("k1", completed(300))
-    assert history.sweep_use("3f2a") == BudgetUse(300, 0)
-    assert history.sweep_use("other") == BudgetUse(0, 0)
 
 
 def test_a_sweep_refuses_what_does_not_fit_and_calls_its_budget_in_plain_words(
@@ -91,16 +74,6 @@ def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history: History) -> N
     assert history.account_use(**HERE) == BudgetUse(0, 400)
 
 
-def test_a_price_that_nobody_knows_cannot_be_kept_within_a_sweep(
-    history: History,
-) -> None:
-    unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
-    with pytest.raises(
-        BudgetError, match=r"so the sweep's budget of \$1\.00 could not"
-    ):
-        history.claim(unknown, sweep=SWEEP)
-
-
 def test_an_entry_that_another_sweep_submitted_first_keeps_its_sweep(
     history: History,
 ) -> None:
@@ -120,22 +93,6 @@ def test_a_refused_entry_belongs_to_the_sweep_that_submits_again(
     assert (entry.sweep, is_new) == ("second", True)
     assert history.sweep_use("first") == BudgetUse(0, 0)
     assert history.sweep_use("second") == BudgetUse(0, 400)
-
-
-def test_a_failed_cell_leaves_its_share_to_the_others(history: History) -> None:
-    limit = BudgetLimit("3f2a", 400)
-    history.claim(costing("k1", 400), sweep=limit)
-    history.record_job("k1", failed())
-    assert history.claim(costing("k2", 400), sweep=limit)[1]
-
-
-def test_a_job_of_a_sweep_keeps_its_hold_while_it_is_not_known(
-    history: History,
-) -> None:
-    history.claim(costing("k1", 400), sweep=SWEEP)
-    history.record_job("k1", job("running"))
-    history.mark_gone("media_1")
-    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
 
 
 # -- through a client -------------------------------------------------------------
@@ -186,29 +143,6 @@ def test_cells_are_submitted_until_the_limit_and_owned_ones_are_free(
             assert sweeps(client) == {None: [1], "3f2a": [1, 1, 1]}
 
     asyncio.run(main())
-
-
-def test_a_fresh_attempt_after_a_full_queue_must_fit_the_sweep_too(
-    tmp_path: Path,
-) -> None:
-    running = start(
-        Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
-    )
-
-    async def main() -> None:
-        async with AsyncClient(
-            running.base_url, running.api_key, home=tmp_path, clock=AdvancingClock()
-        ) as client:
-            limit = 2 * VIDEO_5_S
-            await submitted(client, "a", limit_micro_usd=limit)
-            with pytest.raises(RateLimitError):
-                await submitted(client, "b", limit_micro_usd=limit)
-            attempts = sweeps(client)["3f2a"]
-            assert len(attempts) > 2  # each of them a fresh key, and of the sweep
-            assert client.store.sweep_use("3f2a") == BudgetUse(0, VIDEO_5_S)
-
-    asyncio.run(main())
-    running.stop()
 
 
 def test_a_retried_cell_keeps_its_sweep_and_must_fit_its_limit(

@@ -101,12 +101,6 @@ def test_a_job_and_a_file_count_by_name_although_their_urls_are_part_of_the_key(
         assert upscaled(url).asked_key == upscaled(url).draw_key != first.asked_key
 
 
-def test_takes_and_attempts_have_keys_of_their_own() -> None:
-    keys = {key_of("draw", take, attempt) for take in (1, 2) for attempt in (1, 2)}
-
-    assert len(keys) == 4
-
-
 def test_an_unanswered_submission_holds_the_upper_end_of_the_estimate() -> None:
     submission = request()
 
@@ -148,11 +142,6 @@ def test_what_another_key_or_service_asked_for_is_a_request_of_the_current_calle
 
     assert take_of(first, service, take=3) == take_of(ours, service, take=3)
     assert next_attempt(first, service) == take_of(ours, service, take=2, attempt=2)
-
-
-def test_a_service_does_not_show_its_key() -> None:
-    assert "key-1" not in repr(SERVICE)
-    assert "key-1" not in repr(request())
 
 
 @given(st.text(), st.text(), st.integers(1, 9), st.integers(1, 9))

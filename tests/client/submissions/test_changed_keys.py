@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import client as core
-from mediakit.client.idempotency import key_of, take_of
+from mediakit.client.idempotency import take_of
 from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
 from mediakit.sandbox.server.running import Sandbox, start
@@ -69,30 +69,6 @@ async def failed_job(client: core.AsyncClient) -> str:
     return caught.value.job.id
 
 
-def test_a_draw_of_a_job_of_an_earlier_key_is_the_next_take_with_the_new_one(
-    desk: Desk,
-) -> None:
-    async def main() -> None:
-        org = desk.org()
-        async with desk.client(org) as old, desk.client(org) as new:
-            first = await old.submit("text-to-video", **KITE)
-            known = await new.job(first.id)
-            draws = [await known.next_take(), await known.next_take()]
-            assert len({first.id, *(job.id for job in draws)}) == 3
-
-            for take, job in enumerate(draws, start=2):
-                entry = desk.entry(job)
-                assert entry.account == new.service.account
-                assert entry.body == desk.entry(first).body
-                assert entry.key == key_of(entry.draw_key, take, 1)
-            for client in (old, new):
-                same = await client.submit("text-to-video", take=3, **KITE)
-                assert same.id == draws[1].id
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-
-
 def test_a_draw_whose_answer_was_lost_under_an_earlier_key_is_found_with_the_new_one(
     desk: Desk,
 ) -> None:
@@ -106,40 +82,6 @@ def test_a_draw_whose_answer_was_lost_under_an_earlier_key_is_found_with_the_new
             found = await (await new.job(first.id)).next_take()
             assert desk.entry(found).key == lost.key
             assert (await (await new.job(first.id)).next_take()).id != found.id
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-
-
-def test_what_failed_under_an_earlier_key_is_tried_again_once_with_the_new_one(
-    desk: Desk,
-) -> None:
-    async def main() -> None:
-        org = desk.org()
-        async with desk.client(org) as old, desk.client(org) as new:
-            desk.fail_next()
-            failed = await new.job(await failed_job(old))
-            again = await failed.retry()
-            assert again.id != failed.id
-            assert (await failed.retry()).id == again.id
-            entry = desk.entry(again)
-            assert (entry.account, entry.attempt) == (new.service.account, 2)
-            assert entry.key == key_of(entry.draw_key, 1, 2)
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-
-
-def test_a_retry_with_an_earlier_key_is_not_submitted_with_the_new_one(
-    desk: Desk,
-) -> None:
-    async def main() -> None:
-        org = desk.org()
-        async with desk.client(org) as old, desk.client(org) as new:
-            desk.fail_next()
-            failed = await failed_job(old)
-            second = await (await old.job(failed)).retry()
-            assert (await (await new.job(failed)).retry()).id == second.id
 
     with asyncio.Runner() as runner:
         runner.run(main())
