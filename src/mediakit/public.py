@@ -22,7 +22,7 @@ from mediakit.client.budgets import check_budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.loop import closed, io_thread, networked
-from mediakit.client.requests.validation import known_lengths
+from mediakit.client.requests import known_lengths
 from mediakit.clock import Clock
 from mediakit.connection import Place, Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError

@@ -12,7 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.requests.body_values import plain_fields
+from mediakit.client.requests import plain_fields
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.server.running import Sandbox, start

@@ -16,7 +16,7 @@ import pytest
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
 from mediakit.client.idempotency import submission_of
-from mediakit.client.transfers.uploads import fingerprint
+from mediakit.client.uploads import fingerprint
 from mediakit.errors import (
     AuthError,
     BalanceError,

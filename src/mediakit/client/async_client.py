@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from types import TracebackType
@@ -16,8 +15,7 @@ from mediakit.client.jobs.async_job import AsyncJob, check_timeout
 from mediakit.client.jobs.client_jobs import Handled
 from mediakit.client.loop import closed, io_thread, networked
 from mediakit.client.progress import Transfer
-from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.requests.validation import Seconds
+from mediakit.client.requests import Seconds, ValidatedRequest
 from mediakit.client.submitting import Take, check_take
 from mediakit.errors import InputError, nothing_sent_yet
 from mediakit.history import Entry
@@ -185,9 +183,10 @@ class AsyncClient(ClientComponents):
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent."""
         with nothing_sent_yet():
-            return await self.requests.uploaded(
+            request = await self.requests.validated(
                 function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
             )
+            return await self.requests.uploaded(request)
 
     @opened
     async def owned_entry(
@@ -203,10 +202,10 @@ class AsyncClient(ClientComponents):
 
         Nothing is sent and nothing is uploaded.
         """
-        request = await self.requests.validated(function, fields, extra=extra)
-        files = await self.requests.uploads.named(request)
-        request = replace(request, sent=files, webhook_url=webhook_url)
-        return await self.submissions.owned(request)
+        request = await self.requests.validated(
+            function, fields, webhook_url=webhook_url, extra=extra
+        )
+        return await self.submissions.owned(await self.requests.named(request))
 
     @opened
     async def submit_prepared(
@@ -368,7 +367,7 @@ class AsyncClient(ClientComponents):
             InputError: There is no such file, or it is not a readable medium.
             ServiceError: The upload failed.
         """
-        return await self.requests.uploads.upload(path, field)
+        return await self.uploads.upload(path, field)
 
 
 def _check_job_id(job_id: object) -> None:

@@ -22,8 +22,7 @@ from mediakit.client.jobs.job import Job
 from mediakit.client.loop import IOThread, ProcessBound, discard, io_thread, notify
 from mediakit.client.progress import Transfer
 from mediakit.client.recovery.history_view import HistoryView
-from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.requests.validation import Seconds
+from mediakit.client.requests import Seconds, ValidatedRequest
 from mediakit.client.service import Service
 from mediakit.client.submitting import Take, check_take
 from mediakit.errors import JobFailedError

@@ -12,27 +12,24 @@ from mediakit.client.admission import Admission
 from mediakit.client.billing import Billing
 from mediakit.client.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.deliveries import AsyncDeliveries
+from mediakit.client.downloads import Outputs
 from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.http.transports import UnclosedTransport
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
-from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import ProcessBound, networked
+from mediakit.client.media_inputs import RemoteMedia
+from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilder import Rebuilder
-from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.requests.repricing import Pricer
-from mediakit.client.requests.request_factory import RequestFactory
-from mediakit.client.requests.upload_or_reuse import Uploads
+from mediakit.client.requests import Requests
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Service
 from mediakit.client.submitting import Submissions
-from mediakit.client.transfers.preview_cache import PreviewCache
-from mediakit.client.transfers.resumable_downloads import Downloader
-from mediakit.client.transfers.uploads import Files
+from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.history import History
 
@@ -93,15 +90,16 @@ class ClientComponents(ProcessBound):
         self.deliveries = AsyncDeliveries(self.transport, self.clock)
         self.remote_media = RemoteMedia(self._files_http, self.clock)
         self._progress = Progress()
-        files = Files(self.transport, self._files_http, self.clock)
-        self.requests = RequestFactory(
-            self.catalog,
-            self.remote_media,
-            Uploads(files, self.account_history, self._progress),
+        self.uploads = Uploads(
+            self.transport,
+            self._files_http,
+            self.account_history,
+            self.clock,
+            self._progress,
         )
-        downloader = Downloader(self._files_http, self.clock)
+        self.requests = Requests(self.catalog, self.remote_media, self.uploads)
         outputs = Outputs(
-            downloader,
+            self._files_http,
             self.account_history,
             service,
             self.clock,
@@ -143,7 +141,7 @@ class ClientComponents(ProcessBound):
             self.jobs,
             self.account_history,
             self.admission,
-            Pricer(self.catalog, self.remote_media),
+            self.requests,
             self.clock,
             project,
         )

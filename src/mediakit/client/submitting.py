@@ -24,8 +24,7 @@ from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.lost_responses import may_resend_unasked
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.form_origin import current_origin
-from mediakit.client.requests.repricing import Pricer
-from mediakit.client.requests.validated_request import ValidatedRequest
+from mediakit.client.requests import Requests, ValidatedRequest
 from mediakit.client.sending import Sender
 from mediakit.client.submission_errors import BOUND
 from mediakit.clock import Clock
@@ -102,7 +101,7 @@ class Submissions:
         jobs: Jobs,
         account_history: AccountHistory,
         admission: Admission,
-        pricer: Pricer,
+        requests: Requests,
         clock: Clock,
         project: str | None,
     ) -> None:
@@ -111,7 +110,7 @@ class Submissions:
         self._service = jobs.service
         self._account_history = account_history
         self._admission = admission
-        self._pricer = pricer
+        self._requests = requests
         self._clock = clock
         self._project = project
         self._submitted: set[str] = set()
@@ -188,7 +187,7 @@ class Submissions:
             if last.status is JobStatus.FAILED:
                 again = next_attempt(last, self._service)
                 again = replace(again, sweep=sweep or again.sweep)
-                again = await self._pricer.repriced(again)
+                again = await self._requests.repriced(again)
                 last, fresh = await keys.claim(again)
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
@@ -205,7 +204,7 @@ class Submissions:
         fresh = entry is None
         with self._keys() as keys:
             if entry is None:
-                draw = await self._pricer.repriced(draw)
+                draw = await self._requests.repriced(draw)
                 entry = await self._claim_next(keys, draw)
             return await self._send(keys, entry, sent_before=not fresh)
 

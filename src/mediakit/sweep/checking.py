@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mediakit.catalog import Function
-from mediakit.client.requests.validation import plain_body
+from mediakit.client.requests import plain_body
 from mediakit.errors import InputError, shown
 from mediakit.media import body_with_placeholders
 from mediakit.rules import Rule

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.client import AsyncClient, AsyncJob
+from mediakit.client.destinations import NameTakenError
 from mediakit.client.loop import io_thread
-from mediakit.client.requests.validated_request import ValidatedRequest
-from mediakit.client.transfers.destinations import NameTakenError
+from mediakit.client.requests import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.media import plain_name

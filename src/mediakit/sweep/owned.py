@@ -13,7 +13,7 @@ from anyio import to_thread
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient, Service
 from mediakit.client.idempotency import draw_keys, was_rejected
-from mediakit.client.requests.validation import plain_body
+from mediakit.client.requests import plain_body
 from mediakit.errors import InputError
 from mediakit.history import EntryState, OwnedDraw, tuning
 from mediakit.records import JobStatus
@@ -254,8 +254,8 @@ async def _named(
         request = await client.requests.validated(
             function.path, fields, price_only=True
         )
-        named = await client.requests.uploads.named(request)
-        files = {path: file.url for path, file in named.items()}
+        named = await client.requests.named(request)
+        files = {path: file.url for path, file in named.sent.items()}
     except (InputError, OSError):
         return UNREADABLE
     return function.with_media(request.body, request.names | files).get(name)

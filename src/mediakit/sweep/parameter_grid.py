@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mediakit.catalog import Function
-from mediakit.client.requests.body_values import full_names
+from mediakit.client.requests import full_names
 from mediakit.errors import InputError
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec

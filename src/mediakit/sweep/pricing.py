@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncClient
-from mediakit.client.requests.validation import plain_body
+from mediakit.client.requests import plain_body
 from mediakit.errors import InputError, MediakitError
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind

@@ -17,7 +17,7 @@ from mediakit.client import AsyncClient, AsyncJob, JobState
 from mediakit.client.budgets import Budget
 from mediakit.client.idempotency import draw_of, was_rejected
 from mediakit.client.loop import CLOSED, ClosedError, notify
-from mediakit.client.requests.validated_request import ValidatedRequest
+from mediakit.client.requests import ValidatedRequest
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,

@@ -29,6 +29,7 @@ class Storage(ThreadingHTTPServer):
     (0), or answered with a status (negative: without reading any of it). `changes`
     holds what replaces a file before each GET of it, and `stalls` pairs of events: set
     where a GET was cut, and waited for before the connection is closed.
+    `granted_length` returns the headers of a grant that name the length.
 
     Args:
         files: What it gives, by path.
@@ -61,6 +62,9 @@ class Storage(ThreadingHTTPServer):
         self.changes: list[bytes | None] = []
         self.stalls: list[tuple[threading.Event, threading.Event]] = []
         self.halfway: Callable[[], object] = lambda: None
+        self.granted_length: Callable[[int], dict[str, str]] = lambda size: {
+            "Content-Length": str(size)
+        }
         self.asked: list[tuple[str, str, httpx.Headers]] = []
         self.taken: dict[str, bytes] = {}
         self.given_bytes = 0
@@ -111,8 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
             number = self.server.grants
         headers = {
             "content-type": asked["content_type"],
-            "Content-Length": str(asked["size_bytes"]),
             "X-Granted": f"grant {number}",
+            **self.server.granted_length(asked["size_bytes"]),
         }
         place = f"{self.server.base_url}/put/{number}"
         grant = {

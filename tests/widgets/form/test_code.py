@@ -13,7 +13,7 @@ from PIL import Image
 
 from mediakit import Client, ConflictError, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
-from mediakit.client.requests.body_values import plain_fields
+from mediakit.client.requests import plain_fields
 from mediakit.widgets.form.code_view import TITLE
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.form_values import FormValues

@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.catalog import Catalog, Function
-from mediakit.client.requests import remote_media
+from mediakit.client import media_inputs
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from tests.support.samples.media_samples import make_mp4
@@ -130,7 +130,7 @@ def test_a_number_is_written_as_people_write_it(dubbing: Client) -> None:
 def test_a_clip_that_could_not_be_read_is_read_again_later(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_media, "RETRY_AFTER_S", 0.0)
+    monkeypatch.setattr(media_inputs, "RETRY_AFTER_S", 0.0)
     clip = make_mp4(tmp_path / "a.mp4", (854, 480), 2.5).read_bytes()
     with FileServer({}) as server:
         video_edit: dict[str, Any] = dict(EDIT)

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.preview_cache import PreviewCache
 from mediakit.widgets.job import preview as preview_module
 from mediakit.widgets.job.preview import (
     CLIP_NOTE,

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client.transfers.resumable_downloads import Version
+from mediakit.client.downloads import Piece
 from mediakit.errors import ConflictError, ServiceError
 from mediakit.widgets.job.actions import ALSO_FORGET, offered
 from mediakit.widgets.job.html import place_html
@@ -33,8 +33,6 @@ from tests.widgets.job.test_view import (
     widgets_of,
     words,
 )
-
-FILE = Version(None, None, 2_500_000)
 
 
 @pytest.fixture
@@ -75,9 +73,8 @@ def test_a_long_name_is_cut_between_two_words() -> None:
 def test_never_more_than_a_few_pieces_are_under_way() -> None:
     sent: list[tuple[dict[str, Any], list[bytes]]] = []
     sink = PageSink(7, lambda content, buffers: sent.append((content, buffers)))
-    sink.start(FILE)
     whole = bytes(range(256)) * (PIECE_BYTES // 32)
-    writes = threading.Thread(target=sink.write, args=(whole,))
+    writes = threading.Thread(target=sink.take, args=(Piece(0, whole, len(whole)),))
     writes.start()
     eventually(lambda: len(sent) == 1 + MOST_UNDER_WAY)
     writes.join(0.2)
@@ -88,21 +85,21 @@ def test_never_more_than_a_few_pieces_are_under_way() -> None:
         writes.join(0.01)
     assert b"".join(piece for _, pieces in sent for piece in pieces) == whole
     assert [content["what"] for content, _ in sent[:2]] == ["start", "piece"]
-    assert sent[2][0]["at"] == PIECE_BYTES
+    assert sent[0][0]["bytes"] == len(whole)
 
 
 def test_a_page_that_does_not_answer_is_given_up() -> None:
     sink = PageSink(1, lambda *_: None, patience_s=0.05)
-    sink.start(FILE)
+    content = bytes((MOST_UNDER_WAY + 1) * PIECE_BYTES)
     with pytest.raises(ServiceError, match="did not take the file"):
-        sink.write(bytes((MOST_UNDER_WAY + 1) * PIECE_BYTES))
+        sink.take(Piece(0, content, len(content)))
 
 
 def test_a_stopped_download_ends_at_once() -> None:
     sink = PageSink(1, lambda *_: None)
     sink.stop()
     with pytest.raises(ServiceError):
-        sink.write(b"more")
+        sink.take(Piece(5, b"more", 9))
 
 
 def test_the_kernel_passes_a_whole_result_on(client: Client, picture_job: Job) -> None:

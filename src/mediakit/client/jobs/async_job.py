@@ -16,6 +16,8 @@ import anyio
 from mediakit.client.loop import ProcessBound, networked, notify
 from mediakit.client.records.job_state import JobState
 from mediakit.errors import (
+    ConflictError,
+    GoneError,
     InputError,
     JobFailedError,
     MediakitError,
@@ -26,9 +28,8 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
-    from mediakit.client.jobs.results import Outputs
-    from mediakit.client.transfers.preview_cache import PreviewCache
-    from mediakit.client.transfers.resumable_downloads import Sink
+    from mediakit.client.downloads import Outputs, Take
+    from mediakit.client.preview_cache import PreviewCache
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")
@@ -346,8 +347,8 @@ class AsyncJob(ProcessBound):
     ) -> Path | str:
         """Save the output, with a JSON sidecar that records its origin.
 
-        The file appears under its name only when it is complete. A broken connection is
-        resumed, and a file that is already there is not fetched again.
+        The file appears under its name only when it is complete. A file that is
+        already there is not fetched again.
 
         Args:
             path: A file, a folder, or a URL that fsspec supports, such as
@@ -369,7 +370,32 @@ class AsyncJob(ProcessBound):
 
     @networked
     async def _save(self, path: str | Path | None, *, overwrite: bool) -> Path | str:
-        return await self._services.outputs.save(self, path, overwrite=overwrite)
+        url = await self._output_url()
+        outputs = self._services.outputs
+        return await outputs.save(self._state, url, path, overwrite=overwrite)
+
+    async def _output_url(self) -> str:
+        """Read the job again and return the URL of its output.
+
+        A service may sign the URL anew at each read, and a sandbox that was started
+        again has another port.
+        """
+        await self._services.read(self)
+        if self.status is JobStatus.COMPLETED and self.url is None:
+            await self._services.read_content(self)
+        record = self._state.record
+        if record.deleted_at is not None:
+            raise GoneError(f"The output of {self.id} was erased.", job_id=self.id)
+        if self.url is not None:
+            return self.url
+        self.raise_if_failed()
+        then = "wait() returns when it has."
+        if record.status is JobStatus.COMPLETED:
+            then = "the service does not say where it is. Try again in a minute."
+        raise ConflictError(
+            f"The job {self.id} is {record.status.value} and has no output yet; {then}",
+            job_id=self.id,
+        )
 
     @networked
     async def fetch_output(self, max_bytes: int) -> bytes:
@@ -383,21 +409,22 @@ class AsyncJob(ProcessBound):
             GoneError: The output was erased.
             ServiceError: The file is larger, or could not be fetched.
         """
-        return await self._services.outputs.fetch(self, max_bytes)
+        url = await self._output_url()
+        return await self._services.outputs.fetch(url, self.id, max_bytes)
 
     @networked
-    async def pass_output(self, sink: Sink) -> None:
-        """Pass the output's bytes to a sink as they arrive.
+    async def pass_output(self, take: Take) -> None:
+        """Pass the output's bytes on as they arrive.
 
         Args:
-            sink: Receives them, on a thread; the service waits while it blocks.
+            take: Takes each piece, on a thread; the service waits while it blocks.
 
         Raises:
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
             ServiceError: The file could not be fetched completely.
         """
-        await self._services.outputs.pass_on(self, sink)
+        await self._services.outputs.pass_on(await self._output_url(), self.id, take)
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
@@ -413,7 +440,7 @@ class AsyncJob(ProcessBound):
             ConflictError: The job has no output yet.
             GoneError: The output was erased.
         """
-        return await self._services.outputs.read(self, read)
+        return await self._services.outputs.read(await self._output_url(), read)
 
     @property
     def preview_cache(self) -> PreviewCache:

@@ -13,12 +13,12 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
+from mediakit.client.downloads import Outputs
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job_reads import JobReads
 from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
 from mediakit.client.jobs.polling import Poller, Turns
-from mediakit.client.jobs.results import Outputs
 from mediakit.client.loop import closed, discard, notify
 from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.records.job_state import (

@@ -17,9 +17,9 @@ from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.jobs.polling import Turns, process_turns
 from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.found_jobs import JOB_ID, FoundJob, best_of
-from mediakit.client.records.found_jobs import found_by_sidecar as by_sidecar
-from mediakit.client.transfers.sidecar import SUFFIX, read_sidecar
+from mediakit.client.recovery.found_jobs import JOB_ID, FoundJob, best_of
+from mediakit.client.recovery.found_jobs import found_by_sidecar as by_sidecar
+from mediakit.client.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
 from mediakit.history import Entry, History, rebuilding, uploads
@@ -252,12 +252,12 @@ def _files(folders: Iterable[Path]) -> Iterator[tuple[Path, FoundJob | None]]:
             try:
                 if not path.is_file() or path.stat().st_size > LARGEST_SIDECAR_BYTES:
                     continue
-                fields = read_sidecar(path.read_bytes())
-            except OSError:
+                sidecar = read_sidecar(path.read_bytes())
+            except (OSError, ValueError):
                 yield path, None
                 continue
-            if fields is not None:
-                yield path, by_sidecar(fields, str(path))
+            if sidecar is not None:
+                yield path, by_sidecar(sidecar, str(path))
 
 
 def _job_id_in(row: dict[str, Any]) -> str | None:

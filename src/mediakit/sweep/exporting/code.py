@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from keyword import iskeyword
 
-from mediakit.client.requests.job_inputs import id_of, is_job
+from mediakit.client.media_inputs import id_of, is_job
 
 WIDTH = 88
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mediakit.client.transfers.destinations import (
+from mediakit.client.destinations import (
     Destination,
-    LocalDestination,
+    LocalFile,
     target_of,
+    write_whole,
 )
-from mediakit.client.transfers.resumable_downloads import UNKNOWN
 from mediakit.errors import InputError
 from mediakit.media import local_file
 from mediakit.sweep.exporting.report import MARK
@@ -23,7 +23,6 @@ from mediakit.sweep.exporting.report import MARK
 MANIFEST, PARQUET, REPORT = "manifest.csv", "manifest.parquet", "report.html"
 POSTERS = "posters"
 OWN_COLUMNS = ("file", "size_bytes", "job_id")
-BLOCK_BYTES = 1 << 20
 
 
 class Folder:
@@ -66,8 +65,7 @@ class Folder:
         Raises:
             OSError: It cannot be written.
         """
-        blocks = _blocks(content) if isinstance(content, Path) else [content]
-        _write(self.file(name), blocks)
+        write_whole(self.file(name), content)
 
     def unwritable(self, error: OSError) -> InputError:
         """Return the error that explains why the folder cannot be written."""
@@ -78,7 +76,7 @@ class Folder:
 
     def _read_earlier(self) -> Iterator[tuple[str, tuple[str, int]]]:
         """Yield the files that an earlier export wrote: job, name and size."""
-        page, content = self.file(REPORT).content(), self._manifest.content()
+        page, content = self.file(REPORT).read(), self._manifest.read()
         if page is not None and MARK.encode() not in page:
             raise _foreign(self.file(REPORT))
         if content is None:
@@ -102,7 +100,7 @@ def _manifest_in(where: Any) -> Destination:
         where = url2pathname(urlsplit(where).path)
     if isinstance(where, str) and "://" in where:
         return target_of(f"{where.rstrip('/')}/", MANIFEST)
-    return LocalDestination(local_file(where) / MANIFEST)
+    return LocalFile(local_file(where) / MANIFEST)
 
 
 def _is_name(text: str | None) -> bool:
@@ -113,20 +111,3 @@ def _is_name(text: str | None) -> bool:
 def _foreign(target: Destination) -> InputError:
     got = f"{target.place} (not written by an export)"
     return InputError("where", got=got, accepted="a folder without such a file")
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while block := file.read(BLOCK_BYTES):
-            yield block
-
-
-def _write(target: Destination, blocks: Iterable[bytes]) -> None:
-    store = target.open()
-    try:
-        store.start(UNKNOWN)
-        for block in blocks:
-            store.write(block)
-        store.publish(overwrite=True)
-    finally:
-        store.close()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.media_inputs import RemoteMedia
 from mediakit.widgets.inputs.masks.painter import MaskPainter
 from mediakit.widgets.inputs.result_picker import ResultPicker, Run, Sleep
 from mediakit.widgets.inputs.result_search import Results

@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job
-from mediakit.client.requests.job_inputs import JobOutput, output_of
+from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, MediaInfo, is_url

@@ -15,8 +15,8 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
-from mediakit.client.transfers.destinations import NO_ROOM
-from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.destinations import NO_ROOM
+from mediakit.client.preview_cache import PreviewCache
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.decoding import decoder_errors, opened, picture_track

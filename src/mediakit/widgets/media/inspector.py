@@ -7,7 +7,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
 from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
 from mediakit.rules import Problem

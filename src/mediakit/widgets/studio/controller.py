@@ -11,7 +11,7 @@ from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import Client, Job
-from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from mediakit.client.transfers.sidecar import urls_in
+from mediakit.client.sidecar import urls_in
 from mediakit.history import uploads
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anyio import to_thread
 
-from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
 from mediakit.media import MediaInfo, is_url, poster_jpeg, probe
 from mediakit.schema import MediaName

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 from anyio import to_thread
 
-from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.media_inputs import RemoteMedia
 from mediakit.media import is_url
 from mediakit.widgets.inputs.masks.frames import FRAME_MAX_PX, Frame, frame_of
 from mediakit.widgets.inputs.masks.strokes import (

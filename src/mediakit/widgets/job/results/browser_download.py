@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from mediakit.client.transfers.resumable_downloads import Version
+from mediakit.client.downloads import Piece
 from mediakit.errors import ServiceError
 
 PIECE_BYTES = 1_000_000
@@ -29,35 +29,25 @@ class PageSink:
         self, stream: int, send: Send, *, patience_s: float = PATIENCE_S
     ) -> None:
         self.stream = stream
-        self.version: Version | None = None
-        self.size_bytes = 0
         self._send = send
         self._patience_s = patience_s
         self._room = threading.Semaphore(MOST_UNDER_WAY)
         self._is_stopped = False
 
-    def start(self, version: Version) -> None:
-        """Forget what was passed on: the bytes of this version follow."""
-        self.version, self.size_bytes = version, 0
-        self._tell("start", bytes=version.size_bytes or 0)
-
-    def cut(self, size_bytes: int) -> None:
-        """Continue after these bytes; the page cuts off what it has beyond."""
-        self.size_bytes = size_bytes
-
-    def write(self, piece: bytes) -> None:
+    def take(self, piece: Piece) -> None:
         """Pass bytes on; waits while the page has not taken the ones before.
 
         Raises:
             ServiceError: The page does not want them any more.
         """
-        for first in range(0, len(piece), PIECE_BYTES):
+        if not piece.at_bytes:
+            self._tell("start", bytes=piece.total_bytes or 0)
+        for first in range(0, len(piece.content), PIECE_BYTES):
             has_room = self._room.acquire(timeout=self._patience_s)
             if self._is_stopped or not has_room:
                 raise ServiceError("The browser did not take the file. Try again.")
-            part = piece[first : first + PIECE_BYTES]
-            self._tell("piece", part, at=self.size_bytes)
-            self.size_bytes += len(part)
+            part = piece.content[first : first + PIECE_BYTES]
+            self._tell("piece", part)
 
     def end(self) -> None:
         """Tell the page that it has the whole file."""

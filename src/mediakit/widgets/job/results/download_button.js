@@ -82,7 +82,6 @@ function fromKernel(model, signal, show) {
         file = new Pieces(model.get("content_type"));
         totalBytes = said.bytes;
       } else if (said.what === "piece") {
-        if (said.at !== file.bytes) file = file.cut(said.at);
         for (const piece of buffers) file.add(new Uint8Array(bytesOf(piece)));
         show(file.bytes, totalBytes);
         model.send({ took: stream });
@@ -124,13 +123,6 @@ class Pieces {
     this.blobs.push(new Blob(this.waiting));
     this.waiting = [];
     this.waitingBytes = 0;
-  }
-
-  cut(bytes) {
-    const kept = new Pieces(this.type);
-    kept.blobs = [this.blob().slice(0, bytes)];
-    kept.bytes = bytes;
-    return kept;
   }
 
   blob() {

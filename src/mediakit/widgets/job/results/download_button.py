@@ -106,7 +106,7 @@ class Download:
         sink = PageSink(stream, self._send)
         self._sinks[stream] = sink
         try:
-            await self._job.pass_output(sink)
+            await self._job.pass_output(sink.take)
             sink.end()
         except MediakitError as error:
             sink.fail(sentence_of(error))

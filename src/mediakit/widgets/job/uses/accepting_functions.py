@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.client.media_inputs import JobOutput
 from mediakit.schema import FieldSpec, MediaName
 from mediakit.widgets.controls.messages import label_of, title_of
 from mediakit.widgets.timeline.edits import edited, is_blank

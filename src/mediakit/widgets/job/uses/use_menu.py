@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.requests.job_inputs import JobOutput, output_of
+from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.errors import InputError
 from mediakit.schema import MediaName
 from mediakit.widgets.job.text import has_output

@@ -16,8 +16,6 @@ from mediakit import Client
 from mediakit.client import AsyncClient, Service
 from mediakit.client.http.http_client import BLOCK_BYTES
 from mediakit.client.progress import Transfer
-from mediakit.client.requests.single_flight import SingleFlight
-from mediakit.client.requests.validation import validate
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
@@ -204,10 +202,14 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(
     with Storage() as storage:
         client = client_of(storage, tmp_path)
         fields = {"prompt": "a song", "audio_urls": [str(file)]}
-        prepared = validate(client.catalog.function("r5"), fields)
-        change(file)
+
+        async def work() -> None:
+            request = await client.requests.validated("r5", fields)
+            change(file)
+            await client.requests.uploaded(request)
+
         with pytest.raises(InputError, match="after it was checked and priced") as no:
-            run(client, lambda: client.requests.uploads.of(prepared))
+            run(client, work)
 
     assert no.value.field == "audio_urls[0]"
     assert storage.grants == 0
@@ -298,45 +300,6 @@ def test_giving_up_ends_the_upload_and_nothing_is_remembered(tmp_path: Path) -> 
     assert list(storage.taken) == ["/put/2"]
 
 
-def test_work_is_shared_until_the_last_who_waits_gives_up() -> None:
-    async def scenario() -> None:
-        flight: SingleFlight[int] = SingleFlight()
-        proceed = asyncio.Event()
-        ended: list[str] = []
-
-        async def work() -> int:
-            try:
-                await proceed.wait()
-            except asyncio.CancelledError:
-                ended.append("given up")
-                raise
-            ended.append("done")
-            return len(ended)
-
-        async def waiters(count: int) -> list[asyncio.Task[int]]:
-            tasks = [
-                asyncio.create_task(flight.once("key", work)) for _ in range(count)
-            ]
-            await asyncio.sleep(0.01)
-            return tasks
-
-        first, second, third = await waiters(3)
-        first.cancel()
-        proceed.set()
-        assert [await second, await third] == [1, 1]
-        proceed.clear()
-        for task in await waiters(2):
-            task.cancel()
-            await asyncio.wait([task])
-        await asyncio.sleep(0)
-        assert ended == ["done", "given up"]
-        proceed.set()
-        assert await flight.once("key", work) == 3
-
-    with asyncio.Runner() as runner:
-        runner.run(scenario())
-
-
 def test_progress_counts_up_to_the_whole_of_each_file(tmp_path: Path) -> None:
     file = sound(tmp_path, megabytes=2.5)
     seen: list[Transfer] = []
@@ -372,11 +335,23 @@ def test_no_log_and_no_error_holds_a_signed_url(
     assert not any(SIGNATURE in line or API_KEY in line for line in said)
 
 
-def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
-    from mediakit.client.transfers.uploads import Fingerprint, Upload, with_length
+@pytest.mark.parametrize("name", ["Content-Length", "content-LENGTH", "X-Other"])
+def test_the_length_is_sent_once_however_it_was_granted(
+    tmp_path: Path, name: str
+) -> None:
+    file = sound(tmp_path)
+    with Storage() as storage:
+        storage.granted_length = lambda size: {name: str(size)}
+        client = client_of(storage, tmp_path)
+        run(client, lambda: client.upload(file))
+    [headers] = storage.headers_of("PUT")
+    assert headers.get_list("content-length") == [str(file.stat().st_size)]
 
-    upload = Upload(tmp_path / "a.wav", "audio/wav", Fingerprint("00", 7, 0), "file")
-    assert with_length({"A": "b"}, upload) == {"A": "b", "Content-Length": "7"}
-    assert with_length({"content-LENGTH": "7"}, upload) == {"content-LENGTH": "7"}
-    with pytest.raises(ServiceError, match="8 bytes"):
-        with_length({"Content-Length": "8"}, upload)
+
+def test_a_grant_for_another_length_is_not_used(tmp_path: Path) -> None:
+    with Storage() as storage:
+        storage.granted_length = lambda size: {"content-length": str(size + 1)}
+        client = client_of(storage, tmp_path)
+        with pytest.raises(ServiceError, match="Nothing of it was sent"):
+            run(client, lambda: client.upload(sound(tmp_path)))
+    assert storage.headers_of("PUT") == []

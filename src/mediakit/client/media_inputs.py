@@ -1,24 +1,32 @@
-"""Jobs as inputs: a job in a field means the URL of its output."""
+"""Media in the fields of a request: jobs, objects in memory, and media at URLs."""
 
 from __future__ import annotations
 
+import asyncio
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from mediakit.client.http.http_client import HttpClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
 from mediakit.client.records.job_state import JobState
+from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import MediaInfo, file_of
+from mediakit.media.remote import probe_url
+from mediakit.media.remote_posters import poster_at
 from mediakit.records import JobStatus
 from mediakit.rules import Found
 from mediakit.schema import MediaName
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 ENDED = "a job that has completed"
+# A server may be reachable again; a read for each price would be slow.
+RETRY_AFTER_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,11 @@ def is_job(value: object) -> TypeGuard[AnyJob]:
     return isinstance(value, AsyncJob | Job | JobOutput)
 
 
+def id_of(job: AnyJob) -> str:
+    """Return the id of a job, or of the job that made an output."""
+    return job.job_id if isinstance(job, JobOutput) else job.id
+
+
 def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
     """Return the output of a job, for a field that accepts it.
 
@@ -69,38 +82,32 @@ def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
     """
     made = job if isinstance(job, JobOutput) else _made(job.state, field)
     if made.media_type in A_MEDIUM and made.media_type != medium:
-        what = A_MEDIUM[made.media_type]
-        got = Found(f"the job {made.job_id}, which made {what}")
+        got = Found(f"the job {made.job_id}, which made {A_MEDIUM[made.media_type]}")
         raise InputError(field, got=got, accepted=A_MEDIUM[medium])
     return made
 
 
 def _made(state: JobState, field: str) -> JobOutput:
-    record = state.record
-    output = record.output
+    record, output = state.record, state.record.output
+    why, accepted = "", ENDED
     if record.deleted_at is not None:
-        raise _unusable(field, record.id, "which was erased", "a job with its output")
-    if record.status is JobStatus.FAILED:
-        code = f" ({record.error.code})" if record.error else ""
-        raise _unusable(field, record.id, f"which failed{code}", ENDED)
-    if not record.status.terminal:
-        accepted = f"{ENDED}; wait for it first"
-        raise _unusable(field, record.id, f"which is {record.status}", accepted)
-    if output is None or output.file is None:
-        raise _unusable(
-            field, record.id, "which has no output", "a job with its output"
+        why, accepted = "which was erased", "a job with its output"
+    elif record.status is JobStatus.FAILED:
+        why = "which failed" + (f" ({record.error.code})" if record.error else "")
+    elif not record.status.terminal:
+        why, accepted = f"which is {record.status}", f"{ENDED}; wait for it first"
+    elif output is not None and output.file is not None:
+        return JobOutput(
+            record.id,
+            output.file.url,
+            output.media_type,
+            output.file.content_type,
+            _length_s(state) if output.media_type != "image" else None,
         )
-    return JobOutput(
-        record.id,
-        output.file.url,
-        output.media_type,
-        output.file.content_type,
-        _length_s(state) if output.media_type != "image" else None,
-    )
-
-
-def _unusable(field: str, job_id: str, why: str, accepted: str) -> InputError:
-    return InputError(field, got=Found(f"the job {job_id}, {why}"), accepted=accepted)
+    else:
+        why, accepted = "which has no output", "a job with its output"
+    got = Found(f"the job {record.id}, {why}")
+    raise InputError(field, got=got, accepted=accepted)
 
 
 def _length_s(state: JobState) -> float | None:
@@ -118,11 +125,6 @@ def _is_length(value: Any) -> TypeGuard[int | float]:
     return is_number and math.isfinite(value) and value > 0
 
 
-def id_of(job: AnyJob) -> str:
-    """Return the id of a job, or of the job that made an output."""
-    return job.job_id if isinstance(job, JobOutput) else job.id
-
-
 class Inputs:
     """Turns media objects and jobs into paths and URLs, and collects the jobs."""
 
@@ -130,7 +132,7 @@ class Inputs:
         self.parents: list[Parent] = []
         self.infos: dict[str, MediaInfo] = {}
 
-    def keep(self, value: object, medium: MediaName, field: str) -> str | Path | None:
+    def place(self, value: object, medium: MediaName, field: str) -> str | Path | None:
         """Return the path or URL of a medium; None for a value that is not an object.
 
         Raises:
@@ -145,3 +147,44 @@ class Inputs:
         if info is not None:
             self.infos[made.url] = info
         return made.url
+
+
+MediaKey = tuple[MediaName, str]
+"""Which medium is expected, and its URL."""
+
+
+class RemoteMedia:
+    """Caches the properties of media behind URLs for the lifetime of its client.
+
+    Args:
+        http: Sends the reads, without the API key.
+        clock: Gives time.
+    """
+
+    def __init__(self, http: HttpClient, clock: Clock) -> None:
+        self._http = http
+        self._clock = clock
+        self._reads: dict[MediaKey, tuple[asyncio.Task[MediaInfo | None], float]] = {}
+
+    async def probe(self, keys: Iterable[MediaKey]) -> dict[MediaKey, MediaInfo | None]:
+        """Return the properties of media; None where they cannot be read."""
+        reads = {key: self._read(key) for key in keys}
+        # A caller that stops waiting must not cancel the read of the others.
+        return {key: await asyncio.shield(read) for key, read in reads.items()}
+
+    async def poster(self, url: str, max_px: int) -> bytes | None:
+        """Return a small JPEG of a medium behind a URL; None if that fails."""
+        return await poster_at(url, max_px, self._http)
+
+    def _read(self, key: MediaKey) -> asyncio.Task[MediaInfo | None]:
+        """Return the read of a medium, pending or done; a failure is kept a minute."""
+        now_s = self._clock.monotonic_s()
+        if key in self._reads:
+            read, since_s = self._reads[key]
+            is_recent = now_s - since_s < RETRY_AFTER_S
+            if not read.done() or is_recent or read.result() is not None:
+                return read
+        kind, url = key
+        read = asyncio.ensure_future(probe_url(url, kind, self._http))
+        self._reads[key] = (read, now_s)
+        return read

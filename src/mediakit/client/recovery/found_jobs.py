@@ -6,85 +6,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Any
-
-from pydantic import Field, ValidationError
 
 from mediakit.client.idempotency import (
     NOTHING_KNOWN,
-    draw_key_of,
     key_of,
 )
 from mediakit.client.service import Service
+from mediakit.client.sidecar import Sidecar
 from mediakit.history import Submission
 from mediakit.history.entry import rebuilt_key
 from mediakit.rates import EstimateKind, metered_hold
-from mediakit.records import LARGEST_CHARGE_MICRO_USD, Record, UTCInstant
-from mediakit.schema import canonical_json
 
 JOB_ID = re.compile(r"media_[0-9A-Za-z-]{1,64}")
 _EPOCH = datetime.fromtimestamp(0, UTC)
 UNKNOWN = "unknown"
-
-Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
-SizeBytes = Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)]
-MicroUSDOrNone = (
-    Annotated[int, Field(ge=0, le=LARGEST_CHARGE_MICRO_USD, strict=True)] | None
-)
-
-
-class Input(Record):
-    """An uploaded file that a request names by its URL."""
-
-    url: str
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    size_bytes: SizeBytes
-    content_type: str
-
-
-class Sidecar(Record):
-    """The content of a sidecar; None for unknown values."""
-
-    job_id: Annotated[str, Field(pattern=f"^{JOB_ID.pattern}$")]
-    service: str
-    function: str | None = None
-    kind: str | None = None
-    body: dict[str, Any] | None = None
-    take: Count | None = None
-    attempt: Count | None = None
-    key: str | None = None
-    asked_key: str | None = None
-    estimate_kind: EstimateKind | None = None
-    estimate_low_micro_usd: MicroUSDOrNone = None
-    estimate_high_micro_usd: MicroUSDOrNone = None
-    project: str | None = None
-    budget: str | None = None
-    sweep: str | None = None
-    inputs: tuple[Input, ...] = ()
-    submitted_at: UTCInstant | None = None
-    finished_at: UTCInstant | None = None
-
-    @property
-    def content(self) -> bytes | None:
-        """Return the bytes that were sent; None if unknown.
-
-        Those of a request with a `webhook_url`, or with URLs that were written without
-        their secrets, are unknown. The key is derived from the bytes, so a file that
-        was edited by hand is recognised and not mistaken for a request that was sent.
-        """
-        if None in (self.body, self.function, self.take, self.attempt, self.key):
-            return None
-        try:
-            content = canonical_json(self.body or {})
-        except ValueError:  # such as NaN, which no request can hold
-            return None
-        draw_key = self.draw_key(self.service, content)
-        key = key_of(draw_key, self.take or 1, self.attempt or 1)
-        return content if key == self.key else None
-
-    def draw_key(self, service: str, content: bytes) -> str:
-        """Return the key of a content of this request."""
-        return draw_key_of(service, self.function or "", content)
 
 
 @dataclass(frozen=True)
@@ -177,11 +112,9 @@ def _with_content(asked: Submission, sidecar: Sidecar, content: bytes) -> Submis
     )
 
 
-def found_by_sidecar(fields: Mapping[str, Any], where: str) -> FoundJob | None:
-    """Return the job of a sidecar; None if it cannot be read."""
-    try:
-        sidecar = Sidecar.model_validate(fields)
-    except ValidationError:
+def found_by_sidecar(sidecar: Sidecar, where: str) -> FoundJob | None:
+    """Return the job of a sidecar; None if it names no job."""
+    if not JOB_ID.fullmatch(sidecar.job_id):
         return None
     return FoundJob(
         sidecar.job_id,

@@ -10,7 +10,7 @@ import pytest
 
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.loop import io_thread
-from mediakit.client.requests.remote_media import (
+from mediakit.client.media_inputs import (
     RETRY_AFTER_S,
     MediaKey,
     RemoteMedia,

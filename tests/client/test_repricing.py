@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,9 @@ import pytest
 from mediakit import Catalog
 from mediakit import client as core
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.client.http.http_client import HttpClient
-from mediakit.client.idempotency import submission_of
-from mediakit.client.loop import io_thread
-from mediakit.client.requests.remote_media import RemoteMedia
-from mediakit.client.requests.repricing import Pricer
-from mediakit.clock import SystemClock
 from mediakit.errors import BudgetError, JobFailedError, ServiceError
-from mediakit.history import History, Submission
+from mediakit.history import History
 from mediakit.money import MicroUSD
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4
@@ -32,6 +24,7 @@ from tests.support.servers.file_server import FileServer
 KIND = "text-to-image"
 SERVICE = core.Service("http://127.0.0.1:9", "key-0123456789")
 OLD_MICRO_USD, NEW_MICRO_USD = 10_000, 900_000
+UPSCALED_MICRO_USD_PER_S = 76_000
 
 
 class Desk:
@@ -121,56 +114,24 @@ def test_a_rejected_request_is_submitted_again_at_the_current_price(
         runner.run(main())
 
 
-def submission_at(micro_usd: int, kind: str, **body: Any) -> Submission:
-    """Return a submission at a price that is no longer current."""
-    function = Catalog.default().function(kind)
-    price = MicroUSD(micro_usd)
-    estimate = Estimate(price, price, EstimateKind.EXACT)
-    return submission_of(SERVICE, function, body, estimate)
-
-
-def repriced(submission: Submission) -> Submission:
-    pricer = Pricer(Catalog.default(), RemoteMedia(HttpClient(), SystemClock()))
-    return io_thread().call(pricer.repriced, submission)
-
-
 def test_a_price_that_depends_on_a_length_is_made_from_the_clip_as_it_is(
-    tmp_path: Path,
+    desk: Desk, tmp_path: Path
 ) -> None:
     clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
-    with FileServer({"a.mp4": clip.read_bytes()}) as server:
-        again = repriced(
-            submission_at(9_000_000, "video-upscale", video_url=server.url("a.mp4"))
-        )
 
-    assert again.estimate_high_micro_usd == again.reserved_micro_usd == 114_000
+    async def main() -> None:
+        async with desk.client(OLD_MICRO_USD) as first:
+            job = await first.submit("video-upscale", video_url=url, seconds={url: 90})
+            assert high(job) == 90 * UPSCALED_MICRO_USD_PER_S
+        async with desk.client(OLD_MICRO_USD) as second:
+            again = await (await second.job(job.id)).next_take()
+            assert high(again) == 1.5 * UPSCALED_MICRO_USD_PER_S
+        server.files.clear()
+        async with desk.client(OLD_MICRO_USD) as third:
+            again = await (await third.job(job.id)).next_take()
+            # It cannot be read any more, so the larger price counts.
+            assert high(again) == 90 * UPSCALED_MICRO_USD_PER_S
 
-
-def test_where_a_length_cannot_be_read_any_more_the_larger_price_counts() -> None:
-    with FileServer({}) as server:
-        url = server.url("gone.mp4")
-        upscaled = submission_at(9_000_000, "video-upscale", video_url=url)
-        assert repriced(upscaled) == upscaled
-
-        r5: dict[str, Any] = {"prompt": "a", "duration": 5, "resolution": "2K"}
-        cheap = submission_at(1, "r5", video_urls=[url], **r5)
-        again = repriced(cheap)
-        assert again.reserved_micro_usd > 500_000
-        assert again.estimate_high_micro_usd in (None, again.reserved_micro_usd)
-
-
-def test_what_cannot_be_priced_here_keeps_its_price() -> None:
-    kite = submission_at(7, "text-to-video", prompt="a", duration=5)
-    for submission in (
-        submission_at(7, "text-to-video", prompt="a", duration=99),
-        replace(kite, function="acme/elsewhere/text-to-video"),
-    ):
-        assert repriced(submission) == submission
-
-
-def test_properties_that_no_declaration_knows_leave_the_price_as_it_is() -> None:
-    fields: dict[str, Any] = {"prompt": "a", "duration": 5}
-    plain = repriced(submission_at(7, "text-to-video", **fields))
-    more = repriced(submission_at(7, "text-to-video", **fields, beta_mode="fast"))
-
-    assert plain.reserved_micro_usd == more.reserved_micro_usd == 340_000
+    with FileServer({"a.mp4": clip.read_bytes()}) as server, asyncio.Runner() as runner:
+        url = server.url("a.mp4")
+        runner.run(main())

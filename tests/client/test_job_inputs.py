@@ -13,7 +13,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, InputError, Job
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.requests.job_inputs import JobOutput
+from mediakit.client.media_inputs import JobOutput
 from mediakit.history import History, Parent, tuning
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from mediakit import Client
-from mediakit.client.transfers.preview_cache import PreviewCache
+from mediakit.client.preview_cache import PreviewCache
 from tests.support.samples.media_samples import make_png
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mediakit.client.http.http_client import HttpClient
 from mediakit.client.loop import io_thread
-from mediakit.client.requests.remote_media import RemoteMedia
+from mediakit.client.media_inputs import RemoteMedia
 from mediakit.clock import SystemClock
 from mediakit.schema import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -7,7 +7,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from mediakit.client.transfers.atomic_files import write_whole
+from mediakit.client.destinations import write_private
 from mediakit.private_folders import make_private_folder
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -47,7 +47,7 @@ class PreviewCache:
         path = self._folder / _name(job_id, suffix)
         with suppress(OSError):
             make_private_folder(self._folder)
-            write_whole(path, content)
+            write_private(path, content)
             self._make_room()
 
     def drop(self, job_id: str) -> None:

@@ -1,0 +1,285 @@
+"""Destinations of results: a file, a folder, or any URL that fsspec supports."""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from glob import escape
+from pathlib import Path
+from shutil import copyfile
+from tempfile import mkstemp
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+from uuid import uuid4
+
+from mediakit.errors import InputError
+from mediakit.media import local_file
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+KEPT_THERE = "The service keeps the job's output; fetching it again costs nothing."
+# A running download writes more often than that.
+ABANDONED_S = 86_400.0
+
+
+class LocalFile:
+    """A file on this machine, which need not exist. All methods block.
+
+    Args:
+        place: Its path.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.place.name
+
+    def sibling(self, name: str) -> LocalFile:
+        """Return another file of the same folder, or of a folder in it."""
+        return LocalFile(self.place.parent / name)
+
+    def make_folder(self) -> None:
+        """Create its folder."""
+        self.place.parent.mkdir(parents=True, exist_ok=True)
+
+    def size_bytes(self) -> int | None:
+        """Return its length; None if it does not exist."""
+        try:
+            return self.place.stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def read(self) -> bytes | None:
+        """Return its content; None if it does not exist."""
+        try:
+            return self.place.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def new_part(self) -> Path:
+        """Create an empty file beside it, for its bytes until they are complete."""
+        part = self.place.with_name(part_name(self.name))
+        part.touch(exist_ok=False)
+        now_s = part.stat().st_mtime
+        for other in part.parent.glob(part_name(escape(self.name), "*")):
+            with suppress(OSError):  # parts that killed processes left
+                if now_s - other.stat().st_mtime > ABANDONED_S:
+                    other.unlink()
+        return part
+
+    def publish(self, part: Path, *, overwrite: bool) -> None:
+        """Give a complete part this name.
+
+        Raises:
+            FileExistsError: The name is taken by now, and may not be replaced.
+            OSError: It cannot be renamed.
+        """
+        if overwrite:
+            part.replace(self.place)
+            return
+        try:
+            os.link(part, self.place)
+        except FileExistsError:
+            raise
+        except OSError:  # a disk without hard links
+            if self.place.exists():
+                raise FileExistsError from None
+            part.replace(self.place)
+
+    def write_private(self, content: bytes) -> None:
+        """Write a small file atomically, readable only by its owner."""
+        write_private(self.place, content)
+
+
+class RemoteFile:
+    """A file on an fsspec file system, which need not exist. All methods block.
+
+    Args:
+        files: The file system.
+        path: Its path there.
+        place: Its URL in messages, without a password.
+    """
+
+    def __init__(self, files: Any, path: str, place: str) -> None:
+        self.place = place
+        self._files = files
+        self._path = path
+        self._folder, _, self.name = path.rpartition("/")
+
+    def sibling(self, name: str) -> RemoteFile:
+        """Return another file of the same folder, or of a folder in it."""
+        folder = self.place.rpartition("/")[0]
+        return RemoteFile(self._files, f"{self._folder}/{name}", f"{folder}/{name}")
+
+    def make_folder(self) -> None:
+        """Create its folder, where folders have to be created."""
+        self._files.makedirs(self._folder, exist_ok=True)
+
+    def size_bytes(self) -> int | None:
+        """Return its length; None if it does not exist."""
+        try:
+            return int(self._files.info(self._path)["size"])
+        except FileNotFoundError:
+            return None
+
+    def read(self) -> bytes | None:
+        """Return its content; None if it does not exist."""
+        try:
+            return bytes(self._files.cat_file(self._path))
+        except FileNotFoundError:
+            return None
+
+    def new_part(self) -> Path:
+        """Create an empty local file for its bytes until they are complete."""
+        descriptor, part = mkstemp(prefix="mediakit-")
+        os.close(descriptor)
+        return Path(part)
+
+    def publish(self, part: Path, *, overwrite: bool) -> None:
+        """Copy a complete part under a temporary name, then rename the copy.
+
+        Raises:
+            FileExistsError: The name is taken, and may not be replaced.
+            OSError: It cannot be written.
+        """
+        path = f"{self._folder}/{part_name(self.name)}"
+        try:
+            self._files.put_file(str(part), path)
+            if not overwrite and self._files.exists(self._path):
+                raise FileExistsError
+            self._files.mv(path, self._path)
+        except BaseException:
+            with suppress(OSError):
+                self._files.rm_file(path)
+            raise
+
+    def write_private(self, content: bytes) -> None:
+        """Write a small file."""
+        self._files.pipe_file(self._path, content)
+
+
+Destination = LocalFile | RemoteFile
+
+
+def part_name(name: str, unique: str | None = None) -> str:
+    """Return a unique temporary name for an incomplete file."""
+    return f".{name}.{unique or uuid4().hex[:8]}.part"
+
+
+def write_private(target: Path, content: bytes) -> None:
+    """Write a small file atomically, readable only by its owner.
+
+    Raises:
+        OSError: It cannot be written there.
+    """
+    part = target.with_name(part_name(target.name))
+    try:
+        with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(content)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_whole(target: Destination, content: bytes | Path) -> None:
+    """Write a file atomically, from bytes or a local file; replaces an earlier one.
+
+    Raises:
+        OSError: It cannot be written there.
+    """
+    part = target.new_part()
+    try:
+        if isinstance(content, Path):
+            copyfile(content, part)
+        else:
+            part.write_bytes(content)
+        target.publish(part, overwrite=True)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def target_of(path: str | Path | None, file_name: str) -> Destination:
+    """Return the destination of a download.
+
+    Args:
+        path: A file, a folder, a URL that fsspec supports, or None for the working
+            directory.
+        file_name: The file's name if the path is a folder.
+
+    Raises:
+        InputError: It cannot be written there.
+    """
+    is_path = path is None or isinstance(path, str | Path)
+    if not is_path or "\0" in str(path):
+        accepted = "a file, a folder or a URL, as text or as a Path"
+        raise InputError("path", got=path, accepted=accepted)
+    if not isinstance(path, str) or "://" not in path:
+        return _local_target(path, file_name)
+    if path.startswith("file://"):
+        return _local_target(url2pathname(urlsplit(path).path), file_name)
+    return _remote_target(path, file_name)
+
+
+def _local_target(path: str | Path | None, file_name: str) -> LocalFile:
+    chosen = Path.cwd() if path is None else local_file(path)
+    is_folder = chosen.is_dir() or str(path or "").endswith("/")
+    target = chosen / file_name if is_folder else chosen
+    if not target.parent.is_dir():
+        accepted = "a folder that exists"
+        raise InputError("path", got=str(target.parent), accepted=accepted)
+    return LocalFile(target)
+
+
+def _remote_target(url: str, file_name: str) -> RemoteFile:
+    place = _without_user(url)
+    try:
+        from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+    except ImportError:
+        accepted = 'a path, or any URL after: pip install "mediakit[remote]"'
+        raise InputError("path", got=place, accepted=accepted) from None
+    try:
+        files, path = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        # fsspec's own message says which package is missing.
+        got, accepted = f"{place} ({error})", "a URL that fsspec can open"
+        raise InputError("path", got=got, accepted=accepted) from None
+    if url.endswith("/") or files.isdir(path):
+        path = f"{path.rstrip('/')}/{file_name}"
+        place = f"{place.rstrip('/')}/{file_name}"
+    return RemoteFile(files, path, place)
+
+
+def _without_user(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    authority = urlsplit(url).netloc
+    return f"{scheme}://{rest.replace(authority, authority.rpartition('@')[2], 1)}"
+
+
+class NameTakenError(InputError):
+    """A file of that name exists, and `overwrite` is false."""
+
+    def __init__(self, place: Path | str) -> None:
+        accepted = "a new name, or overwrite=True"
+        super().__init__("path", got=f"{place} (it exists)", accepted=accepted)
+
+
+def unwritable(place: Path | str, error: OSError) -> InputError:
+    """Return the error for a result that cannot be written to its destination."""
+    return InputError(
+        "path",
+        got=str(place),
+        accepted="a place that can be written, with room for the file",
+        then=f"{_reason(error)}. {KEPT_THERE}",
+    )
+
+
+def _reason(error: OSError) -> str:
+    if error.errno in NO_ROOM:
+        return "There is no room left on that disk"
+    if isinstance(error, PermissionError):
+        return "It may not be written"
+    return error.strerror or type(error).__name__

@@ -1,0 +1,413 @@
+"""Downloads the outputs of jobs: saved with a sidecar, or passed on in pieces."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+from hashlib import sha256
+from http import HTTPStatus
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import anyio
+from anyio import to_thread
+
+from mediakit.client.destinations import (
+    Destination,
+    LocalFile,
+    NameTakenError,
+    target_of,
+    unwritable,
+)
+from mediakit.client.http.exchange import NoAnswerError
+from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient, StreamedResponse
+from mediakit.client.http.retry import jittered_backoff_s
+from mediakit.client.preview_cache import PreviewCache
+from mediakit.client.progress import Progress
+from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.records.job_state import JobState
+from mediakit.client.service import Service
+from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of, urls_in
+from mediakit.client.uploads import fingerprint
+from mediakit.clock import Clock
+from mediakit.errors import GoneError, ServiceError
+from mediakit.history import History, uploads
+from mediakit.media import plain_name, result_suffix
+from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
+
+AT_ONCE = 4
+TRIES = 5
+# On a slow connection, bytes are passed on before a block is full.
+PASS_ON_AFTER_S = 0.1
+GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
+_RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some bytes of a file; a piece at 0 starts the file over.
+
+    Args:
+        at_bytes: Their place in the file.
+        content: The bytes.
+        total_bytes: The length of the file; None if unknown.
+    """
+
+    at_bytes: int
+    content: bytes
+    total_bytes: int | None
+
+
+Take = Callable[[Piece], None]
+
+
+async def pieces_of(
+    url: str, http: HttpClient, clock: Clock
+) -> AsyncGenerator[Piece, None]:
+    """Yield a file in pieces of about a megabyte.
+
+    After a broken connection, a server with a strong ETag is asked for the rest; from
+    any other server, the file starts over.
+
+    Raises:
+        GoneError: The file no longer exists.
+        ServiceError: The file could not be fetched completely.
+    """
+    etag: str | None = None
+    total_bytes: int | None = None
+    done_bytes = furthest_bytes = tries = 0
+    while True:
+        headers = {"Accept-Encoding": "identity"}
+        if etag is None:
+            done_bytes = 0
+        elif done_bytes:
+            headers |= {"Range": f"bytes={done_bytes}-", "If-Range": etag}
+        try:
+            async with http.get(url, headers=headers) as response:
+                if not _continues(response, etag, done_bytes):
+                    etag, done_bytes = None, 0
+                    _refuse_other(response)
+                    etag, total_bytes = _strong_etag(response), response.size_bytes
+                async with aclosing(_blocks(response, clock)) as blocks:
+                    async for block in blocks:
+                        yield Piece(done_bytes, block, total_bytes)
+                        done_bytes += len(block)
+            if not done_bytes:
+                raise NoAnswerError("the answer was empty", sent=True)
+            if total_bytes not in (None, done_bytes):
+                etag = None
+                raise NoAnswerError("its length is not the announced one", sent=True)
+        except NoAnswerError as error:
+            tries = 1 if done_bytes > furthest_bytes else tries + 1
+            furthest_bytes = max(furthest_bytes, done_bytes)
+            if error.is_final or tries == TRIES:
+                raise ServiceError(
+                    f"The file could not be fetched completely ({error.reason}). The "
+                    "service still has it; the same call fetches it again."
+                ) from None
+        else:
+            return
+        await clock.sleep(jittered_backoff_s(tries))
+
+
+async def _blocks(
+    response: StreamedResponse, clock: Clock
+) -> AsyncGenerator[bytes, None]:
+    """Join the pieces of a response, also those before a broken connection."""
+    waiting: list[bytes] = []
+    waiting_bytes, since_s = 0, clock.monotonic_s()
+    broken: NoAnswerError | None = None
+    try:
+        async for piece in response.iter_raw():
+            waiting.append(piece)
+            waiting_bytes += len(piece)
+            now_s = clock.monotonic_s()
+            if waiting_bytes >= BLOCK_BYTES or now_s - since_s >= PASS_ON_AFTER_S:
+                yield b"".join(waiting)
+                waiting, waiting_bytes, since_s = [], 0, now_s
+    except NoAnswerError as error:
+        broken = error
+    if waiting:
+        yield b"".join(waiting)
+    if broken is not None:
+        raise broken
+
+
+def _strong_etag(response: StreamedResponse) -> str | None:
+    etag = response.header("ETag")
+    return None if etag is None or etag.startswith("W/") else etag
+
+
+def _continues(response: StreamedResponse, etag: str | None, done_bytes: int) -> bool:
+    """Return whether a response has the bytes that are missing, of the same version."""
+    if not done_bytes or response.status != HTTPStatus.PARTIAL_CONTENT:
+        return False
+    found = _RANGE.fullmatch(response.header("Content-Range") or "")
+    same_version = response.header("ETag") in (None, etag)
+    return same_version and found is not None and int(found[1]) == done_bytes
+
+
+def _refuse_other(response: StreamedResponse) -> None:
+    """Reject a response that is not a whole file."""
+    status = response.status
+    if status in GONE:
+        raise GoneError("The file no longer exists.", status=status)
+    passes = status >= 500 or status in (
+        HTTPStatus.PARTIAL_CONTENT,
+        HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    )
+    if passes:
+        raise NoAnswerError(f"the answer was {status}", sent=True)
+    if status != HTTPStatus.OK:
+        raise ServiceError(f"The file could not be fetched ({status}).", status=status)
+    encoding = response.header("Content-Encoding") or "identity"
+    if encoding != "identity":
+        raise ServiceError(
+            "The file could not be fetched: the server compresses it "
+            f"({encoding}), although the request excludes that."
+        )
+    kind = (response.header("Content-Type") or "").partition(";")[0].strip()
+    if kind.lower() == "text/html":
+        raise ServiceError(
+            "The file could not be fetched: a web page arrived in its place, as from a "
+            "network that requires a login. Check the network, then try again."
+        )
+
+
+class PartialFile:
+    """The received bytes of a file, until they are complete.
+
+    Args:
+        target: The file.
+
+    Raises:
+        OSError: It cannot be written there.
+    """
+
+    def __init__(self, target: Destination) -> None:
+        self.size_bytes = 0
+        self._target = target
+        self._path = target.new_part()
+        self._file = self._path.open("wb", buffering=0)
+        self._hash = sha256()
+
+    def take(self, piece: Piece) -> None:
+        """Write the next bytes; those at 0 replace all others."""
+        if not piece.at_bytes:
+            self._file.seek(0)
+            self._file.truncate()
+            self._hash, self.size_bytes = sha256(), 0
+        view = memoryview(piece.content)
+        self._hash.update(view)
+        self.size_bytes += len(view)
+        while view:
+            view = view[self._file.write(view) :]
+
+    @property
+    def sha256(self) -> str:
+        """Return the hash of the received bytes, in hex."""
+        return self._hash.hexdigest()
+
+    def publish(self, *, overwrite: bool) -> None:
+        """Rename the complete file to its name.
+
+        Raises:
+            FileExistsError: The name is taken by now, and may not be replaced.
+            OSError: It cannot be renamed.
+        """
+        self._file.close()
+        self._target.publish(self._path, overwrite=overwrite)
+
+    def close(self) -> None:
+        """Remove the file, unless it has been published."""
+        self._file.close()
+        self._path.unlink(missing_ok=True)
+
+
+class Outputs:
+    """The outputs of one client's jobs.
+
+    Args:
+        http: Sends the requests, without the API key.
+        account_history: Has the requests of the jobs.
+        service: The service of the jobs.
+        clock: Dates the sidecars, and gives the time between attempts.
+        progress: Receives the progress of downloads.
+        preview_cache: The cache of previews.
+    """
+
+    def __init__(
+        self,
+        http: HttpClient,
+        account_history: AccountHistory,
+        service: Service,
+        clock: Clock,
+        progress: Progress,
+        preview_cache: PreviewCache,
+    ) -> None:
+        self._http = http
+        self._account_history = account_history
+        self._service = service
+        self._clock = clock
+        self._progress = progress
+        self.preview_cache = preview_cache
+        self._slots = anyio.CapacityLimiter(AT_ONCE)
+
+    async def save(
+        self, state: JobState, url: str, path: str | Path | None, *, overwrite: bool
+    ) -> Path | str:
+        """Save a job's output from its URL; see `AsyncJob.download`."""
+        target = await to_thread.run_sync(target_of, path, _file_name(state, url))
+        try:
+            if not overwrite and await to_thread.run_sync(self._is_kept, target, state):
+                return target.place
+            part = await to_thread.run_sync(PartialFile, target)
+            try:
+                await self.pass_on(url, target.name, part.take)
+                await self._publish(state, target, part, overwrite=overwrite)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await to_thread.run_sync(part.close)
+        except OSError as error:
+            raise unwritable(target.place, error) from None
+        return target.place
+
+    def _is_kept(self, target: Destination, state: JobState) -> bool:
+        """Return whether the result exists; update a charge that settled since."""
+        sidecar = self._kept(target, state)
+        if sidecar is None:
+            return False
+        charge = state.charge_micro_usd
+        if charge is not None and sidecar.charge_micro_usd is None:
+            settled = sidecar.model_copy(update={"charge_micro_usd": charge})
+            _beside(target).write_private(settled.text)
+        return True
+
+    def _kept(self, target: Destination, state: JobState) -> Sidecar | None:
+        """Return the sidecar of the complete result, if a target already has it.
+
+        Raises:
+            InputError: There is another file, which may not be replaced.
+        """
+        content, size_bytes = _beside(target).read(), target.size_bytes()
+        try:
+            sidecar = None if content is None else read_sidecar(content)
+        except ValueError:
+            sidecar = None
+        if size_bytes is None:
+            if content is not None and sidecar is None:
+                raise NameTakenError(_beside(target).place)
+            return None
+        is_own = sidecar is not None and sidecar.is_of(state.record.id, self._service)
+        if sidecar is None or not is_own or not _is_whole(target, sidecar, size_bytes):
+            raise NameTakenError(target.place)
+        return sidecar
+
+    async def _publish(
+        self,
+        state: JobState,
+        target: Destination,
+        part: PartialFile,
+        *,
+        overwrite: bool,
+    ) -> None:
+        """Write the sidecar, then rename the file to its name.
+
+        In this order: a sidecar without its file is replaced by the same call, but a
+        file without a sidecar may be somebody else's and is refused.
+        """
+        sidecar = sidecar_of(
+            state,
+            await self._account_history.ask(History.find, state.record.id),
+            self._service,
+            size_bytes=part.size_bytes,
+            sha256=part.sha256,
+            saved_at=self._clock.now(),
+            inputs=await self._account_history.ask(
+                uploads.uploads_at,
+                urls_in(state.body),
+                service=self._account_history.service,
+            ),
+        )
+
+        def publish() -> None:
+            _beside(target).write_private(sidecar.text)
+            try:
+                part.publish(overwrite=overwrite)
+            except FileExistsError:
+                # Another process may have saved the same result since.
+                if self._kept(target, state) is None:
+                    raise
+
+        await to_thread.run_sync(publish)
+
+    async def pass_on(self, url: str, name: str, take: Take) -> None:
+        """Pass a file on in pieces; see `AsyncJob.pass_output`.
+
+        Args:
+            url: The URL of the file.
+            name: Its name for the progress.
+            take: Takes each piece, on a thread.
+        """
+        async with self._slots:
+            with self._progress.of("download", name) as tell:
+                async with aclosing(pieces_of(url, self._http, self._clock)) as pieces:
+                    async for piece in pieces:
+                        await to_thread.run_sync(take, piece)
+                        done_bytes = piece.at_bytes + len(piece.content)
+                        tell(done_bytes, piece.total_bytes)
+
+    async def fetch(self, url: str, name: str, max_bytes: int) -> bytes:
+        """Return the bytes of a file; see `AsyncJob.fetch_output`."""
+        content = bytearray()
+
+        def take(piece: Piece) -> None:
+            del content[piece.at_bytes :]
+            content.extend(piece.content)
+            if max(len(content), piece.total_bytes or 0) > max_bytes:
+                raise ServiceError(f"The output is larger than {max_bytes:,} bytes.")
+
+        await self.pass_on(url, name, take)
+        return bytes(content)
+
+    async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:
+        """Read a part of a file; see `AsyncJob.read_output`."""
+
+        def read_file(file: RemoteFile) -> T:
+            return read(BufferedReader(file))
+
+        async with self._slots:
+            return await read_remote(url, self._http, read_file, limit_s=LIMIT_S)
+
+
+def _file_name(state: JobState, url: str) -> str:
+    output = state.record.output
+    file = output.file if output else None
+    content_type = file.content_type if file else None
+    # Both come from the service, and must not lead to another folder.
+    name = f"{state.kind}-{state.record.id.removeprefix('media_')[:8]}"
+    suffix = result_suffix(url, state.media_type, content_type)
+    return plain_name(name.replace("/", "_")) + suffix
+
+
+def _beside(target: Destination) -> Destination:
+    """Return the sidecar's place."""
+    return target.sibling(f"{target.name}{SUFFIX}")
+
+
+def _is_whole(target: Destination, sidecar: Sidecar, size_bytes: int) -> bool:
+    """Return whether an existing file is the one that its sidecar describes.
+
+    A remote file is known by its length: to hash it, it would have to be fetched.
+    """
+    if size_bytes != sidecar.size_bytes:
+        return False
+    if sidecar.sha256 is None or not isinstance(target, LocalFile):
+        return True
+    return fingerprint(target.place).sha256 == sidecar.sha256

@@ -1,0 +1,490 @@
+"""From the fields that users write to requests that are checked, priced, uploaded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal, InvalidOperation
+from functools import cached_property, partial
+from pathlib import Path
+
+from anyio import to_thread
+
+from mediakit.catalog import Catalog, Function, MediaItem
+from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
+from mediakit.client.media_inputs import Inputs, RemoteMedia
+from mediakit.client.uploads import LocalMedium, UploadedFile, Uploads, fingerprint
+from mediakit.errors import InputError
+from mediakit.history import Parent, Submission
+from mediakit.media import (
+    MediaInfo,
+    body_with_placeholders,
+    facts_of,
+    is_url,
+    lengths_wanted,
+    local_file,
+    placeholder,
+    preflight,
+    probe_named,
+)
+from mediakit.rates import Estimate
+from mediakit.rules import Problem
+from mediakit.schema import (
+    FieldSpec,
+    InputFacts,
+    MediaName,
+    MediaRequest,
+    canonical_json,
+)
+
+Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
+Place = Callable[[object, MediaName, str], str | Path | None]
+"""Returns the path or URL of a medium that is an object; None for anything else.
+
+Its arguments are the object, the field's medium, and the field's name for errors.
+"""
+
+LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
+IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
+
+
+# -- fields, as a body holds them --------------------------------------------------
+
+
+def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, object]:
+    """Return fields under the names that the function declares.
+
+    `video` may stand in for `video_url`, and `images` for `image_urls`.
+
+    Args:
+        function: The function.
+        fields: The fields as the user wrote them.
+    """
+    known = function.of(fields).fields
+    return {_full_name(name, known, fields): each for name, each in fields.items()}
+
+
+def _full_name(
+    name: str, known: Mapping[str, FieldSpec], given: Mapping[str, object]
+) -> str:
+    if name in known:
+        return name
+    for full in (f"{name}_url", f"{name}_urls", f"{name.removesuffix('s')}_urls"):
+        spec = known.get(full)
+        if spec is not None and _medium(spec) is not None and full not in given:
+            return full
+    return name
+
+
+def plain_fields(
+    function: Function, fields: Mapping[str, object], place: Place | None = None
+) -> dict[str, object]:
+    """Return fields as a body holds them; media as paths of files or as URLs.
+
+    Args:
+        function: The function, which declares the media fields.
+        fields: The fields as the user wrote them.
+        place: Returns the path or URL of a media object. Without it, media from memory
+            are written to files, and a job is replaced by its output.
+
+    Raises:
+        InputError: An array is not an image, or a job has no output of that medium.
+    """
+    place = place or Inputs().place
+    known = function.of(fields).fields
+    return {
+        name: _plain(value, known.get(name), name, place)
+        for name, value in fields.items()
+    }
+
+
+def _plain(value: object, spec: FieldSpec | None, label: str, place: Place) -> object:
+    spec = None if spec is None else spec.option(value)
+    medium = None if spec is None else _medium(spec)
+    if medium is not None:
+        found = place(value, medium, label)
+        if found is not None:
+            return str(found)
+    if isinstance(value, list | tuple):
+        item = None if spec is None else spec.item
+        return [_plain(v, item, f"{label}[{n}]", place) for n, v in enumerate(value)]
+    if isinstance(value, Mapping):
+        chosen = None if spec is None else spec.chosen(dict(value))
+        inner = {} if chosen is None else chosen.fields
+        return {
+            name: _plain(each, inner.get(name), f"{label}.{name}", place)
+            for name, each in value.items()
+        }
+    if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
+        return value.tolist()
+    return str(value) if isinstance(value, Path) else value
+
+
+def _medium(spec: FieldSpec) -> MediaName | None:
+    # One image in a field for a list of them is rejected later by its path, and not as
+    # a list of a million numbers.
+    return spec.media_kind or (spec.item.media_kind if spec.item else None)
+
+
+def plain_body(
+    function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
+) -> dict[str, object]:
+    """Return the body of a request, unchecked; local files still as paths.
+
+    Args:
+        function: The function.
+        fields: The fields as the user wrote them.
+        inputs: Converts media objects, and collects the jobs.
+    """
+    fields = full_names(function, fields)
+    known = function.of(fields).fields
+    given = {
+        name: value
+        for name, value in fields.items()
+        if value is not None or _takes_null(known.get(name))
+    }
+    return plain_fields(function, given, None if inputs is None else inputs.place)
+
+
+def _takes_null(spec: FieldSpec | None) -> bool:
+    """Return whether None is sent as null; else it means that the field is omitted."""
+    if spec is None:
+        return False
+    return spec.null_when_empty or (spec.required and spec.kind == "json")
+
+
+# -- requests ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ValidatedRequest:
+    """A request that was checked and priced.
+
+    Args:
+        function: The function.
+        body: The body; local files still as paths.
+        infos: The properties of each local file, by its value in the body.
+        seconds: Given durations of media, seconds by URL or path.
+        price_only: Allow invalid fields that do not affect the price.
+        remote: The properties of media behind URLs, by URL.
+        read: The parsed body; None while it is invalid.
+        extra: Additional properties, sent as given.
+        parents: The jobs whose outputs are among its media.
+        sent: The upload of each local file, by its value in the body.
+        webhook_url: Where the service posts the job's end; None for nowhere.
+    """
+
+    function: Function
+    body: dict[str, object]
+    infos: Mapping[str, MediaInfo]
+    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
+    price_only: bool = False
+    remote: Mapping[str, MediaInfo] = field(default_factory=dict)
+    read: MediaRequest | None = None
+    extra: Mapping[str, object] = field(default_factory=dict)
+    parents: tuple[Parent, ...] = ()
+    sent: Mapping[str, UploadedFile] = field(default_factory=dict)
+    webhook_url: str | None = None
+
+    @cached_property
+    def canonical_body(self) -> dict[str, object]:
+        """Return the canonical body, its media as URLs."""
+        urls = {value: file.url for value, file in self.sent.items()}
+        body = self.function.with_media(self.body, urls)
+        return self.function.canonical_body({**body, **self.extra})
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Return the name of each job and uploaded file, by its URL."""
+        jobs = {each.url: name_of_job(each.job_id) for each in self.parents}
+        files = {file.url: name_of_file(file.sha256) for file in self.sent.values()}
+        return jobs | files
+
+    @property
+    def local_media(self) -> dict[str, LocalMedium]:
+        """Return each local file, by its value in the body."""
+        found: dict[str, LocalMedium] = {}
+        for item in self.function.media(self.body):
+            info = self.infos.get(item.value)
+            if info is not None and item.value not in found:
+                path = local_file(item.value)
+                found[item.value] = LocalMedium(path, info, item.label)
+        return found
+
+    @cached_property
+    def facts(self) -> InputFacts:
+        """Return the known durations; given ones take precedence."""
+        found = facts_of(self.function, self.body, {**self.infos, **self.remote})
+        given = {placeholder(value): each for value, each in self.seconds.items()}
+        return InputFacts(seconds={**found.seconds, **given})
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """Return the price.
+
+        Raises:
+            InputError: A field that determines the price is missing or wrong.
+        """
+        checked, _ = body_with_placeholders(self.function, self.body)
+        # A user's own rate may depend on a property that is not declared.
+        whole = {**checked, **self.extra}
+        return self.function.estimate(whole, self.facts, request=self.read)
+
+    @property
+    def lengths_wanted(self) -> list[MediaItem]:
+        """Return the media behind URLs whose length an exact price needs."""
+        return lengths_wanted(self.function, self.body, self.facts)
+
+    @property
+    def warnings(self) -> list[str]:
+        """Return a line for each valid value that is likely a mistake."""
+        warnings = self.function.warnings(self.body)
+        return [f"{each.sentence}. It is sent as it is." for each in warnings]
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """Raise if the request has problems: these, or those of its media.
+
+        Raises:
+            InputError: It has some, and is not for the price only.
+        """
+        infos = {**self.infos, **self.remote}
+        problems = [*problems, *preflight(self.function, self.body, infos)]
+        if problems and not self.price_only:
+            raise InputError.of(problems, spec=self.function.spec)
+
+
+def validate(
+    function: Function,
+    fields: Mapping[str, object],
+    *,
+    seconds: Seconds | None = None,
+    extra: Mapping[str, object] | None = None,
+    webhook_url: str | None = None,
+    price_only: bool = False,
+) -> ValidatedRequest:
+    """Check a request and price it, without the network; this reads local files.
+
+    Args:
+        function: The function.
+        fields: The fields as the user wrote them.
+        seconds: Known durations of media, seconds by URL or path.
+        extra: Additional properties to send.
+        webhook_url: Where the service posts the job's end.
+        price_only: Allow invalid fields that do not affect the price.
+
+    Raises:
+        InputError: The request is invalid; the error has all problems.
+    """
+    _check_webhook_url(webhook_url)
+    inputs = Inputs()
+    body = plain_body(function, fields, inputs)
+    beside = plain_fields(function, _properties(extra))
+    infos, problems = _probed(function, body)
+    checked, _ = body_with_placeholders(function, body)
+    read, wrong = function.read(checked)
+    request = ValidatedRequest(
+        function,
+        body,
+        infos,
+        known_lengths(seconds),
+        price_only,
+        inputs.infos,
+        read,
+        beside,
+        tuple(inputs.parents),
+        webhook_url=webhook_url,
+    )
+    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
+    return request
+
+
+def _check_webhook_url(url: object) -> None:
+    if url is not None and not (isinstance(url, str) and _is_json(url)):
+        raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
+
+
+def known_lengths(seconds: object) -> dict[str, float | Decimal]:
+    """Return the given lengths of media, seconds by the text of URL or path.
+
+    Args:
+        seconds: The argument; None for none.
+
+    Raises:
+        InputError: It is something else.
+    """
+    if seconds is None:
+        return {}
+    if not isinstance(seconds, Mapping):
+        raise InputError("seconds", got=seconds, accepted=LENGTHS)
+    for name, length in seconds.items():
+        if not isinstance(name, str | Path):
+            raise InputError("seconds", got=name, accepted=LENGTHS)
+        if not _is_length(length):
+            raise InputError("seconds", got=length, accepted=LENGTHS)
+    return {str(name): length for name, length in seconds.items()}
+
+
+def _is_length(value: object) -> bool:
+    if isinstance(value, str):
+        return False
+    try:
+        length = Decimal(str(value))
+    except InvalidOperation:
+        return False
+    return length.is_finite() and length >= 0
+
+
+def _properties(extra: object) -> Mapping[str, object]:
+    if extra is None:
+        return {}
+    if not isinstance(extra, Mapping) or not all(isinstance(k, str) for k in extra):
+        accepted = 'properties by name, such as {"mood": "calm"}'
+        raise InputError("extra", got=extra, accepted=accepted)
+    return extra
+
+
+def _beside_the_fields(
+    function: Function, body: Mapping[str, object], extra: Mapping[str, object]
+) -> Iterator[Problem]:
+    """Yield the problems of properties that the declaration does not check."""
+    for name, value in {**body, **extra}.items():
+        if name in function.fields:
+            if name in extra:
+                accepted = f"{name}=... outside of extra, where it is priced"
+                yield Problem(f"extra[{name!r}]", value, accepted)
+        elif not _is_json(value):
+            yield Problem(name, value, IN_JSON)
+
+
+def _is_json(value: object) -> bool:
+    try:
+        canonical_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _probed(
+    function: Function, body: Mapping[str, object]
+) -> tuple[dict[str, MediaInfo], list[Problem]]:
+    """Read the local files; a file with video and audio counts as video."""
+    infos: dict[str, MediaInfo] = {}
+    problems: list[Problem] = []
+    for item in function.media(body):
+        known = infos.get(item.value)
+        # The field itself rejects an empty value.
+        if not item.value or is_url(item.value) or (known and known.kind == item.kind):
+            continue
+        try:
+            info = probe_named(item)
+        except InputError as error:
+            problems.append(Problem(error.field, error.got, error.accepted))
+        else:
+            infos[item.value] = known if known and known.kind == "video" else info
+    return infos, problems
+
+
+class Requests:
+    """The requests of one client: checked, priced, and their files uploaded.
+
+    Args:
+        catalog: Knows the functions.
+        remote_media: Reads the lengths that prices depend on.
+        uploads: Sends local files.
+    """
+
+    def __init__(
+        self, catalog: Catalog, remote_media: RemoteMedia, uploads: Uploads
+    ) -> None:
+        self._catalog = catalog
+        self._remote_media = remote_media
+        self._uploads = uploads
+
+    async def validated(
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        *,
+        seconds: Seconds | None = None,
+        extra: Mapping[str, object] | None = None,
+        webhook_url: str | None = None,
+        price_only: bool = False,
+    ) -> ValidatedRequest:
+        """Check and price a request; see `validate`.
+
+        The lengths of media behind URLs are read where the price needs them.
+
+        Raises:
+            InputError: The request is invalid; the error has all problems.
+        """
+        found = self._catalog.function(function)
+        check = partial(
+            validate,
+            found,
+            fields,
+            seconds=seconds,
+            extra=extra,
+            webhook_url=webhook_url,
+            price_only=price_only,
+        )
+        # Only media take time to read.
+        request = await to_thread.run_sync(check) if found.may_name_media else check()
+        return await self._measured(request)
+
+    async def _measured(self, request: ValidatedRequest) -> ValidatedRequest:
+        wanted = [(item.kind, item.value) for item in request.lengths_wanted]
+        if not wanted:
+            return request
+        found = await self._remote_media.probe(wanted)
+        remote = {url: info for (_, url), info in found.items() if info}
+        request = replace(request, remote={**request.remote, **remote})
+        request.refuse([])
+        return request
+
+    async def uploaded(self, request: ValidatedRequest) -> ValidatedRequest:
+        """Return a request with its files uploaded, so that it can be submitted.
+
+        Raises:
+            InputError: A file changed since it was checked.
+            ServiceError: An upload failed.
+        """
+        return replace(request, sent=await self._uploads.all(request.local_media))
+
+    async def named(self, request: ValidatedRequest) -> ValidatedRequest:
+        """Return a request with names in place of the URLs of its local files.
+
+        Nothing is sent: a request is looked up by these names.
+
+        Raises:
+            OSError: A file cannot be read.
+        """
+        sent = {}
+        for value, medium in request.local_media.items():
+            sha256 = (await to_thread.run_sync(fingerprint, medium.path)).sha256
+            sent[value] = UploadedFile(name_of_file(sha256), sha256)
+        return replace(request, sent=sent)
+
+    async def repriced(self, submission: Submission) -> Submission:
+        """Return a submission at its current price, which holds another take of it.
+
+        Rates may have risen since. If a length that the price depends on is no longer
+        readable, the larger of the two prices counts. A submission that cannot be
+        priced here keeps its price.
+        """
+        body = json.loads(submission.body)
+        if submission.webhook_url is not None:
+            body.pop("webhook_url", None)
+        try:
+            function = self._catalog.function(submission.function)
+            known = {n: v for n, v in body.items() if n in function.fields}
+            fields = body if function.is_open else known
+            extra = {n: v for n, v in body.items() if n not in fields}
+            request = await self._measured(
+                validate(function, fields, extra=extra, price_only=True)
+            )
+            again = priced_at(submission, request.estimate)
+        except InputError:
+            return submission
+        is_less = again.reserved_micro_usd < submission.reserved_micro_usd
+        return submission if request.lengths_wanted and is_less else again

@@ -1,4 +1,0 @@
-"""File transfers: uploads under grants, resumable downloads, and sidecars.
-
-It depends on `http` and `records`.
-"""

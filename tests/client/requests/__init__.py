@@ -1,1 +1,0 @@
-"""From what a person typed to the validated request."""
