@@ -177,12 +177,8 @@ _BILLING_ORDER = (
 def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
     """Return the changes that a job's record makes to its entry.
 
-    The first settled charge stays; a later, different amount is stored beside it.
-
-    Args:
-        entry: The current entry.
-        job: A record of its job, old or new.
-        now: When the record was read.
+    The record may be old. The first settled charge stays; a later, different amount is
+    stored beside it.
 
     Raises:
         ServiceError: The record is of another job than the entry's.

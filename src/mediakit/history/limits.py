@@ -90,12 +90,8 @@ MAY_BE_MADE = (
 def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) -> None:
     """Refuse a submission that the balance does not cover besides all in flight.
 
-    An estimate without an upper end cannot be compared; the service decides.
-
-    Args:
-        submission: The submission that is about to be sent.
-        spendable: The balance as it was read.
-        use: The current use of the account, this submission included.
+    An estimate without an upper end cannot be compared; the service decides. `use`
+    includes this submission.
 
     Raises:
         BalanceError: It does not fit.
@@ -131,12 +127,7 @@ def check_budget(
 ) -> None:
     """Refuse a submission that a budget does not cover besides all its others.
 
-    Args:
-        submission: The submission that is about to be sent.
-        budget: The budget.
-        use: The current use of the budget, this submission included.
-        name: The name for the error; None for the budget's own name.
-        in_doubt: Whether an earlier attempt may have arrived.
+    `use` includes this submission. `in_doubt`: an earlier attempt may have arrived.
 
     Raises:
         BudgetError: It does not fit, or its maximum cost is unknown.
@@ -235,14 +226,8 @@ def change_totals(
 ) -> dict[str, BudgetUse]:
     """Change the totals of an entry that is added, changed or removed.
 
-    Args:
-        db: The unit of work.
-        before: The entry as it was; None for a new one.
-        after: The entry as it is written; None for a removed one.
-        limits: The limits to keep, in micro-USD, by the name of the total.
-
-    Returns:
-        The new totals of a new entry, else those that changed or have a limit.
+    Limits are kept by the name of the total. Returns the new totals of a new entry,
+    else those that changed.
     """
     added = use_of(after) if after else {}
     for name, use in (use_of(before) if before else {}).items():

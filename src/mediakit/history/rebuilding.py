@@ -56,15 +56,7 @@ def adopt(
 
     So no unanswered entry is left that a later start would send. A job that has an
     entry keeps that one, which gets the values of the record, and the request if it
-    was unknown.
-
-    Args:
-        history: The history.
-        submission: The request. Its key is a `rebuilt_key` if the request is unknown.
-        job: The record of the job.
-        created_at: Approximately when the job was requested.
-        submitted_at: When it was submitted; None if unknown.
-        finished_at: When it ended; None if unknown.
+    was unknown: then the key of the submission is a `rebuilt_key`.
     """
     now = history.clock.now()
     with history.database.writing() as db:
@@ -112,15 +104,8 @@ def take_in(
 
     They count as older than all existing entries: they are numbered downwards from the
     lowest number, and their own numbers are ignored. An entry whose key exists is not
-    changed, nor is the judgement of its job.
-
-    Args:
-        history: The history.
-        past: The entries, the oldest first.
-        judged: The judgements of their jobs, by key.
-
-    Returns:
-        The number of written entries.
+    changed, nor is the judgement of its job. `past` is in order, the oldest first, and
+    judgements are by key. Returns the number of written entries.
     """
     written = 0
     # Each batch is numbered below the one before, so the newest comes first.

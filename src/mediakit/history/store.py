@@ -70,17 +70,13 @@ _IS_OPEN = entries.c.settled_at.is_(None)
 
 
 class Parent(NamedTuple):
-    """A job whose output is an input of another.
-
-    Args:
-        field: The field of the request, such as "video_url" or "images[0]".
-        job_id: The job of the output.
-        url: The URL of the output in the request.
-    """
+    """A job whose output is an input of another."""
 
     field: str
+    """The field of the request, such as "video_url" or "images[0]"."""
     job_id: str
     url: str
+    """The URL of the output in the request."""
 
 
 class History:
@@ -89,11 +85,8 @@ class History:
     Threads and processes can share one database. The history holds no secrets: the
     caller names an account by an opaque text.
 
-    Args:
-        url: The path of an SQLite file, or a database URL: `sqlite:///...` or
-            `postgresql://...`. Missing folders are created; only the user can read
-            what is created.
-        clock: Gives the time of each change; the system's clock by default.
+    The database is an SQLite file by its path or URL, or a Postgres by its URL. Missing
+    folders are created; only the user can read what is created.
 
     Raises:
         InputError: The database cannot be opened, or holds another version.
@@ -120,8 +113,7 @@ class History:
         """Copy the history to a new SQLite file, while it is in use.
 
         Raises:
-            InputError: The history is not an SQLite file, or the target cannot be
-                written or exists.
+            InputError: The history is not an SQLite file, or the target exists.
         """
         self.database.backup(target)
 
@@ -154,17 +146,10 @@ class History:
         submission is written only if it fits together with all that is in flight. A
         refused key is bound to nothing (spec 4.3), so it can be claimed again.
 
-        Args:
-            submission: The submission.
-            spendable: The balance that must cover it; None for no check.
-            budget: The budget that it counts against; None for the one that the
-                submission names, unchecked.
-            sweep: The sweep that it counts against, by its id, and the limit of the
-                sweep's total cost; None for the one that the submission names,
-                unchecked. An existing entry keeps its sweep.
-            parents: The jobs whose outputs are its inputs.
-            origin: The form that requests it, see `tuning.asked_from`; None for none.
-            created_at: When it was first requested; None for now.
+        Without `spendable`, `budget` or `sweep` that limit is not checked; the
+        submission may still name a budget or a sweep to count against. An existing
+        entry keeps its sweep. `parents` are the jobs whose outputs are inputs, `origin`
+        is the form that requests it.
 
         Returns:
             The entry, and whether it is new. False: this attempt already has this
@@ -187,7 +172,11 @@ class History:
             entry = write_request(db, submission, at, known)
             reserve(db, entry, spendable, budget, sweep)
             # All takes and attempts of a request have the same parents.
-            upsert(db, parent_jobs, [_parent_row(submission, each) for each in parents])
+            its = {"draw_key": submission.draw_key}
+            inputs = [
+                its | {"field": each.field, "job_id": each.job_id} for each in parents
+            ]
+            upsert(db, parent_jobs, inputs)
             if known is not None:
                 db.execute(delete(origins).where(origins.c.key == known.key))
             if origin is not None:
@@ -273,12 +262,8 @@ class History:
     def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
         """Record a response without a job; its hold ends (spec 7.1).
 
-        An entry that already has a job does not change.
-
-        Args:
-            key: The idempotency key.
-            code: A short name of the reason, such as the HTTP status.
-            message: The service's message.
+        The code is a short name of the reason, such as the HTTP status. An entry that
+        already has a job does not change.
 
         Raises:
             NotFoundError: No entry has this key.
@@ -295,12 +280,9 @@ class History:
         """Record that the service does not know this job.
 
         A gateway, or a replica that lags, may be wrong for a while, and the job may
-        still be charged: its hold ends when this has lasted for a day.
-
-        Args:
-            job_id: The job.
-            account: The account whose key got the 404. A job of another account does
-                not change: it may belong to another organization. None for anybody.
+        still be charged: its hold ends when this has lasted for a day. A job of another
+        account than that of the 404 does not change: it may belong to another
+        organization.
         """
         now = self.clock.now()
         self._change(
@@ -338,13 +320,7 @@ class History:
         return self._first(entries.c.key == key)
 
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
-        """Return the latest attempt at one take of a request; None without one.
-
-        Args:
-            asked_key: The content as the user gave it.
-            draw_key: The exact content.
-            take: The number of the draw.
-        """
+        """Return the latest attempt at one take of a request; None without one."""
         query = whole_entries().where(
             _same_request(asked_key, draw_key), entries.c.take == take
         )
@@ -480,23 +456,13 @@ class History:
         service: str | None = None,
         account: str | None = None,
     ) -> int:
-        """Return the sum of all settled charges, in micro-USD (spec 2.2).
-
-        Args:
-            since: Only charges first seen settled at this instant or later.
-            service: Only of this service.
-            account: Only of this account.
-        """
+        """Return the sum of the charges settled since an instant, micro-USD."""
         late = () if since is None else (entries.c.settled_at >= since,)
         query = select(func.sum(entries.c.charge_micro_usd))
         return self._whole(query.where(*owned_by(service, account), *late))
 
     def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
-        """Return the settled charges of a budget in all accounts (spec 2.2).
-
-        Returns:
-            When each charge was first seen settled, and its micro-USD; oldest first.
-        """
+        """Return when each charge of a budget settled, and its micro-USD."""
         at = func.coalesce(
             entries.c.settled_at, entries.c.finished_at, entries.c.created_at
         )
@@ -609,11 +575,6 @@ class History:
 def _same_request(asked_key: str, draw_key: str) -> ColumnElement[bool]:
     # Without the service, which both keys contain: so their indexes are used.
     return or_(entries.c.asked_key == asked_key, entries.c.draw_key == draw_key)
-
-
-def _parent_row(submission: Submission, parent: Parent) -> dict[str, Any]:
-    its = {"field": parent.field, "job_id": parent.job_id}
-    return {"draw_key": submission.draw_key, **its}
 
 
 def _not_claimed(key: str) -> NotFoundError:

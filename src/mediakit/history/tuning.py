@@ -120,25 +120,7 @@ class ScoreLike(Protocol):
 
 
 class OwnedDraw(NamedTuple):
-    """The newest attempt at one take of one content.
-
-    Args:
-        draw_key: The exact content without `take` and `attempt`.
-        asked_key: The content as the user gave it, also without them.
-        take: The number of the draw.
-        state: The value of its `EntryState`.
-        status: The value of the furthest `JobStatus` seen; None before any.
-        error_code: The code of the failure or the refusal.
-        job_id: The job; None while none is known.
-        charge_micro_usd: The settled charge, micro-USD; None until there is one.
-        reserved_micro_usd: The hold when it was submitted, micro-USD.
-        output_url: Where the output is; None before completion and after erasure.
-        media_type: "video", "image" or "audio"; None while it is not known.
-        submitted_at: When a job was first seen.
-        finished_at: When the job was first seen completed or failed.
-        gone_at: When the service first no longer had the job.
-        deleted_at: When the service erased the media.
-    """
+    """The newest attempt at one take of one content: fields of its entry."""
 
     draw_key: str
     asked_key: str
@@ -174,21 +156,8 @@ def judge(
 ) -> Judgement:
     """Judge a job's output; the last value of each field counts.
 
-    Fields that are not given do not change.
-
-    Args:
-        history: The history.
-        service: The service of the job.
-        account: The account of the job.
-        job_id: The job.
-        rating: From 1 to 5; None removes the rating.
-        keep: Whether to keep it.
-        tags: Short labels, which replace the existing ones.
-        note: A text, which replaces the existing one; an empty text removes it.
-        rater: Who judges it; empty if unknown.
-
-    Returns:
-        The complete judgement.
+    Fields that are not given do not change. None removes the rating, and an empty text
+    the note. Returns the complete judgement.
 
     Raises:
         InputError: A value is not accepted; nothing was changed.
@@ -511,13 +480,7 @@ def draft(history: History, origin: str) -> str | None:
 
 
 def save_draft(history: History, origin: str, content: str) -> None:
-    """Save the draft of a form, and delete drafts that are a year old.
-
-    Args:
-        history: The history.
-        origin: The form.
-        content: A JSON object, without secrets.
-    """
+    """Save the draft of a form, a JSON object; delete drafts that are a year old."""
     now = history.clock.now()
     row = {"origin": origin, "content": content, "saved_at": now}
     with history.database.writing() as db:
