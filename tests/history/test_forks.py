@@ -9,7 +9,7 @@ import pytest
 
 from mediakit.history import History
 from tests.support.soak import BOTH_DATABASES
-from tests.support.submissions import HERE, start
+from tests.support.submissions import start
 
 FORK = """
 import os, sys
@@ -46,7 +46,7 @@ def test_a_forked_child_and_its_parent_write_to_one_history(place: Any) -> None:
 
     assert process.returncode == 0
     with History(place) as history:
-        keys = {entry.key for entry in history.page(limit=1_000, **HERE)}
+        keys = {entry.key for entry in history.page(limit=1_000)}
         one = history.find("media_1")
     assert keys == {"before", "child", "child again", "parent", "parent again"}
     assert one is not None

@@ -19,7 +19,6 @@ from tests.support.submissions import (
     HERE,
     OUTPUT,
     START,
-    URL,
     completed,
     failed,
     job,
@@ -135,16 +134,6 @@ def test_each_key_is_claimed_once_by_threads_that_race(history):
     with ThreadPoolExecutor(8) as pool:
         won = list(pool.map(claim_all, range(8)))
     assert [sum(column) for column in zip(*won, strict=True)] == [1] * 40
-
-
-def test_threads_that_record_one_job_lose_no_record(history):
-    history.claim(submission())
-    records = [job(), job("running"), completed(), job("completed", output=OUTPUT)]
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda record: history.record_job("k1", record), records * 10))
-    entry = history.find("media_1")
-    assert entry.state is EntryState.SETTLED
-    assert (entry.output_url, entry.charge_micro_usd) == (URL, 340_000)
 
 
 # -- outcomes ---------------------------------------------------------------------
@@ -709,12 +698,3 @@ def test_the_writes_of_another_process_are_not_lost(path):
 
 def test_a_record_of_an_unknown_job_is_not_stored(history):
     assert history.record(job("running")) is None
-
-
-def test_a_record_finds_its_entry_whether_it_is_remembered_or_not(path):
-    with History(path) as history:
-        entry, _ = history.claim(submission())
-        known = history.record_job(entry.key, job("running"))
-        assert history.record(completed(7)).number == known.number
-    with History(path) as again:
-        assert again.record(completed(7)).charge_micro_usd == 7

@@ -12,6 +12,7 @@ from sqlalchemy import (
     and_,
     delete,
     insert,
+    or_,
     select,
 )
 from sqlalchemy import update as update_rows
@@ -57,8 +58,11 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
         entries.c.take == submission.take,
         entries.c.attempt == submission.attempt,
     )
-    known = first_entry(db, attempt)
-    return known or first_entry(db, entries.c.key == submission.key)
+    query = whole_entries().where(or_(attempt, entries.c.key == submission.key))
+    found = [entry_of(row) for row in db.execute(query)]
+    # The attempt counts, if both are found.
+    found.sort(key=lambda entry: entry.asked_key != submission.asked_key)
+    return found[0] if found else None
 
 
 def owned_by(

@@ -140,8 +140,8 @@ class AccountHistory:
         return began_s is not None and monotonic() - began_s >= BLOCKED_AFTER_S
 
     def blocked_text(self) -> str:
-        """Return a message while writes wait for the database, else an empty text."""
-        if not self._is_blocked:
+        """Return a message while another program locks the file, else nothing."""
+        if not (self._is_blocked and self.history.is_local):
             return ""
         return (
             f"The history file {self.history.place} is locked by another program. The "
