@@ -16,9 +16,9 @@ waits for the same two.
 from mediakit.client.async_client import AsyncClient
 from mediakit.client.blocking_client import Client
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState
+from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
-from mediakit.client.records.job_state import JobState
 from mediakit.client.service import Service
 
 __all__ = [

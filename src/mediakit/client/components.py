@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from mediakit.catalog import Catalog
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.admission import Admission
 from mediakit.client.billing import Billing
 from mediakit.client.budgets import AnyBudget, budget_name, budget_of
@@ -22,7 +23,6 @@ from mediakit.client.loop import ProcessBound, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
-from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.recovery.history_view import AsyncHistoryView
 from mediakit.client.recovery.rebuilder import Rebuilder
 from mediakit.client.requests import Requests

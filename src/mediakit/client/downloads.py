@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVar
 import anyio
 from anyio import to_thread
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.destinations import (
     Destination,
     LocalFile,
@@ -25,10 +26,9 @@ from mediakit.client.destinations import (
 from mediakit.client.http.exchange import NoAnswerError
 from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.http.retry import jittered_backoff_s
+from mediakit.client.job_state import JobState
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress
-from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of, urls_in
 from mediakit.client.uploads import fingerprint

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from mediakit.client.http.http_client import HttpClient
+from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job
-from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Parent

@@ -9,6 +9,7 @@ from enum import Enum
 
 from anyio import CapacityLimiter
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.http.client_pool import UnusableProxyError
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.response_errors import NOT_CHARGED, rejection
@@ -23,7 +24,6 @@ from mediakit.client.lost_responses import (
     job_unless_lost,
     leaves_doubt,
 )
-from mediakit.client.records.account_history import AccountHistory
 from mediakit.client.submission_errors import refusal, silence
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, ServiceError

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeGuard
 from pydantic import Field
 
 from mediakit.client.idempotency import draw_key_of, key_of
-from mediakit.client.records.job_state import JobState
+from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.history import Entry, Upload
 from mediakit.rates import EstimateKind

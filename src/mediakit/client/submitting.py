@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Literal
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.admission import Admission, Caller
 from mediakit.client.budgets import Budget
 from mediakit.client.idempotency import (
@@ -22,8 +25,6 @@ from mediakit.client.idempotency import (
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.lost_responses import may_resend_unasked
-from mediakit.client.records.account_history import AccountHistory
-from mediakit.client.records.form_origin import current_origin
 from mediakit.client.requests import Requests, ValidatedRequest
 from mediakit.client.sending import Sender
 from mediakit.client.submission_errors import BOUND
@@ -209,7 +210,7 @@ class Submissions:
             return await self._send(keys, entry, sent_before=not fresh)
 
     def _keys(self, **of_caller: Any) -> _Keys:
-        caller = Caller(origin=current_origin(), **of_caller)
+        caller = Caller(origin=_ORIGIN.get(), **of_caller)
         return _Keys(self._place, self._admission, caller)
 
     async def _known(self, job_id: str) -> Entry:
@@ -423,3 +424,23 @@ def check_take(take: Take) -> None:
     if take != "next" and not is_count:
         accepted = f'a whole number from 1 to {HIGHEST_TAKE:,}, or "next"'
         raise InputError("take", got=take, accepted=accepted)
+
+
+_ORIGIN: ContextVar[str | None] = ContextVar("mediakit_origin", default=None)
+
+
+@contextmanager
+def asking_from(origin: str | None) -> Iterator[None]:
+    """Attribute the requests that are submitted within the block to a form.
+
+    A context variable holds it, because `submit`, `retry` and `next_take` are public
+    and a user's own calls have no form.
+
+    Args:
+        origin: The form, as the history names it; None for none.
+    """
+    token = _ORIGIN.set(origin)
+    try:
+        yield
+    finally:
+        _ORIGIN.reset(token)

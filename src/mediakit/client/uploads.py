@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from anyio import CapacityLimiter, to_thread
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.http.exchange import Answer, NoAnswerError
 from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient
 from mediakit.client.http.response_errors import error_of
@@ -20,7 +21,6 @@ from mediakit.client.http.response_parsing import parse, retry_after_s
 from mediakit.client.http.retry import jittered_backoff_s
 from mediakit.client.http.service_client import ServiceClient
 from mediakit.client.progress import Progress, Tell
-from mediakit.client.records.account_history import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import uploads

@@ -14,7 +14,7 @@ from mediakit import Client
 from mediakit.client.progress import DelayMessages, Progress, Transfer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.widgets.form.controller import Form
-from tests.client.records.test_account_history import BLOCKED, locked
+from tests.client.test_account_history import BLOCKED, locked
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import error_of, finish, generate_button, shown, until

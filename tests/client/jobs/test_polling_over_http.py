@@ -16,8 +16,8 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit.client import AsyncClient, AsyncJob, Service
+from mediakit.client.job_state import JobState
 from mediakit.client.jobs.polling import AT_ONCE, process_turns
-from mediakit.client.records.job_state import JobState
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     AuthError,

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self, overload
 
+from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.loop import IOThread, ProcessBound
-from mediakit.client.records.job_state import JobState
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.records import JobStatus
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from mediakit.client.records.job_state import JobState, unreadable_charge_text
+from mediakit.client.job_state import JobState, unreadable_charge_text
 from mediakit.errors import AnswerError, RateLimitError, ServiceError, shown
 from mediakit.records import Billing, BillingState, Job
 

@@ -17,8 +17,8 @@ from IPython.display import publish_display_data
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, Client, Job, JobState
 from mediakit.client.media_inputs import JobOutput
-from mediakit.client.records.form_origin import asking_from
 from mediakit.client.requests import full_names, plain_fields
+from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, tuning

@@ -9,8 +9,8 @@ from typing import Any
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.destinations import NameTakenError
-from mediakit.client.records.form_origin import asking_from
 from mediakit.client.sidecar import SUFFIX
+from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.job.host import JobHost

@@ -25,9 +25,14 @@ def past(count: int, charge_micro_usd: int = 7) -> list[Entry]:
 def _settled(n: int, charge_micro_usd: int) -> Entry:
     at = LONG_AGO + timedelta(minutes=n)
     entry = fresh_entry(submission(f"past-{n}"), number=0, created_at=at)
-    known = {"state": EntryState.SETTLED, "job_id": f"media_{n}", "settled_at": at}
-    paid = {"charge_micro_usd": charge_micro_usd, "status": JobStatus.COMPLETED}
-    return replace(entry, **(known | paid))
+    return replace(
+        entry,
+        state=EntryState.SETTLED,
+        job_id=f"media_{n}",
+        settled_at=at,
+        charge_micro_usd=charge_micro_usd,
+        status=JobStatus.COMPLETED,
+    )
 
 
 @pytest.fixture(params=["file", "postgres"])

@@ -17,7 +17,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import Service
-from mediakit.client.records.account_history import AccountHistory
+from mediakit.client.account_history import AccountHistory
 from mediakit.errors import BudgetError, MediakitError, NotFoundError
 from mediakit.history import BudgetLimit, History
 from tests.support.submissions import HERE, costing, job, submission
@@ -225,7 +225,7 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.records.account_history.RETRY_AFTER_S", 0.01)
+    monkeypatch.setattr("mediakit.client.account_history.RETRY_AFTER_S", 0.01)
     tries: list[str] = []
 
     def report(history: History) -> None:

@@ -1,1 +1,0 @@
-"""What the client writes to the history and finds there."""
