@@ -14,15 +14,15 @@ import platformdirs
 
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.client.http import TIMEOUT_S, HttpClient
 from mediakit.client.loop import ProcessBound, io_thread
 from mediakit.client.service import (
     check_api_key,
     normal_url,
     refuse_credentials,
 )
+from mediakit.client.transport import UnclosedTransport
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
 from mediakit.client.media_inputs import (
     RETRY_AFTER_S,

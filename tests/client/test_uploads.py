@@ -14,7 +14,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import AsyncClient, Service
-from mediakit.client.http.http_client import BLOCK_BYTES
+from mediakit.client.http import BLOCK_BYTES
 from mediakit.client.progress import Transfer
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History

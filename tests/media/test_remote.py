@@ -13,7 +13,7 @@ from typing import Literal
 import av
 import pytest
 
-from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
 from mediakit.media import MediaInfo, probe
 from mediakit.media.remote import MAX_BYTES, probe_url

@@ -26,8 +26,8 @@ import anyio
 
 import mediakit as mk
 from mediakit.catalog import Catalog
-from mediakit.client.http.exchange import Answer
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.answers import Answer
+from mediakit.client.http import ServiceClient
 from mediakit.history import History
 
 # What mediakit imports when it is needed, lest each life imports it anew.

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mediakit.client.http.exchange import Answer
-from mediakit.client.http.response_errors import error_of
-from mediakit.client.http.response_parsing import answered_at, parse
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.answers import Answer, answered_at, error_of, parse
+from mediakit.client.http import ServiceClient
 from mediakit.client.loop import networked
 from mediakit.clock import Clock
 from mediakit.records import Balance

@@ -14,9 +14,7 @@ from mediakit.client.billing import Billing
 from mediakit.client.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.downloads import Outputs
-from mediakit.client.http.http_client import TIMEOUT_S, HttpClient
-from mediakit.client.http.service_client import ServiceClient
-from mediakit.client.http.transports import UnclosedTransport
+from mediakit.client.http import TIMEOUT_S, HttpClient, ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.loop import ProcessBound, networked
@@ -29,6 +27,7 @@ from mediakit.client.requests import Requests
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Service
 from mediakit.client.submitting import Submissions
+from mediakit.client.transport import UnclosedTransport
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.history import History

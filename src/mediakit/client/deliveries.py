@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_errors import error_of
-from mediakit.client.http.response_parsing import parse
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.http import ServiceClient
 from mediakit.client.loop import Blocking, blocking, networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError

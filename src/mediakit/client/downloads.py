@@ -23,9 +23,9 @@ from mediakit.client.destinations import (
     target_of,
     unwritable,
 )
-from mediakit.client.http.exchange import NoAnswerError
-from mediakit.client.http.http_client import BLOCK_BYTES, HttpClient, StreamedResponse
-from mediakit.client.http.retry import jittered_backoff_s
+from mediakit.client.answers import NoAnswerError
+from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
+from mediakit.client.http import jittered_backoff_s
 from mediakit.client.job_state import JobState
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress

@@ -11,6 +11,7 @@ import gc
 import inspect
 import logging
 import os
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import CancelledError, Future
@@ -18,6 +19,7 @@ from functools import partial, update_wrapper, wraps
 from typing import (
     Any,
     Concatenate,
+    Generic,
     NoReturn,
     ParamSpec,
     Protocol,
@@ -40,6 +42,10 @@ FORKED = (
     "This client was created before the process forked, and stays in the parent "
     "process. Nothing was sent. Create another one in this process, such as with "
     "mediakit.connect(); client.job(id) returns the jobs."
+)
+TRIO = (
+    "mediakit is awaited on asyncio, and this is another kind of event loop. Nothing "
+    "was sent. With trio, use mediakit.Client in trio.to_thread.run_sync(...)"
 )
 
 P = ParamSpec("P")
@@ -112,6 +118,7 @@ class IOThread:
             RuntimeError: The caller is on the I/O thread and would wait for itself.
         """
         self.refuse_itself()
+        _refuse_trio()
         future = self.post(function, *args, **kwargs)
         try:
             return self.result(future)
@@ -177,7 +184,10 @@ class IOThread:
         """
         if self.is_here:
             return await function(*args, **kwargs)
-        _refuse_trio()
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(TRIO) from None
         tasks: list[asyncio.Task[T]] = []
         outcome: Future[T] = Future()
 
@@ -213,14 +223,9 @@ def _pass_on(outcome: Future[T], task: asyncio.Task[T]) -> None:
 
 
 def _refuse_trio() -> None:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        raise RuntimeError(
-            "AsyncClient and its jobs are awaited on asyncio, and this is another kind "
-            "of event loop. Nothing was sent. With trio, use mediakit.Client in "
-            "trio.to_thread.run_sync(...)"
-        ) from None
+    trio = sys.modules.get("trio")
+    if trio is not None and trio.lowlevel.in_trio_run():
+        raise RuntimeError(TRIO)
 
 
 async def _serve(
@@ -396,3 +401,32 @@ def discard(listeners: list[T], listener: T) -> None:
     """Remove a listener; one that is no longer there is no error."""
     if listener in listeners:
         listeners.remove(listener)
+
+
+class InOrder(Generic[T]):
+    """Calls a listener with numbered values, never with an older one after a newer.
+
+    The first value comes from the thread that subscribes, all others from the I/O
+    thread: whichever comes second waits for the other, unless it is the older one.
+    """
+
+    def __init__(self, listener: Callable[[T], object]) -> None:
+        self._listener = listener
+        self._lock = threading.RLock()
+        self._number = -1
+        self.__qualname__ = getattr(listener, "__qualname__", repr(listener))
+
+    def first(self, number: int, value: T) -> None:
+        """Call the listener, unless it is being called with a newer value."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self(number, value)
+            finally:
+                self._lock.release()
+
+    def __call__(self, number: int, value: T) -> None:
+        """Call the listener, unless it has had a newer value."""
+        with self._lock:
+            if number > self._number:
+                self._number = number
+                self._listener(value)

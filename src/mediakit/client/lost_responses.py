@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_errors import leads_to
-from mediakit.client.http.response_parsing import failed_job, parse, retry_after_s
+from mediakit.client.answers import (
+    Answer,
+    NoAnswerError,
+    failed_job,
+    leads_to,
+    parse,
+    retry_after_s,
+)
 from mediakit.client.submission_errors import (
     BOUND,
     is_foreign,

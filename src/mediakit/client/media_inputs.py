@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job import Job

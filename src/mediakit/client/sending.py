@@ -10,12 +10,13 @@ from enum import Enum
 from anyio import CapacityLimiter
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.http.client_pool import UnusableProxyError
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_errors import NOT_CHARGED, rejection
-from mediakit.client.http.response_parsing import retry_after_s
-from mediakit.client.http.retry import LONGEST_RETRY_AFTER_S, jittered_backoff_s
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.transport import UnusableProxyError
+from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.client.answers import NOT_CHARGED, rejection
+from mediakit.client.answers import retry_after_s
+from mediakit.client.answers import LONGEST_RETRY_AFTER_S
+from mediakit.client.http import jittered_backoff_s
+from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (
@@ -25,6 +26,7 @@ from mediakit.client.lost_responses import (
     leaves_doubt,
 )
 from mediakit.client.submission_errors import refusal, silence
+from mediakit.client.transport import UnusableProxyError
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission
@@ -109,7 +111,7 @@ class Silence:
         self._asked_s += asked_s
         until_s = self._started_s + self._for_s + self._asked_s
         is_late = self._clock.monotonic_s() >= until_s
-        if error.is_final or is_late or self._asked_s > LONGEST_RETRY_AFTER_S:
+        if error.is_final or is_late or self._asked_s > RETRY_AFTER_FOR_S:
             return None
         pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
         self._tries_n += 1

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from mediakit.client.http.exchange import Answer
-from mediakit.client.http.response_errors import (
-    NOT_CHARGED,
-    error_of,
-    refused_input,
-)
+from mediakit.client.answers import NOT_CHARGED, Answer, error_of, refused_input
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError, shown
 from mediakit.history import Submission

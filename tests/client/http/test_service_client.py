@@ -18,14 +18,18 @@ from pathlib import Path
 import pytest
 import trustme
 
-from mediakit.client.http.client_pool import MAX_CONNECTIONS
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.http_client import HttpClient
-from mediakit.client.http.response_errors import error_of, refused_input, rejection
-from mediakit.client.http.response_parsing import parse
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.answers import (
+    Answer,
+    NoAnswerError,
+    error_of,
+    parse,
+    refused_input,
+    rejection,
+)
+from mediakit.client.http import HttpClient, ServiceClient
 from mediakit.client.loop import io_thread
 from mediakit.client.service import Service
+from mediakit.client.transport import MAX_CONNECTIONS
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
 from mediakit.records import Job
@@ -503,7 +507,7 @@ LIFE = """
 import gc, os, sys, time
 from mediakit.client.loop import ClosedError, io_thread
 from mediakit.client.service import Service
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http import ServiceClient
 from mediakit.clock import SystemClock
 
 transport = ServiceClient(Service(sys.argv[1], "k"), clock=SystemClock())

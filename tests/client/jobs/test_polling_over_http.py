@@ -226,6 +226,34 @@ def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_notified(
     assert "clumsy" in caplog.text
 
 
+def test_a_listener_never_gets_an_older_state_after_a_newer_one(
+    history: History,
+) -> None:
+    seen: list[str] = []
+    newer = threading.Event()
+
+    def listen(state: JobState) -> None:
+        if io_thread().is_here:
+            newer.set()
+        else:
+            newer.wait(0.7)  # the poller reads the end meanwhile
+        seen.append(state.record.status.value)
+
+    async def subscribe(server: JobServer) -> None:
+        async with client_of(server, history) as client:
+            job = await client.job("media_0")
+            await asyncio.to_thread(job.subscribe, listen)
+            await job.settle(PATIENCE_S)
+
+    with (
+        JobServer(lambda name, n: completed(name) if n else running(name)) as server,
+        asyncio.Runner() as runner,
+    ):
+        runner.run(subscribe(server))
+
+    assert seen == ["running", "completed"]
+
+
 def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(
     history: History,
 ) -> None:

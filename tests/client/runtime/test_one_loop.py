@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -147,3 +149,19 @@ def test_a_client_that_was_never_used_can_be_closed_and_says_so(
     with asyncio.Runner() as runner:
         runner.run(main())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loop_of_another_kind_is_refused_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = hosted(lambda _: httpx.Response(200, json=BALANCE), tmp_path)
+    awaited = client.balance()
+    with pytest.raises(RuntimeError, match=r"With trio, use mediakit\.Client in trio"):
+        awaited.send(None)  # as any loop but that of asyncio does
+
+    in_trio = SimpleNamespace(in_trio_run=lambda: True)
+    monkeypatch.setitem(sys.modules, "trio", SimpleNamespace(lowlevel=in_trio))
+    with pytest.raises(RuntimeError, match="Nothing was sent"):
+        io_thread().call(client.balance)
+    monkeypatch.undo()
+    io_thread().call(client.aclose)

@@ -15,7 +15,7 @@ import pytest
 import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http import ServiceClient
 from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History

@@ -11,8 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_parsing import LONGEST_RETRY_AFTER_S, retry_after_s
+from mediakit.client.answers import (
+    LONGEST_RETRY_AFTER_S,
+    Answer,
+    NoAnswerError,
+    retry_after_s,
+)
 from mediakit.client.lost_responses import job_unless_lost
 from mediakit.client.sending import (
     MAX_UNAVAILABLE_ATTEMPTS,

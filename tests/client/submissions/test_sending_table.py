@@ -22,7 +22,7 @@ import pytest
 from mediakit import client as core
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import key_of, submission_of
 from mediakit.client.loop import io_thread
 from mediakit.client.lost_responses import may_resend_unasked

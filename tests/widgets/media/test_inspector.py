@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.client.http.http_client import HttpClient
+from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.clock import SystemClock

@@ -79,7 +79,8 @@ class AsyncJob(ProcessBound):
         self._services = services
         self._state = state
         self._lock = threading.Lock()
-        self._listeners: list[Listener] = []
+        self._listeners: list[InOrder[JobState]] = []
+        self._changes = 0
         self._waiters: set[asyncio.Future[None]] = set()
         self._releases = 0
         self._ended: MediakitError | None = None
@@ -124,18 +125,15 @@ class AsyncJob(ProcessBound):
         Returns:
             A function that unsubscribes it.
         """
+        ordered = InOrder(listener)
         with self._lock:
-            self._listeners.append(listener)
-        # Another thread may change the state meanwhile: the newest one comes last.
-        given: JobState | None = None
-        while given is not self._state:
-            given = self._state
-            listener(given)
+            self._listeners.append(ordered)
+            number, state = self._changes, self._state
+        ordered.first(number, state)
 
         def unsubscribe() -> None:
             with self._lock:
-                if listener in self._listeners:
-                    self._listeners.remove(listener)
+                discard(self._listeners, ordered)
 
         return unsubscribe
 
@@ -184,10 +182,11 @@ class AsyncJob(ProcessBound):
         with self._lock:
             before = self._state
             after = self._state = change(before)
-            listeners = tuple(self._listeners)
+            self._changes += 1
+            number, listeners = self._changes, tuple(self._listeners)
         if listeners and after == before:
             listeners = ()
-        notify(listeners, after)
+        notify(listeners, number, after)
         self._wake()
         return before, after
 

@@ -15,7 +15,7 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.downloads import Outputs
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.http import ServiceClient
 from mediakit.client.job_state import (
     JobState,
     record_of_entry,

@@ -5,10 +5,8 @@ from __future__ import annotations
 import logging
 from urllib.parse import quote
 
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.response_errors import error_of
-from mediakit.client.http.response_parsing import parse
-from mediakit.client.http.service_client import ServiceClient
+from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.http import ServiceClient
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, ConflictError, ServiceError, shown
 from mediakit.records import LONGEST_URL, Job

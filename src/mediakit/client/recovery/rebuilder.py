@@ -14,7 +14,7 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
-from mediakit.client.http.service_client import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.jobs.polling import Turns, process_turns
 from mediakit.client.recovery.found_jobs import JOB_ID, FoundJob, best_of

@@ -1,25 +1,32 @@
-"""Sends HTTP requests with httpx: calls, uploads and downloads; on the I/O thread."""
+"""Sends requests with httpx: calls, uploads and downloads; on the I/O thread."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import random
 import zlib
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
     AsyncIterator,
+    Awaitable,
+    Callable,
     Mapping,
 )
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TypeVar
 from weakref import finalize
 
 import httpx
 
-from mediakit.client.http.client_pool import ClientPool
-from mediakit.client.http.exchange import Answer, NoAnswerError
-from mediakit.client.http.transport_errors import translate_errors
-from mediakit.client.loop import close_at_end
-from mediakit.errors import MediakitError
+from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
+from mediakit.client.loop import close_at_end, closed
+from mediakit.client.service import Service
+from mediakit.client.transport import ClientPool, translate_errors
+from mediakit.clock import Clock
+from mediakit.errors import MediakitError, ServiceError
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
@@ -31,9 +38,20 @@ LARGEST_ANSWER_BYTES = 16 << 20
 PACKED = ("gzip", "deflate")
 GZIP_OR_ZLIB_WBITS = zlib.MAX_WBITS | 32
 
+FIRST_BACKOFF_S = 0.3
+LONGEST_BACKOFF_S = 8.0
+RETRY_AFTER_FOR_S = 120.0
+READ_RETRY_FOR_S = 10.0
+# A gateway error or a rate limit: the read may succeed shortly.
+NOT_NOW = frozenset({408, 429, 502, 503, 504})
+
 CUT_OFF = "its answer was cut off"
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
 UNPACKABLE = "its answer cannot be unpacked"
+
+T = TypeVar("T")
+
+log = logging.getLogger("mediakit.client")
 
 
 class StreamedResponse:
@@ -220,8 +238,7 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections; a second close does nothing."""
-        if self._pool.loop is asyncio.get_running_loop():
-            await self._pool.aclose()
+        await self._pool.aclose()
 
 
 async def _answer(response: httpx.Response) -> Answer:
@@ -283,3 +300,236 @@ def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Re
     if reason is not None:
         raise NoAnswerError(reason, sent=True, is_final=True)
     return request
+
+
+# -- trying again ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FailedAttempt:
+    """An attempt that failed.
+
+    Args:
+        number: Which attempt, from 1.
+        error: Its error.
+        idle_s: The pauses before it, in all.
+    """
+
+    number: int
+    error: BaseException
+    idle_s: float
+
+    @property
+    def retry_after_s(self) -> float:
+        """Return the seconds that the response asked to wait; 0 if it did not."""
+        return getattr(self.error, "retry_after_s", None) or 0.0
+
+
+def is_transient(error: BaseException) -> bool:
+    """Return whether a request without a response is worth retrying."""
+    return isinstance(error, NoAnswerError) and not error.is_final
+
+
+def jittered_backoff_s(tries: int) -> float:
+    """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
+    longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
+    return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
+
+
+def backoff_s(failed: FailedAttempt) -> float:
+    """Return the pause before the next attempt: full jitter, or `Retry-After`."""
+    return max(jittered_backoff_s(failed.number), failed.retry_after_s)
+
+
+async def retry(
+    once: Callable[[], Awaitable[T]],
+    *,
+    clock: Clock,
+    stop: Callable[[FailedAttempt], bool],
+    wait: Callable[[FailedAttempt], float] = backoff_s,
+    on: Callable[[BaseException], bool] = is_transient,
+) -> T:
+    """Retry until it succeeds.
+
+    Args:
+        once: One attempt.
+        clock: Waits.
+        stop: Decides after a failed attempt whether to stop.
+        wait: The seconds before the next attempt.
+        on: Which errors are retried.
+
+    Raises:
+        Exception: The error of the last attempt.
+    """
+    number, idle_s = 0, 0.0
+    while True:
+        number += 1
+        try:
+            return await once()
+        except Exception as error:
+            if not on(error):
+                raise
+            failed = FailedAttempt(number, error, idle_s)
+            pause_s = None if stop(failed) else wait(failed)
+            del failed  # the traceback of its error holds this frame
+            if pause_s is None:
+                raise
+        await clock.sleep(pause_s)
+        idle_s += pause_s
+
+
+def stop_after_attempts(count: int) -> Callable[[FailedAttempt], bool]:
+    """Return a stop rule for a number of attempts."""
+    return lambda failed: failed.number >= count
+
+
+def stop_after_s(seconds: float, clock: Clock) -> Callable[[FailedAttempt], bool]:
+    """Return a stop rule for a number of seconds.
+
+    The waits that the service requests are added, up to two minutes in all.
+    """
+    until_s = clock.monotonic_s() + seconds
+    asked_in_all_s = 0.0
+
+    def is_over(failed: FailedAttempt) -> bool:
+        nonlocal asked_in_all_s
+        asked_in_all_s += failed.retry_after_s
+        is_late = clock.monotonic_s() >= until_s + asked_in_all_s
+        return is_late or asked_in_all_s > RETRY_AFTER_FOR_S
+
+    return is_over
+
+
+# -- the service ----------------------------------------------------------------------
+
+
+class _NotNowError(NoAnswerError):
+    """The service, or a gateway before it, rejects a read temporarily."""
+
+    def __init__(self, answer: Answer) -> None:
+        asked_s = retry_after_s(answer)
+        super().__init__(f"HTTP {answer.status}", sent=True, retry_after_s=asked_s)
+        self.answer = answer
+
+
+class ServiceClient:
+    """Requests to one service, with its key.
+
+    Args:
+        service: The service.
+        clock: Gives the time between attempts.
+        timeout_s: Seconds to wait for the next bytes before giving up.
+        transport: Sends the requests; see `HttpClient`.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        *,
+        clock: Clock,
+        timeout_s: float = TIMEOUT_S,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.service = service
+        self._clock = clock
+        # Set once as a client header: tracebacks may show local variables.
+        key = {"X-API-Key": service.api_key}
+        self._http = HttpClient(transport, timeout_s, headers=key)
+        self.closed = False
+
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send one request, once.
+
+        Raises:
+            NoAnswerError: No response arrived.
+            MediakitError: The client is closed.
+        """
+        if self.closed:
+            raise closed()
+        all_headers = dict(headers or {})
+        if content is not None:
+            all_headers["Content-Type"] = "application/json"
+        answer = await self._http.send(
+            method,
+            self.service.base_url + path,
+            headers=all_headers,
+            content=content,
+            params=params,
+        )
+        log.debug("%s %s -> %s", method, path, answer.status)
+        return without_key(answer, self.service.api_key)
+
+    async def read(
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        retry_for_s: float = READ_RETRY_FOR_S,
+        is_foreign: Callable[[Answer], bool] | None = None,
+    ) -> Answer:
+        """GET a path; retry while there is no response.
+
+        Honors `Retry-After` for up to two minutes in all. If the service asks for
+        longer, or keeps rejecting the read, returns its last response.
+
+        Args:
+            path: The path.
+            params: The query.
+            retry_for_s: Seconds to retry, beside the waits that the service requests.
+            is_foreign: Returns whether a response is not the service's own; then the
+                read is retried, too.
+
+        Raises:
+            ServiceError: No response arrived.
+        """
+
+        async def once() -> Answer:
+            answer = await self.exchange("GET", path, params=params)
+            if answer.status in NOT_NOW or (is_foreign and is_foreign(answer)):
+                raise _NotNowError(answer)
+            return answer
+
+        try:
+            return await self.retry_until_answered(once, for_s=retry_for_s)
+        except _NotNowError as error:
+            return error.answer
+        except NoAnswerError as error:
+            raise self.silence(error) from error
+
+    async def retry_until_answered(
+        self, once: Callable[[], Awaitable[T]], *, for_s: float
+    ) -> T:
+        """Retry a repeatable exchange until there is a response.
+
+        Args:
+            once: Sends it once.
+            for_s: Seconds to retry in all; the waits that the service requests are
+                added, up to two minutes.
+
+        Raises:
+            NoAnswerError: The last attempt had no response either.
+        """
+        return await retry(
+            once, clock=self._clock, stop=stop_after_s(for_s, self._clock)
+        )
+
+    def silence(self, error: NoAnswerError) -> ServiceError:
+        """Return the error that says that the service did not answer."""
+        return ServiceError(
+            f"The service at {self.service.base_url} does not answer "
+            f"({error.reason}). Check the base URL and the network, then try again.",
+            in_doubt=error.sent,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections, for good; a second close does nothing."""
+        self.closed = True
+        await self._http.aclose()

@@ -1,0 +1,371 @@
+"""The answers of the service, and the typed errors of those that are no success."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mediakit.clock import Clock
+from mediakit.errors import (
+    AnswerError,
+    AuthError,
+    BalanceError,
+    ConflictError,
+    GoneError,
+    InputError,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    quoted,
+    shown,
+)
+from mediakit.records import (
+    Balance,
+    ErrorCode,
+    Job,
+    Record,
+    UploadGrant,
+    without_lone_surrogates,
+)
+from mediakit.rules import Problem
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
+class NoAnswerError(ConnectionError):
+    """A request got no answer.
+
+    Args:
+        reason: Why, in words.
+        sent: Whether the service may have received it.
+        retry_after_s: Seconds that the service asks to wait; None when it does not.
+        is_final: Whether a retry is of no use.
+        status: The HTTP status of an answer that decides nothing; None without one.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        sent: bool,
+        retry_after_s: float | None = None,
+        is_final: bool = False,
+        status: int | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.sent = sent
+        self.retry_after_s = retry_after_s
+        self.is_final = is_final
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response of the service; it may hold a signed URL or a secret."""
+
+    status: int
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
+
+    def json(self) -> Any:
+        """Parse the body.
+
+        Raises:
+            ServiceError: It is not JSON.
+        """
+        try:
+            return _parsed(self.content)
+        except (ValueError, RecursionError):
+            raise ServiceError(
+                f"The service answered {self.status} with something that is not JSON; "
+                "is the base URL that of the service?",
+                status=self.status,
+            ) from None
+
+    @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """Return the body if it is a JSON object, else nothing."""
+        try:
+            body = _parsed(self.content)
+        except (ValueError, RecursionError):
+            return {}
+        return body if isinstance(body, dict) else {}
+
+    @property
+    def message(self) -> str:
+        """Return the `message` of a request-level error, if there is one (spec 7.1)."""
+        message = self.fields.get("message")
+        return quoted(message) if isinstance(message, str) else ""
+
+
+def _parsed(content: bytes) -> Any:
+    body = json.loads(content)
+    escapes = _SURROGATE_ESCAPE.search(content)
+    return without_lone_surrogates(body) if escapes else body
+
+
+# A shorter key could occur in a response by chance.
+SHORTEST_KEY_BYTES = 8
+
+
+def without_key(answer: Answer, api_key: str) -> Answer:
+    """Remove the key from a response, because errors quote its message."""
+    key = api_key.encode()
+    if len(key) < SHORTEST_KEY_BYTES or key not in answer.content:
+        return answer
+    return replace(answer, content=answer.content.replace(key, b"***"))
+
+
+# -- what is in an answer -------------------------------------------------------------
+
+R = TypeVar("R", bound=Record)
+
+LONGEST_RETRY_AFTER_S = 366 * 86_400.0
+
+
+def parse(record_type: type[R], answer: Answer) -> R:
+    """Parse a response as a record.
+
+    Raises:
+        ServiceError: The response is not such a record.
+    """
+    with suppress(ValidationError):
+        return record_type.model_validate_json(answer.content)
+    # The slower way accepts all that JSON allows, and reports what is wrong.
+    body = answer.json()
+    try:
+        return record_type.model_validate(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ServiceError(
+            f"The service answered {answer.status} with "
+            f"{_NOUNS.get(record_type, 'an answer')} that cannot be read: "
+            f"{_problem_text(first)}",
+            status=answer.status,
+        ) from None
+
+
+_NOUNS: Mapping[type[Record], str] = {
+    Balance: "a balance",
+    Job: "a job",
+    UploadGrant: "an upload grant",
+}
+
+
+def _problem_text(problem: ErrorDetails) -> str:
+    """Say in a sentence what is wrong with a field; the value may be a secret."""
+    names = [str(part) for part in problem["loc"]]
+    where = f"`{'.'.join(names)}`" if names else "it"
+    if problem["type"] == "missing":
+        return f"{where} is missing."
+    if names and names[-1].endswith("_micro_usd"):
+        got = shown(problem["input"])
+        return f"{where} must be a whole number of micro-USD (got {got})."
+    return f"{where} is not what the specification says."
+
+
+def failed_job(answer: Answer) -> Job | None:
+    """Return the failed job of a rejection envelope, if it is one (spec 7.1)."""
+    if answer.fields.get("status") != "failed" or "id" not in answer.fields:
+        return None
+    return parse(Job, answer)
+
+
+def retry_after_s(answer: Answer) -> float | None:
+    """Return the seconds of `Retry-After`; None when it is absent or unreadable.
+
+    A date is relative to the response's own `Date`, because two clocks seldom agree.
+    """
+    text = answer.headers.get("retry-after", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
+        return min(float(text), LONGEST_RETRY_AFTER_S)
+    then, now = _instant(text), answered_at(answer)
+    if then is None or now is None:
+        return None
+    return min(max(0.0, (then - now).total_seconds()), LONGEST_RETRY_AFTER_S)
+
+
+def answered_at(answer: Answer) -> datetime | None:
+    """Return the `Date` of a response, UTC by the service's clock; None without it."""
+    instant = _instant(answer.headers.get("date", ""))
+    try:
+        return instant.astimezone(UTC) if instant else None
+    except OverflowError:  # on the first or last day that datetime supports
+        return None
+
+
+def _instant(http_date: str) -> datetime | None:
+    try:
+        instant = parsedate_to_datetime(http_date)
+    except (ValueError, OverflowError):
+        return None
+    return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
+
+
+# -- errors (spec 7.2) ----------------------------------------------------------------
+
+BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
+NOT_ADMITTED = {ErrorCode.ADMISSION_SUSPENDED, ErrorCode.MEMBERSHIP_REQUIRED}
+NOT_CHARGED = "Nothing was charged."
+SUBMITS_AGAIN = "the same call then submits it under a new key."
+NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
+
+
+def leads_to(answer: Answer) -> str:
+    """Say where a redirect leads, without path and query; empty for other responses."""
+    location = answer.headers.get("location", "")
+    try:
+        parts = urlsplit(location)
+        place = parts.hostname and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    except ValueError:
+        place = None
+    if not 300 <= answer.status < 400 or not place:
+        return ""
+    return f", which leads to {place}: is that the base URL?"
+
+
+def error_of(
+    answer: Answer,
+    what: str,
+    clock: Clock,
+    *,
+    then: str = "",
+    in_doubt: bool = False,
+) -> MediakitError:
+    """Return the typed error of a response that is not a success (spec 7.2).
+
+    Args:
+        answer: The response.
+        what: What was requested, such as "the job media_...".
+        clock: Turns `Retry-After` into an instant.
+        then: Sentences that follow: what was sent, and what to do.
+        in_doubt: Whether an earlier attempt may have arrived.
+    """
+    job = failed_job(answer)
+    if job is not None:
+        return rejection(answer, job, clock)
+    if answer.status in (400, 422):
+        return refused_input(answer, what)
+    said = f" The service says: {answer.message}" if answer.message else ""
+    tail = f"{said} {then}".rstrip()
+    if answer.status == 429:
+        text = f"Too many requests.{tail}"
+        return _rate_limit(answer, text, None, clock, in_doubt=in_doubt)
+    if answer.status not in _TYPED:
+        text = f"The service answered {answer.status} for {what}"
+        text += leads_to(answer) or "."
+        return ServiceError(f"{text}{tail}", status=answer.status, in_doubt=in_doubt)
+    error_type, text = _TYPED[answer.status]
+    text = _capital(text.format(what)) + tail
+    return error_type(text, status=answer.status, in_doubt=in_doubt)
+
+
+_TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
+    401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
+    403: (AuthError, "This API key may not request {}."),
+    404: (NotFoundError, "The service does not know {}."),
+    409: (ConflictError, "{} is not in a state for that."),
+    410: (GoneError, "{} was erased."),
+}
+
+
+# Such as `tracks[0].keyframes[1].url`.
+_FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
+
+
+def refused_input(
+    answer: Answer, what: str, *, then: str = "", in_doubt: bool = False
+) -> InputError:
+    """Return the error for a body or parameter that the service refused.
+
+    Args:
+        answer: The response.
+        what: What was requested.
+        then: What was sent and created, if anything may have been.
+        in_doubt: Whether an earlier attempt may have arrived.
+    """
+    field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
+    words = answer.message.rstrip(".") or "it does not say why"
+    problem = Problem(
+        field if _FIELD.fullmatch(field) else what,
+        got=f"a refusal ({answer.status})",
+        accepted=words,
+        said=f"was not accepted by the service ({answer.status}): {words}",
+    )
+    then = then or f"It was sent and refused. {NOT_CHARGED}"
+    return InputError.of([problem], then=then, sent=None if in_doubt else True)
+
+
+def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
+    """Return the error for a job that was rejected on submission (spec 4.3)."""
+    code = job.error.code if job.error else ErrorCode.PROVIDER_ERROR
+    words = job.error.message if job.error else ""
+    said = f" The service says: {words}" if words else ""
+    text = (
+        f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
+        f"It was sent and rejected as {job.id}. {NOT_CHARGED} "
+        f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
+    )
+    if code in BALANCE_CODES:
+        return BalanceError(text, status=answer.status, job_id=job.id)
+    if code is ErrorCode.RATE_LIMITED:
+        return _rate_limit(answer, text, job.id, clock)
+    kind = AuthError if answer.status == 403 or code in NOT_ADMITTED else ServiceError
+    return kind(text, status=answer.status, job_id=job.id)
+
+
+_REJECTED: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: "The balance does not cover this request",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: "The balance does not cover this request",
+    ErrorCode.RATE_LIMITED: "The service is limiting requests",
+    ErrorCode.PROVIDER_UNAVAILABLE: "The service is not available at the moment",
+}
+_ADVICE: Mapping[ErrorCode, str] = {
+    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or request less; {SUBMITS_AGAIN}",
+    ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle limit, or wait; {SUBMITS_AGAIN}",
+    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {SUBMITS_AGAIN}",
+    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {SUBMITS_AGAIN}",
+    ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {SUBMITS_AGAIN}",
+    ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {SUBMITS_AGAIN}",
+}
+
+
+def _rate_limit(
+    answer: Answer,
+    text: str,
+    job_id: str | None,
+    clock: Clock,
+    *,
+    in_doubt: bool = False,
+) -> RateLimitError:
+    seconds = retry_after_s(answer)
+    if seconds is None:
+        return RateLimitError(
+            text, status=answer.status, job_id=job_id, in_doubt=in_doubt
+        )
+    retry_at = clock.now() + timedelta(seconds=seconds)
+    return RateLimitError(
+        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC.",
+        retry_after_s=seconds,
+        retry_at=retry_at,
+        status=answer.status,
+        job_id=job_id,
+        in_doubt=in_doubt,
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
