@@ -16,6 +16,7 @@ import anyio
 from anyio import to_thread
 
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.answers import NoAnswerError
 from mediakit.client.destinations import (
     Destination,
     LocalFile,
@@ -23,9 +24,12 @@ from mediakit.client.destinations import (
     target_of,
     unwritable,
 )
-from mediakit.client.answers import NoAnswerError
-from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
-from mediakit.client.http import jittered_backoff_s
+from mediakit.client.http import (
+    BLOCK_BYTES,
+    HttpClient,
+    StreamedResponse,
+    jittered_backoff_s,
+)
 from mediakit.client.job_state import JobState
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress

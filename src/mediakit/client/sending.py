@@ -10,13 +10,14 @@ from enum import Enum
 from anyio import CapacityLimiter
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.transport import UnusableProxyError
-from mediakit.client.answers import Answer, NoAnswerError
-from mediakit.client.answers import NOT_CHARGED, rejection
-from mediakit.client.answers import retry_after_s
-from mediakit.client.answers import LONGEST_RETRY_AFTER_S
-from mediakit.client.http import jittered_backoff_s
-from mediakit.client.http import ServiceClient
+from mediakit.client.answers import (
+    NOT_CHARGED,
+    Answer,
+    NoAnswerError,
+    rejection,
+    retry_after_s,
+)
+from mediakit.client.http import ServiceClient, jittered_backoff_s
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (

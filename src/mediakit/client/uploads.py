@@ -14,12 +14,19 @@ from weakref import WeakValueDictionary
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import Answer, NoAnswerError
-from mediakit.client.http import BLOCK_BYTES, HttpClient
-from mediakit.client.answers import error_of
-from mediakit.client.answers import parse, retry_after_s
-from mediakit.client.http import jittered_backoff_s
-from mediakit.client.http import ServiceClient
+from mediakit.client.answers import (
+    Answer,
+    NoAnswerError,
+    error_of,
+    parse,
+    retry_after_s,
+)
+from mediakit.client.http import (
+    BLOCK_BYTES,
+    HttpClient,
+    ServiceClient,
+    jittered_backoff_s,
+)
 from mediakit.client.progress import Progress, Tell
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError

@@ -11,9 +11,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import Answer, NoAnswerError
-from mediakit.client.answers import error_of
-from mediakit.client.answers import parse
+from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.recovery.sample_history.sample_entries import (
     entries_of,
