@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
 
 from mediakit.rules import Found, Problem, any_of
 
@@ -22,6 +22,10 @@ CONTENT_TYPES = {
     "jpeg": ("image/jpeg",),
     "webp": ("image/webp",),
 }
+
+
+EXTENSION = "x-mediakit"
+"""The keyword of JSON Schema for facts that it has no keyword for."""
 
 
 class Measured(Protocol):
@@ -77,6 +81,12 @@ class MediaLimits:
     max_fps: float | None = None
     min_pixels: int | None = None
     max_pixels: int | None = None
+
+    def __get_pydantic_json_schema__(self, core_schema: Any, handler: Any) -> Any:
+        """Add the limits to the JSON Schema of a field that they mark."""
+        given = {k: v for k, v in asdict(self).items() if v not in (None, ())}
+        schema = handler(core_schema)
+        return {**schema, EXTENSION: {**schema.get(EXTENSION, {}), "limits": given}}
 
     @property
     def words(self) -> str:

@@ -4,8 +4,7 @@ It depends on the schema. Each function is one class in `functions/`.
 """
 
 from mediakit.catalog.bindings import Bindings
-from mediakit.catalog.catalog import Catalog
-from mediakit.catalog.declarations import REQUEST_TYPES
+from mediakit.catalog.catalog import REQUEST_TYPES, Catalog
 from mediakit.catalog.function import Function, MediaItem
 from mediakit.catalog.own_rates import OwnRate
 

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
-from mediakit.catalog.declarations import REQUEST_TYPES
-from mediakit.catalog.function import Function
+from mediakit.catalog import functions
+from mediakit.catalog.function import Function, path_of
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.catalog.paths import path_of
 from mediakit.errors import InputError
 from mediakit.rules import any_of
 from mediakit.schema import MediaRequest
 
 SANDBOX_VENDOR = "sandbox"
+
+
+def _declared() -> Iterator[type[MediaRequest]]:
+    for found in iter_modules(functions.__path__, f"{functions.__name__}."):
+        module = import_module(found.name)
+        for value in vars(module).values():
+            if _is_declaration(value) and value.__module__ == module.__name__:
+                yield value
+
+
+def _is_declaration(value: object) -> bool:
+    return (
+        isinstance(value, type)
+        and issubclass(value, MediaRequest)
+        and value is not MediaRequest
+    )
+
+
+REQUEST_TYPES: Mapping[str, type[MediaRequest]] = {
+    request_type.declared.kind: request_type
+    for request_type in sorted(_declared(), key=lambda t: t.declared.kind)
+}
 
 
 class Catalog:
@@ -95,12 +118,13 @@ class Catalog:
         Raises:
             InputError: It cannot be read, or describes no function.
         """
-        # Imported here: it takes a tenth of a sandbox's start, which does not use it.
-        from mediakit.catalog.documents.loading import load
-        from mediakit.catalog.documents.openapi import functions_in
+        # Imported here: a sandbox's start does not need it.
+        from mediakit.catalog.described import functions_in
+        from mediakit.catalog.loading import load
 
         loaded = load("document", document)
-        return cls(*functions_in(loaded, recognise=recognise))
+        declared = REQUEST_TYPES if recognise else {}
+        return cls(*functions_in(loaded, declared))
 
     def with_rates(self, rates: Mapping[str, OwnRate]) -> Catalog:
         """Return the catalog with the user's own rates; a path overrides a kind.

@@ -26,9 +26,7 @@ def example(function: Function) -> Body:
     Returns:
         The body; the last attempt if no simple value satisfies the rules.
     """
-    one_of = function.request_type.one_of
-    if one_of is not None:
-        function = function.of({one_of.tag: next(iter(one_of.types))})
+    function = next(iter(function.variants.values()), function)
     fields = function.fields
     body = {
         name: value_for(spec)
@@ -118,7 +116,7 @@ def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
     Yields:
         The difference, such as `resolution = "4k"`, and the body.
     """
-    priced = function.request_type.declared.priced_by
+    priced = function.declared.priced_by
     for name, spec in function.fields.items():
         if priced is None or name in priced:
             for value, words in _others(spec, body.get(name, spec.default)):

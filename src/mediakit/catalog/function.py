@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.catalog.paths import path_of
-from mediakit.catalog.places import (
-    media_places,
-    that_can_hold_media,
-    with_media_changed,
-)
 from mediakit.catalog.titles import with_titles
 from mediakit.errors import InputError
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import EXTENSION, MediaLimits
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
 from mediakit.schema import (
+    Declared,
     FieldSpec,
     InputFacts,
     MediaName,
     MediaRequest,
+    body_of,
     canonical_body,
-    check,
     fields_of,
-    is_open,
-    json_schema,
-    read,
+    problems_in,
+    schema_of,
     with_defaults,
 )
 
+SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._~-]{0,99}"
+_SEGMENT = re.compile(SEGMENT)
 NO_FACTS = InputFacts()
 NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
 
@@ -59,80 +56,118 @@ class MediaItem:
 
 
 @dataclass(frozen=True)
+class Described:
+    """A request that a service describes.
+
+    Args:
+        declared: What it is.
+        body: Its fields.
+        rules: The rules between them.
+    """
+
+    declared: Declared
+    body: FieldSpec
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True)
 class Function:
     """A model function of the service.
 
     Args:
         path: Its path, `vendor/model/function`.
-        request_type: Its declaration.
+        declaration: The class that declares it, or the description by its service.
         rate: The user's own rate, in place of the declared rates; None uses these.
     """
 
     path: str
-    request_type: type[MediaRequest]
+    declaration: type[MediaRequest] | Described
     rate: OwnRate | None = None
+
+    @property
+    def declared(self) -> Declared:
+        """Return what it declares beside its fields."""
+        return self.declaration.declared
 
     @property
     def kind(self) -> str:
         """Return the short name that users type."""
-        return self.request_type.declared.kind
+        return self.declared.kind
 
     @property
     def spec(self) -> str:
         """Return the section of the interface that describes it."""
-        return self.request_type.declared.spec
+        return self.declared.spec
 
     @property
     def media_type(self) -> MediaName:
         """Return the medium of its output."""
-        return self.request_type.declared.media_type
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether it accepts any field."""
-        return is_open(self.request_type)
+        return self.declared.media_type
 
     @property
     def doc(self) -> str:
         """Return one sentence about it."""
-        return ((self.request_type.__doc__ or "").strip().splitlines() or [""])[0]
+        doc = self.declared.doc
+        if not doc and not isinstance(self.declaration, Described):
+            doc = self.declaration.source_doc()  # as with python -OO
+        return (doc.strip().splitlines() or [""])[0]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Return the rules between its fields."""
-        return self.request_type.rules
+        return self.declaration.rules
+
+    @cached_property
+    def body(self) -> FieldSpec:
+        """Return its body: an object, or variants that a tag distinguishes."""
+        if isinstance(self.declaration, Described):
+            return self.declaration.body
+        return body_of(self.declaration)
 
     @cached_property
     def fields(self) -> Mapping[str, FieldSpec]:
-        """Return its fields by name, as declared."""
-        fields = fields_of(self.request_type)
-        is_ours = self.request_type.__module__.startswith(f"{functions.__name__}.")
+        """Return its fields by name; of a body with variants, the fields of all."""
+        fields = fields_of(self.body)
+        is_ours = self.declaration.__module__.startswith(f"{functions.__name__}.")
         return with_titles(fields) if is_ours else fields
 
+    @property
+    def is_open(self) -> bool:
+        """Return whether it accepts any field."""
+        bodies = self.body.variants.values() if self.tag else [self.body]
+        return not all(body.closed for body in bodies)
+
+    @property
+    def tag(self) -> str | None:
+        """Return the field that distinguishes its bodies; None if it has one body."""
+        return self.body.tag
+
+    @cached_property
+    def variants(self) -> Mapping[str, Function]:
+        """Return the function for each kind of body, by the value of its tag."""
+        return {
+            value: replace(self, declaration=Described(self.declared, body))
+            for value, body in self.body.variants.items()
+        }
+
     def of(self, body: Mapping[str, object]) -> Function:
-        """Return the function for the type of a body.
+        """Return the function for the kind of a body.
 
         Args:
-            body: A body, or only its property that names the type.
+            body: A body, or only its tag.
         """
-        request_type = self.request_type.of(body)
-        if request_type is self.request_type:
-            return self
-        return replace(self, request_type=request_type)
+        value = None if self.tag is None else body.get(self.tag)
+        return self.variants.get(value, self) if isinstance(value, str) else self
 
     @property
     def may_name_media(self) -> bool:
         """Return whether any of its fields holds media."""
-        one_of = self.request_type.one_of
-        kinds = (
-            [self.of({one_of.tag: tag}) for tag in one_of.types] if one_of else [self]
-        )
-        return any(kind._fields_of_media for kind in kinds)
+        return _can_hold_media(self.body)
 
     @cached_property
     def _fields_of_media(self) -> Mapping[str, FieldSpec]:
         """The fields to search: most functions take few media, or none."""
-        return that_can_hold_media(self.fields)
+        return {n: spec for n, spec in self.fields.items() if _can_hold_media(spec)}
 
     @classmethod
     def from_schema(
@@ -159,15 +194,13 @@ class Function:
             InputError: The path does not have three segments, or the schema is not one
                 of an object.
         """
-        # Imported here: it takes a tenth of a sandbox's start, which does not use it.
-        from mediakit.catalog.documents.requests import request_type_of
+        # Imported here: a sandbox's start does not need it.
+        from mediakit.catalog.described import described
 
         path = path_of(path)
         segment = path.rsplit("/", 1)[-1]
-        request_type = request_type_of(
-            schema, kind=kind, function=segment, media_type=media_type
-        )
-        return cls(path, request_type, rate)
+        made = described(schema, kind=kind, function=segment, media_type=media_type)
+        return cls(path, made, rate)
 
     def priced_at(self, rate: OwnRate) -> Function:
         """Return the function with the user's own rate."""
@@ -182,7 +215,23 @@ class Function:
             body: The body to send.
             strict_names: Refuse unknown properties even if the service accepts them.
         """
-        return check(self.request_type, body, strict_names=strict_names)
+        problems = {p.field: p for p in self.own_problems(body)}
+        if not strict_names and not (self.declared.closed or self.is_open):
+            known = self.of(body).fields
+            problems = {name: p for name, p in problems.items() if p.root in known}
+        wrong = {problem.root for problem in problems.values()}
+        rules = self.of(body).rules
+        if rules:
+            values = self.with_defaults(body)
+            for rule in rules:
+                if not wrong or wrong.isdisjoint(rule.reads):
+                    for problem in rule.problems(values):
+                        problems.setdefault(problem.field, problem)
+        return list(problems.values())
+
+    def own_problems(self, body: Mapping[str, object]) -> list[Problem]:
+        """Find the problems of single fields, regardless of the others."""
+        return list(problems_in(self.body, dict(body)))
 
     def read(
         self, body: Mapping[str, object]
@@ -190,9 +239,28 @@ class Function:
         """Read a body as a request; see `check`.
 
         Returns:
-            The request, or None if there is a problem; and the problems.
+            The request, with null read as omitted; None if there is a problem, or if
+            no class declares the function; and the problems.
         """
-        return read(self.request_type, body)
+        problems = self.check(body)
+        if problems or isinstance(self.declaration, Described):
+            return None, problems
+        if None in body.values():
+            body = {n: v for n, v in body.items() if v is not None or self._keeps(n)}
+        return self.declaration.model_validate(body), []
+
+    def _keeps(self, name: str) -> bool:
+        """Return whether a null of a field is kept; others count as omitted."""
+        spec = self.fields.get(name)
+        return spec is None or spec.required
+
+    def with_defaults(self, body: Mapping[str, object]) -> dict[str, object]:
+        """Return the body with defaults for fields that are omitted or null."""
+        return with_defaults(self._chosen_fields(body), body)
+
+    def _chosen_fields(self, body: Mapping[str, object]) -> Mapping[str, FieldSpec]:
+        chosen = self.of(body)
+        return {} if chosen.tag else chosen.fields
 
     def warnings(self, body: Mapping[str, object]) -> list[Problem]:
         """Find likely mistakes that are allowed, such as a wrong citation.
@@ -202,7 +270,7 @@ class Function:
         """
         if not self.rules:
             return []
-        values = with_defaults(self.request_type, body)
+        values = self.with_defaults(body)
         return [warning for rule in self.rules for warning in rule.warnings(values)]
 
     def estimate(
@@ -232,12 +300,14 @@ class Function:
             # Own rates may price a body that the price list cannot; nothing is sent
             # before the whole body is valid.
             listed = Estimate.of(())
-        return self.rate.estimate(with_defaults(self.request_type, body), listed)
+        return self.rate.estimate(self.with_defaults(body), listed)
 
     @property
     def is_listed(self) -> bool:
         """Return whether the price list may have a rate for it."""
-        return self.request_type.lines is not MediaRequest.lines
+        if isinstance(self.declaration, Described):
+            return False
+        return self.declaration.lines is not MediaRequest.lines
 
     def _listed(
         self,
@@ -248,16 +318,18 @@ class Function:
         """Price a body by the price list."""
         if request is None:
             request, problems = self.read(body)
-            if request is None:
-                self._refuse_priced(problems)
-                request = self._request(body)
-        estimate = Estimate.of(request.lines(facts), request.notes())
+            self._refuse_priced(problems)
+            request = request or self._request(body)
+        if request is None:
+            estimate = Estimate.of(())
+        else:
+            estimate = Estimate.of(request.lines(facts), request.notes())
         if estimate.kind is EstimateKind.UNKNOWN:
             return replace(estimate, notes=(*estimate.notes, NO_RATE))
         return estimate
 
     def _refuse_priced(self, problems: list[Problem]) -> None:
-        priced_by = self.request_type.declared.priced_by
+        priced_by = self.declared.priced_by
         relevant = [p for p in problems if priced_by is None or p.root in priced_by]
         if relevant:
             raise InputError.of(relevant, spec=self.spec)
@@ -269,7 +341,8 @@ class Function:
             body: A valid body.
             output_ms: The duration of the output, milliseconds.
         """
-        return self._request(body).nominal_tokens(output_ms)
+        request = self._request(body)
+        return None if request is None else request.nominal_tokens(output_ms)
 
     def media_limits(self, body: Mapping[str, object]) -> Mapping[str, MediaLimits]:
         """Return the limits of the media in each field (spec 4.4 to 4.13).
@@ -280,29 +353,52 @@ class Function:
         """
         fields = self.of(body).fields
         limits = {n: s.limits for n, s in fields.items() if s.limits is not None}
-        request, _ = read(self.request_type, body)
+        request, _ = self.read(body)
         return limits if request is None else {**limits, **request.media_limits()}
 
-    def _request(self, body: Mapping[str, object]) -> MediaRequest:
-        values = with_defaults(self.request_type, body)
+    def _request(self, body: Mapping[str, object]) -> MediaRequest | None:
+        """Return a request for its price alone; None if no class declares it."""
+        if isinstance(self.declaration, Described):
+            return None
+        values = self.with_defaults(body)
         # Only known names, because some others are arguments of pydantic.
         known = {name: values[name] for name in self.fields if name in values}
-        return self.request_type.model_construct(None, **known)
+        return self.declaration.model_construct(None, **known)
 
     def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
         """Return the body with defaults filled and nulls dropped."""
-        return canonical_body(self.request_type, body)
+        chosen = self.of(body)
+        fields = chosen.fields
+        if chosen.tag:  # of no known kind: nothing has a default
+            fields = {n: replace(spec, default=None) for n, spec in fields.items()}
+        return canonical_body(fields, body)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its body."""
-        return json_schema(self.request_type)
+        if isinstance(self.declaration, Described):
+            schema = schema_of(self.body)
+        else:
+            schema = self.declaration.model_json_schema()
+        for body in bodies_in(schema):
+            if not self.declared.closed and body.get("additionalProperties") is False:
+                # Only the client refuses unknown names; the service accepts them.
+                del body["additionalProperties"]
+        declared = self.declared
+        return schema | {
+            "title": declared.name,
+            EXTENSION: {
+                "kind": declared.kind,
+                "media_type": declared.media_type,
+                "rules": [rule.sentence for rule in self.rules],
+            },
+        }
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media in a body, in the order of the fields."""
         fields = self.of(body)._fields_of_media
         return [
             MediaItem(label, spec.media_kind, value)
-            for label, spec, value in media_places(fields, body)
+            for label, spec, value in _media_places(fields, body)
             if spec.media_kind
         ]
 
@@ -318,4 +414,95 @@ class Function:
         if not urls:
             return dict(body)
         fields = self.of(body)._fields_of_media
-        return with_media_changed(fields, body, lambda value: urls.get(value, value))
+        return _with_media_changed(fields, body, lambda value: urls.get(value, value))
+
+
+def bodies_in(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the schemas of the alternative bodies of a request."""
+    return schema.get("oneOf") or [schema]
+
+
+def path_of(path: object, field: str = "path") -> str:
+    """Return a function's path in its normal form, without outer slashes.
+
+    Args:
+        path: The path.
+        field: Its name, for errors.
+
+    Raises:
+        InputError: It does not have three segments, or one is not a plain name.
+    """
+    segments = path.strip("/").split("/") if isinstance(path, str) else []
+    if len(segments) != 3 or not all(map(is_segment, segments)):
+        raise InputError(field, got=path, accepted="vendor/model/function")
+    return "/".join(segments)
+
+
+def is_segment(name: str) -> bool:
+    """Return whether a name can be part of a path: letters, digits and `._~-`."""
+    return _SEGMENT.fullmatch(name) is not None
+
+
+def _can_hold_media(spec: FieldSpec) -> bool:
+    inner = [*spec.fields.values(), *spec.variants.values()]
+    if spec.item is not None:
+        inner.append(spec.item)
+    return bool(spec.media_kind) or any(_can_hold_media(each) for each in inner)
+
+
+def _media_places(
+    fields: Mapping[str, FieldSpec], body: Mapping[str, Any], within: str = ""
+) -> Iterator[tuple[str, FieldSpec, str]]:
+    """Find the media in a body, in the order of the fields.
+
+    Args:
+        fields: The fields of the body, or of an object in it.
+        body: The values.
+        within: The name of the object, such as "tracks[0]".
+
+    Yields:
+        The place, such as "tracks[0].keyframes[2].url", its field, and the value.
+    """
+    for name, spec in fields.items():
+        label = f"{within}.{name}" if within else name
+        yield from _places(spec, body.get(name), label)
+
+
+def _places(
+    spec: FieldSpec, value: object, label: str
+) -> Iterator[tuple[str, FieldSpec, str]]:
+    spec = spec.option(value)
+    if spec.media_kind:
+        if isinstance(value, str):
+            yield label, spec, value
+    elif spec.item is not None and isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _places(spec.item, item, f"{label}[{index}]")
+    elif isinstance(value, dict):
+        chosen = spec.chosen(value)
+        if chosen is not None:
+            yield from _media_places(chosen.fields, value, label)
+
+
+def _with_media_changed(
+    fields: Mapping[str, FieldSpec],
+    body: Mapping[str, Any],
+    change: Callable[[str], object],
+) -> dict[str, Any]:
+    """Return the body with a function applied to each medium."""
+    return {
+        name: _changed(fields[name], value, change) if name in fields else value
+        for name, value in body.items()
+    }
+
+
+def _changed(spec: FieldSpec, value: Any, change: Callable[[str], object]) -> Any:
+    spec = spec.option(value)
+    if spec.media_kind:
+        return change(value) if isinstance(value, str) else value
+    if spec.item is not None and isinstance(value, list):
+        return [_changed(spec.item, item, change) for item in value]
+    chosen = spec.chosen(value)
+    if chosen is not None and isinstance(value, dict):
+        return _with_media_changed(chosen.fields, value, change)
+    return value

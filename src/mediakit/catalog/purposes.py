@@ -19,7 +19,7 @@ def purpose_of(function: Function) -> Purpose:
         function: The function. If its declaration has no purpose, such as one from a
             service's schema, the purpose follows from its name and its media.
     """
-    declared = function.request_type.declared.purpose
+    declared = function.declared.purpose
     if declared is not None:
         return declared
     if _ENLARGES.search(function.path) or _ENLARGES.search(function.kind):

@@ -1,6 +1,7 @@
-"""The base class of requests, and their fields as forms, checks and documents use them.
+"""The declaration of a request, and its fields as forms, checks and documents use them.
 
-Only this package inspects pydantic; all others use `FieldSpec`.
+Pydantic classes declare functions and compute their prices. Their JSON Schema, and that
+of a service, is read as `FieldSpec`; all others use only that.
 """
 
 from mediakit.schema.bodies import (
@@ -9,12 +10,17 @@ from mediakit.schema.bodies import (
     text_json,
     with_defaults,
 )
-from mediakit.schema.checking import NULL, check, own_problems, read
-from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, is_open
-from mediakit.schema.json_schemas import json_schema
-from mediakit.schema.purposes import Purpose
+from mediakit.schema.checking import NULL, problems_in
+from mediakit.schema.fields import (
+    FieldKind,
+    FieldSpec,
+    MediaName,
+    Shape,
+    fields_of,
+    shape_of,
+)
+from mediakit.schema.reading import body_of
 from mediakit.schema.requests import (
-    HTTP_PATTERN,
     AudioReference,
     AudioUrl,
     Declared,
@@ -23,26 +29,20 @@ from mediakit.schema.requests import (
     InputFacts,
     MaskOf,
     MediaKind,
-    MediaName,
     MediaRequest,
     NotNull,
     Omittable,
-    OneOf,
     Part,
     Prompt,
+    Purpose,
     Seed,
-    Shape,
-    Unique,
     Unit,
     VideoReference,
     VideoUrl,
-    WholeChoice,
-    by_shape,
-    shape_of,
 )
+from mediakit.schema.writing import schema_of
 
 __all__ = [
-    "HTTP_PATTERN",
     "NULL",
     "AudioReference",
     "AudioUrl",
@@ -58,26 +58,20 @@ __all__ = [
     "MediaRequest",
     "NotNull",
     "Omittable",
-    "OneOf",
     "Part",
     "Prompt",
     "Purpose",
     "Seed",
     "Shape",
-    "Unique",
     "Unit",
     "VideoReference",
     "VideoUrl",
-    "WholeChoice",
-    "by_shape",
+    "body_of",
     "canonical_body",
     "canonical_json",
-    "check",
     "fields_of",
-    "is_open",
-    "json_schema",
-    "own_problems",
-    "read",
+    "problems_in",
+    "schema_of",
     "shape_of",
     "text_json",
     "with_defaults",

@@ -2,61 +2,44 @@
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from json.encoder import encode_basestring
 
-from mediakit.schema.fields import FieldSpec, fields_of, infos_of
-from mediakit.schema.requests import MediaRequest
+from mediakit.schema.fields import FieldSpec
 
 # From here on, a float does not represent every whole number exactly.
 EXACT_BELOW = 2.0**53
-
-
-@cache
-def _defaults(request_type: type[MediaRequest]) -> Mapping[str, object]:
-    return {
-        name: info.get_default(call_default_factory=True)
-        for name, info in infos_of(request_type).items()
-        if not info.is_required()
-    }
-
-
 _CANONICAL = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
 
 
 def with_defaults(
-    request_type: type[MediaRequest], body: Mapping[str, object]
+    fields: Mapping[str, FieldSpec], body: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return the body with defaults for fields that are omitted or null."""
+    """Return the body with defaults for fields that are omitted or null.
+
+    An optional field without a default counts as null.
+    """
     values = dict(body)
-    for name, default in _defaults(request_type.of(body)).items():
-        if values.get(name) is None:
-            values[name] = default
+    for name, spec in fields.items():
+        if not spec.required and values.get(name) is None:
+            values[name] = spec.default
     return values
 
 
 def canonical_body(
-    request_type: type[MediaRequest], body: Mapping[str, object]
+    fields: Mapping[str, FieldSpec], body: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
 
     Equivalent bodies have the same canonical body. Required fields and unknown
     properties keep their nulls.
     """
-    known = fields_of(request_type.of(body))
-    values = with_defaults(request_type, body)
     return {
         name: _canonical(value)
-        for name, value in values.items()
-        if not is_left_out(known, name, value)
+        for name, value in with_defaults(fields, body).items()
+        if value is not None or name not in fields or fields[name].required
     }
-
-
-def is_left_out(known: Mapping[str, FieldSpec], name: str, value: object) -> bool:
-    """Return whether the value is null and the field is optional."""
-    return value is None and name in known and not known[name].required
 
 
 def _canonical(value: object) -> object:

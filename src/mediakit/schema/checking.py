@@ -1,169 +1,18 @@
-"""Checking bodies: single fields, and the rules between fields."""
+"""Checking the values of fields; every sentence comes from `FieldSpec`."""
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
-from threading import Lock
-from typing import Any
+from functools import cache
+from typing import Any, TypeGuard
 
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
 from mediakit.rules import Problem, all_of, any_of
-from mediakit.schema.bodies import is_left_out, with_defaults
-from mediakit.schema.fields import FieldSpec, fields_of, further_of, is_open
-from mediakit.schema.requests import MediaRequest
-
-# Before 2.12 pydantic builds a validator in two threads at once when both need it.
-_BUILDING = Lock()
-
-
-def check(
-    request_type: type[MediaRequest],
-    body: Mapping[str, object],
-    *,
-    strict_names: bool = True,
-) -> list[Problem]:
-    """Find all problems of a body; a valid one has none.
-
-    Args:
-        request_type: The declaration.
-        body: The body to send.
-        strict_names: Refuse unknown properties even if the service accepts them.
-
-    Returns:
-        At most one problem for each field, those of single fields first.
-    """
-    return read(request_type, body, strict_names=strict_names)[1]
-
-
-def read(
-    request_type: type[MediaRequest],
-    body: Mapping[str, object],
-    *,
-    strict_names: bool = True,
-) -> tuple[MediaRequest | None, list[Problem]]:
-    """Read a body as a request; see `check`.
-
-    Returns:
-        The request, with null read as omitted, or None if there is a problem; and
-        the problems.
-    """
-    request_type = request_type.of(body)
-    request, own = _validated(request_type, body)
-    problems = {p.field: p for p in own}
-    if not strict_names and not (request_type.declared.closed or is_open(request_type)):
-        known = fields_of(request_type)
-        problems = {name: p for name, p in problems.items() if p.root in known}
-    wrong = {problem.root for problem in problems.values()}
-    if request_type.rules:
-        values = with_defaults(request_type, body)
-        for rule in request_type.rules:
-            if wrong and not wrong.isdisjoint(rule.reads):
-                continue
-            for problem in rule.problems(values):
-                problems.setdefault(problem.field, problem)
-    return (None if problems else request), list(problems.values())
-
-
-def own_problems(
-    request_type: type[MediaRequest], body: Mapping[str, object]
-) -> list[Problem]:
-    """Find the problems of single fields, regardless of the others.
-
-    Args:
-        request_type: The declaration.
-        body: The body to send.
-    """
-    return _validated(request_type, body)[1]
-
-
-def _validated(
-    request_type: type[MediaRequest], body: Mapping[str, object]
-) -> tuple[MediaRequest | None, list[Problem]]:
-    if not request_type.__pydantic_complete__:
-        with _BUILDING:
-            request_type.model_rebuild()
-    try:
-        request = request_type.model_validate(dict(body))
-    except ValidationError as error:
-        known, further = fields_of(request_type), further_of(request_type)
-        whole = FieldSpec("", "object", fields=known, further=further)
-        found = error.errors(include_url=False, include_context=False)
-        return None, [_problem(details, whole) for details in found]
-    if None in body.values():
-        # Null counts as omitted where the field has a default.
-        known = fields_of(request_type)
-        given = {n: v for n, v in body.items() if not is_left_out(known, n, v)}
-        request = request_type.model_validate(given)
-    return request, []
-
-
-def _problem(details: ErrorDetails, whole: FieldSpec) -> Problem:
-    """Convert an error of pydantic to a problem of its field."""
-    label, spec, rest = _walk(whole, details["loc"])
-    got = details["input"]
-    match details["type"]:
-        case "extra_forbidden":
-            return _unknown(label, str(rest[0]), got, spec)
-        case "union_tag_not_found" if spec.tag is not None:
-            accepted = any_of(spec.variants)
-            return _required(_joined(label, spec.tag), accepted)
-        case "union_tag_invalid" if spec.tag is not None:
-            tag = got.get(spec.tag) if isinstance(got, dict) else got
-            accepted = any_of(spec.variants)
-            return Problem(_joined(label, spec.tag), _or_null(tag), accepted)
-        case "missing":
-            return _required(label, spec.accepted)
-        case _:
-            return Problem(label, _or_null(got), spec.accepted)
-
-
-def _walk(
-    spec: FieldSpec, location: Iterable[int | str]
-) -> tuple[str, FieldSpec, list[int | str]]:
-    """Follow a location as far as the known fields.
-
-    Returns:
-        The name of the place, such as "tracks[0].keyframes[2].url", its spec, and
-        the rest of the location: an unknown property, or a member of a union.
-    """
-    label, rest = "", list(location)
-    while rest:
-        step = rest[0]
-        if isinstance(step, int):
-            if spec.item is None:
-                break
-            label, spec = f"{label}[{step}]", spec.item
-        elif step in spec.variants:
-            if spec.kind == "either" and (len(rest) == 1 or step == "value"):
-                break  # no variant accepts it
-            spec = spec.variants[step]
-        elif step in spec.fields:
-            label, spec = _joined(label, step), spec.fields[step]
-        elif spec.further is not None and spec.kind == "object":
-            label, spec = _joined(label, step), spec.further
-        else:
-            break
-        rest.pop(0)
-    return label, spec, rest
-
-
-def _joined(label: str, name: str | None) -> str:
-    return f"{label}.{name}" if label else str(name)
-
-
-def _unknown(label: str, name: str, got: Any, spec: FieldSpec) -> Problem:
-    nearest = get_close_matches(name, spec.fields, n=3)
-    known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
-    # In brackets, because a full stop follows where it is shown.
-    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
-    accepted = f"a known field{hint}"
-    place = _joined(label, name)
-    return Problem(place, _or_null(got), accepted, said=f"is not {accepted}")
-
-
-def _required(label: str, accepted: str) -> Problem:
-    return Problem(label, None, accepted, required="")
+from mediakit.schema.bodies import EXACT_BELOW
+from mediakit.schema.fields import FieldKind, FieldSpec, shape_of
 
 
 class _Null:
@@ -176,5 +25,212 @@ class _Null:
 NULL = _Null()
 
 
-def _or_null(value: object) -> object:
-    return NULL if value is None else value
+def problems_in(spec: FieldSpec, value: Any, label: str = "") -> Iterator[Problem]:
+    """Yield the problems of a value, and of the values inside it.
+
+    Args:
+        spec: The field; a whole body is one, too.
+        value: The JSON value.
+        label: Its place, such as "tracks[0].keyframes[2].url"; empty for a body.
+    """
+    if value is None:
+        if not spec.nullable and spec.kind != "json":
+            yield Problem(label, NULL, spec.accepted)
+        return
+    inside = _INSIDE.get(spec.kind)
+    if inside is not None:
+        yield from inside(spec, value, label)
+    elif not _ACCEPTS[spec.kind](spec, value):
+        yield Problem(label, value, spec.accepted)
+
+
+def _in_list(spec: FieldSpec, value: Any, label: str) -> Iterator[Problem]:
+    if not isinstance(value, list) or not _is_list(spec, value):
+        yield Problem(label, value, spec.accepted)
+    elif spec.item is not None:
+        for index, item in enumerate(value):
+            if not _is_accepted(spec.item, item):
+                yield from problems_in(spec.item, item, f"{label}[{index}]")
+
+
+def _is_list(spec: FieldSpec, value: list[Any]) -> bool:
+    is_unique = not spec.unique or len({*map(repr, value)}) == len(value)
+    return is_unique and _is_long_enough(spec, value)
+
+
+def _in_object(spec: FieldSpec, value: Any, label: str) -> Iterator[Problem]:
+    if not isinstance(value, dict):
+        yield Problem(label, value, spec.accepted)
+        return
+    for name, field in spec.fields.items():
+        if name in value:
+            if not _is_accepted(field, value[name]):
+                yield from problems_in(field, value[name], _joined(label, name))
+        elif field.required:
+            yield Problem(_joined(label, name), None, field.accepted, required="")
+    if value.keys() <= spec.fields.keys():
+        return
+    for name, further in value.items():
+        if name in spec.fields:
+            continue
+        if spec.closed:
+            yield _unknown(spec, _joined(label, name), name, further)
+        elif spec.further is not None:
+            yield from problems_in(spec.further, further, _joined(label, name))
+
+
+def _is_accepted(spec: FieldSpec, value: Any) -> bool:
+    """Return whether a value is accepted without a look inside it."""
+    accepts = _ACCEPTS.get(spec.kind)
+    return accepts is not None and value is not None and accepts(spec, value)
+
+
+def _in_variants(spec: FieldSpec, value: Any, label: str) -> Iterator[Problem]:
+    if not isinstance(value, dict):
+        yield Problem(label, value, spec.accepted)
+        return
+    tag = value.get(spec.tag)
+    variant = spec.variants.get(tag) if isinstance(tag, str) else None
+    if variant is not None:
+        yield from _in_object(variant, value, label)
+        return
+    place, accepted = _joined(label, str(spec.tag)), any_of(spec.variants)
+    if spec.tag in value:
+        yield Problem(place, NULL if tag is None else tag, accepted)
+    else:
+        yield Problem(place, None, accepted, required="")
+
+
+def _in_either(spec: FieldSpec, value: Any, label: str) -> Iterator[Problem]:
+    option = spec.variants.get(shape_of(value))
+    if option is None:
+        yield Problem(label, value, spec.accepted)
+        return
+    for problem in problems_in(option, value, label):
+        is_whole = problem.field == label
+        yield Problem(label, value, spec.accepted) if is_whole else problem
+
+
+def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
+    nearest = get_close_matches(name, spec.fields, n=3)
+    known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
+    # In brackets, because a full stop follows where it is shown.
+    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
+    accepted = f"a known field{hint}"
+    got = NULL if value is None else value
+    return Problem(label, got, accepted, said=f"is not {accepted}")
+
+
+def _joined(label: str, name: str) -> str:
+    return f"{label}.{name}" if label else name
+
+
+def _is_long_enough(spec: FieldSpec, value: list[Any] | str) -> bool:
+    least, most = spec.min_length, spec.max_length
+    count = len(value)
+    return (least is None or count >= least) and (most is None or count <= most)
+
+
+def _is_choice(spec: FieldSpec, value: object) -> bool:
+    # In Python, true equals 1 and 5.0 equals 5.
+    return any(
+        value == choice and (type(value) is type(choice) or _are_numbers(value, choice))
+        for choice in spec.choices
+    )
+
+
+def _are_numbers(value: object, choice: object) -> bool:
+    """Return whether a whole number, or a number, stands for the choice 1.0."""
+    return isinstance(choice, float) and type(value) in (int, float)
+
+
+def _is_integer(spec: FieldSpec, value: object) -> bool:
+    return is_whole(value) and _is_within(spec, value)
+
+
+def _is_number(spec: FieldSpec, value: object) -> bool:
+    is_finite = isinstance(value, float) and math.isfinite(value)
+    return (is_finite or is_whole(value)) and _is_within(spec, value)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Return whether a value is a whole number in JSON: neither 5.0 nor true."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_within(spec: FieldSpec, value: Any) -> bool:
+    return (
+        (spec.low is None or value >= spec.low)
+        and (spec.high is None or value <= spec.high)
+        and (spec.above is None or value > spec.above)
+        and (spec.below is None or value < spec.below)
+        and (spec.step is None or _is_multiple(value, spec.step))
+    )
+
+
+def _is_multiple(value: float, step: float) -> bool:
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    if abs(value) >= EXACT_BELOW:
+        return True
+    rest = abs(math.remainder(value, step))
+    return rest <= abs(value) * 1e-9  # only the rounding of binary fractions
+
+
+def _is_text(spec: FieldSpec, value: object) -> bool:
+    return (
+        isinstance(value, str)
+        and _is_long_enough(spec, value)
+        and (value.isascii() or _is_unicode(value))
+        and (spec.pattern is None or _matches(spec.pattern, value))
+    )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def _matches(pattern: str, text: str) -> bool:
+    try:
+        _validator(pattern).validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def is_pattern(pattern: object) -> bool:
+    """Return whether a regular expression can be checked in linear time."""
+    if not isinstance(pattern, str):
+        return False
+    try:
+        _validator(pattern)
+    except SchemaError:
+        return False
+    return True
+
+
+@cache
+def _validator(pattern: str) -> SchemaValidator:
+    # The engine of Python's own `re` can take exponential time.
+    return SchemaValidator(core_schema.str_schema(pattern=pattern))
+
+
+_INSIDE: Mapping[FieldKind, Callable[[FieldSpec, Any, str], Iterator[Problem]]] = {
+    "list": _in_list,
+    "object": _in_object,
+    "variants": _in_variants,
+    "either": _in_either,
+}
+_ACCEPTS: Mapping[FieldKind, Callable[[FieldSpec, Any], bool]] = {
+    "boolean": lambda _, value: isinstance(value, bool),
+    "choice": _is_choice,
+    "integer": _is_integer,
+    "json": lambda _, __: True,
+    "media": _is_text,
+    "number": _is_number,
+    "text": _is_text,
+}

@@ -40,16 +40,27 @@ def docs_at(place: Place, name: str) -> dict[str, str]:
         place: The place of the class.
         name: Its name.
     """
+    node = _class_at(place, name)
+    return {} if node is None else dict(_docs(node))
+
+
+def doc_at(place: Place, name: str) -> str:
+    """Return the docstring of a class; see `docs_at`."""
+    node = _class_at(place, name)
+    return "" if node is None else ast.get_docstring(node) or ""
+
+
+def _class_at(place: Place, name: str) -> ast.ClassDef | None:
     try:
         tree = ast.parse("".join(linecache.getlines(place.file)))
     except SyntaxError:  # the file was changed since
-        return {}
+        return None
     for node in ast.walk(tree):
         match node:
             case ast.ClassDef(name=found, lineno=first, end_lineno=last):
                 if found == name and first <= place.line <= (last or first):
-                    return dict(_docs(node))
-    return {}
+                    return node
+    return None
 
 
 def _docs(node: ast.ClassDef) -> Iterator[tuple[str, str]]:

@@ -1,32 +1,15 @@
-"""The fields of a request, as forms, documents and sentences use them."""
+"""The fields of a request, as forms, checks, documents and sentences use them."""
 
-import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, reduce
-from inspect import get_annotations
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-
-import annotated_types as at
-from pydantic import BaseModel, Tag
-from pydantic.fields import FieldInfo
+from functools import reduce
+from typing import Any, Literal
 
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import all_of, any_of
-from mediakit.schema.requests import (
-    MaskOf,
-    MediaKind,
-    MediaName,
-    MediaRequest,
-    NotNull,
-    OneOf,
-    Part,
-    Prompt,
-    Seed,
-    Unique,
-    Unit,
-    shape_of,
-)
+
+MediaName = Literal["image", "video", "audio"]
+Shape = Literal["value", "list", "object"]
 
 FieldKind = Literal[
     "choice",
@@ -84,6 +67,7 @@ class FieldSpec:
         default: The value if it is omitted; None without a default.
         doc: One or more sentences about it.
         title: Its name for people; empty where that follows from `name`.
+        partial: The service checks more than this says.
     """
 
     name: str
@@ -115,6 +99,7 @@ class FieldSpec:
     default: Any = None
     doc: str = ""
     title: str = field(default="", compare=False)
+    partial: bool = field(default=False, compare=False)
 
     @property
     def accepted(self) -> str:
@@ -157,6 +142,54 @@ class FieldSpec:
             tag = value.get(self.tag)
             return self.variants.get(tag) if isinstance(tag, str) else None
         return None
+
+
+def shape_of(value: object) -> Shape:
+    """Return the shape of a JSON value."""
+    if isinstance(value, dict):
+        return "object"
+    return "list" if isinstance(value, list | tuple) else "value"
+
+
+def fields_of(body: FieldSpec) -> Mapping[str, FieldSpec]:
+    """Return the fields of an object by name; of variants, the fields of all."""
+    if body.tag is None:
+        return body.fields
+    some = [variant.fields for variant in body.variants.values()]
+    return {
+        name: _joined([each[name] for each in some if name in each], len(some))
+        for name in dict.fromkeys((body.tag, *(name for each in some for name in each)))
+    }
+
+
+def _joined(specs: list[FieldSpec], variants: int) -> FieldSpec:
+    """Return a field that accepts the values of fields that have one name."""
+    required = len(specs) == variants and all(each.required for each in specs)
+    return replace(reduce(_either_of, specs), required=required)
+
+
+def _either_of(one: FieldSpec, other: FieldSpec) -> FieldSpec:
+    if replace(one, doc=other.doc, required=other.required) == other:
+        return one
+    kinds = {(each.kind, each.media_kind) for each in (one, other)}
+    if one.kind in NESTED or len(kinds) > 1:
+        return FieldSpec(one.name, "json", doc=one.doc)
+    return replace(one, **dict(_loosened(one, other)))
+
+
+def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
+    for name, value in vars(one).items():
+        others = getattr(other, name)
+        if name == "choices":
+            yield name, tuple(dict.fromkeys((*value, *others)))
+        elif name in _LOWEST and None not in (value, others):
+            yield name, min(value, others)
+        elif name in _HIGHEST and None not in (value, others):
+            yield name, max(value, others)
+        elif name in ("nullable", "multiline", "seed"):
+            yield name, value or others
+        elif value != others and name != "doc":
+            yield name, None
 
 
 def unit_words(unit: str) -> str:
@@ -269,205 +302,3 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "either": _either_text,
     "json": lambda _: "any JSON value",
 }
-
-_SCALARS: dict[object, FieldKind] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "text",
-    Any: "json",
-}
-
-
-def infos_of(part_type: type[Part]) -> Mapping[str, FieldInfo]:
-    """Return pydantic's fields by their names on the wire, which are the aliases."""
-    return {
-        name if info.alias is None else info.alias: info
-        for name, info in part_type.model_fields.items()
-    }
-
-
-def further_of(part_type: type[Part]) -> FieldSpec | None:
-    """Derive the field of a type's further properties; None without one."""
-    for each in part_type.__mro__:
-        extra = get_annotations(each).get("__pydantic_extra__")
-        if get_origin(extra) is dict:
-            return _describe(get_args(extra)[1])
-    return None
-
-
-@cache
-def fields_of(part_type: type[Part]) -> Mapping[str, FieldSpec]:
-    """Derive the fields of a request, or of an object inside one, in their order.
-
-    For a request of several types, return the fields of all types.
-    """
-    if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
-        return dict(_of_all(part_type.one_of))
-    docs, infos = part_type.docs(), infos_of(part_type)
-    return {
-        name: _named(name, info, docs.get(attribute, ""))
-        for attribute, (name, info) in zip(
-            part_type.model_fields, infos.items(), strict=True
-        )
-    }
-
-
-def is_open(part_type: type[BaseModel]) -> bool:
-    """Return whether a type accepts any further property."""
-    if issubclass(part_type, MediaRequest) and part_type.one_of is not None:
-        return any(map(is_open, part_type.one_of.types.values()))
-    return part_type.model_config.get("extra") == "allow"
-
-
-def _of_all(one_of: OneOf) -> Iterator[tuple[str, FieldSpec]]:
-    some = [fields_of(each) for each in one_of.types.values()]
-    for name in dict.fromkeys((one_of.tag, *(name for each in some for name in each))):
-        specs = [each[name] for each in some if name in each]
-        required = len(specs) == len(some) and all(each.required for each in specs)
-        yield name, replace(reduce(_joined, specs), required=required)
-
-
-def _joined(one: FieldSpec, other: FieldSpec) -> FieldSpec:
-    """Return a field that accepts the values of both fields, which have one name."""
-    if replace(one, doc=other.doc, required=other.required) == other:
-        return one
-    if one.kind in NESTED or (one.kind, one.media_kind) != (
-        other.kind,
-        other.media_kind,
-    ):
-        return FieldSpec(one.name, "json", doc=one.doc)
-    return replace(one, **dict(_loosened(one, other)))
-
-
-def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(one).items():
-        others = getattr(other, name)
-        if name == "choices":
-            yield name, tuple(dict.fromkeys((*value, *others)))
-        elif name in _LOWEST and None not in (value, others):
-            yield name, min(value, others)
-        elif name in _HIGHEST and None not in (value, others):
-            yield name, max(value, others)
-        elif name in ("nullable", "multiline", "seed"):
-            yield name, value or others
-        elif value != others and name != "doc":
-            yield name, None
-
-
-def _named(name: str, info: FieldInfo, doc: str) -> FieldSpec:
-    spec = _describe(info.annotation, (*info.metadata, info))
-    default = (
-        None if info.is_required() else info.get_default(call_default_factory=True)
-    )
-    return replace(
-        spec,
-        name=name,
-        required=info.is_required(),
-        default=default,
-        doc=info.description or doc,
-    )
-
-
-def _describe(annotation: object, metadata: tuple[object, ...] = ()) -> FieldSpec:
-    if get_origin(annotation) is Annotated:
-        inner, *more = get_args(annotation)
-        return _describe(inner, (*more, *metadata))
-    facts = _facts(metadata)
-    not_null = facts.pop("not_null", False)
-    spec = _bare(annotation, facts.pop("tag", None))
-    if not_null:
-        spec = replace(spec, nullable=False)
-    spec = replace(spec, **facts)
-    return replace(spec, kind="media") if spec.media_kind else spec
-
-
-def _bare(annotation: object, tag: str | None) -> FieldSpec:
-    origin = get_origin(annotation)
-    if origin in (Union, types.UnionType):
-        members = get_args(annotation)
-        spec = _describe_union([m for m in members if m is not type(None)], tag)
-        return replace(spec, nullable=spec.nullable or type(None) in members)
-    if origin is Literal:
-        return FieldSpec("", "choice", choices=get_args(annotation))
-    if origin is list:
-        return FieldSpec("", "list", item=_describe(get_args(annotation)[0]))
-    if isinstance(annotation, type) and issubclass(annotation, Part):
-        return FieldSpec(
-            "",
-            "object",
-            fields=fields_of(annotation),
-            closed=not is_open(annotation),
-            further=further_of(annotation),
-            doc=(annotation.__doc__ or "").strip(),
-        )
-    return FieldSpec("", _SCALARS[annotation])
-
-
-def _describe_union(members: list[object], tag: str | None) -> FieldSpec:
-    specs = [_describe(member) for member in members]
-    if len(specs) == 1:
-        return specs[0]
-    by_shape = dict(zip(map(_shape, members), specs, strict=True))
-    if "" not in by_shape:
-        return FieldSpec("", "either", variants=by_shape)
-    if tag is not None:
-        variants = {str(spec.fields[tag].choices[0]): spec for spec in specs}
-        return FieldSpec("", "variants", tag=tag, variants=variants)
-    choices: list[object] = []
-    for spec in specs:
-        if spec.kind == "integer" and spec.low is not None and spec.high is not None:
-            choices += range(int(spec.low), int(spec.high) + 1)
-        elif spec.kind == "choice":
-            choices += spec.choices
-        else:
-            raise TypeError(f"no control is known for a union with {spec.kind}")
-    return FieldSpec("", "choice", choices=tuple(choices))
-
-
-def _shape(member: object) -> str:
-    """Return the shape that marks a member of a union; "" without one."""
-    marks = get_args(member)[1:] if get_origin(member) is Annotated else ()
-    return next((mark.tag for mark in marks if isinstance(mark, Tag)), "")
-
-
-_FACTS: Mapping[type, tuple[str, str]] = {
-    at.Ge: ("low", "ge"),
-    at.Le: ("high", "le"),
-    at.Gt: ("above", "gt"),
-    at.Lt: ("below", "lt"),
-    at.MultipleOf: ("step", "multiple_of"),
-    at.MinLen: ("min_length", "min_length"),
-    at.MaxLen: ("max_length", "max_length"),
-    Unit: ("unit", "name"),
-    MediaKind: ("media_kind", "name"),
-    MaskOf: ("mask_of", "name"),
-}
-_FLAGS: Mapping[type, str] = {
-    Prompt: "multiline",
-    Seed: "seed",
-    Unique: "unique",
-    NotNull: "not_null",
-}
-
-
-def _facts(metadata: tuple[object, ...]) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
-    for mark in metadata:
-        facts |= _fact(mark)
-    return facts
-
-
-def _fact(mark: object) -> dict[str, Any]:
-    if isinstance(mark, FieldInfo):
-        tag = {"tag": mark.discriminator} if mark.discriminator else {}
-        return _facts(tuple(mark.metadata)) | tag
-    if isinstance(mark, MediaLimits):
-        return {"limits": mark}
-    if type(mark) in _FACTS:
-        name, attribute = _FACTS[type(mark)]
-        return {name: getattr(mark, attribute)}
-    if type(mark) in _FLAGS:
-        return {_FLAGS[type(mark)]: True}
-    pattern = getattr(mark, "pattern", None)
-    return {"pattern": pattern} if pattern is not None else {}

@@ -1,65 +1,93 @@
-"""The base class of requests, and the markers of their fields."""
+"""The base class of requests, and the markers of their fields.
+
+The markers write what JSON Schema has no keyword for under `x-mediakit`.
+"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
-from functools import reduce
-from operator import or_
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from enum import StrEnum
+from inspect import cleandoc
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
     BaseModel,
-    BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
-    Tag,
 )
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema
 
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import EXTENSION, MediaLimits
 from mediakit.money import divide_half_up
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Rule
-from mediakit.schema.field_docs import Place, docs_at, place_in
-from mediakit.schema.purposes import Purpose
+from mediakit.schema.field_docs import Place, doc_at, docs_at, place_in
+from mediakit.schema.fields import MediaName
 
 T = TypeVar("T")
-MediaName = Literal["image", "video", "audio"]
+NULL_SCHEMA = {"type": "null"}
+
+
+class Purpose(StrEnum):
+    """The groups in which menus show functions, in their order, with headings."""
+
+    WORDS = "Make a video from words"
+    PICTURES = "Make a video from pictures"
+    PICTURE = "Make a picture"
+    REFERENCES = "Make a video from references"
+    CHANGE = "Change or combine clips"
+    ENLARGE = "Enlarge"
+    SOUND = "Make a sound"
+
+
+class _Marker:
+    """The base of the markers; their attributes are facts about a field."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Add the facts to the JSON Schema."""
+        schema = handler(core_schema)
+        facts = asdict(self)  # type: ignore[call-overload]
+        return {**schema, EXTENSION: {**schema.get(EXTENSION, {}), **facts}}
 
 
 @dataclass(frozen=True)
-class Unit:
+class Unit(_Marker):
     """Marks a number's unit, such as "s"."""
 
-    name: str
+    unit: str
 
 
 @dataclass(frozen=True)
-class MediaKind:
+class MediaKind(_Marker):
     """Marks a text as the URL of a picture, a clip or a sound."""
 
-    name: MediaName
+    media_kind: MediaName
 
 
 @dataclass(frozen=True)
-class MaskOf:
+class MaskOf(_Marker):
     """Marks a picture whose white part is a region of another field's medium."""
 
-    name: str
+    mask_of: str
 
 
 @dataclass(frozen=True)
-class Prompt:
+class Prompt(_Marker):
     """Marks a long text, such as a prompt."""
 
+    multiline: bool = True
+
 
 @dataclass(frozen=True)
-class Seed:
+class Seed(_Marker):
     """Marks an integer that only makes a draw repeatable."""
+
+    seed: bool = True
 
 
 @dataclass(frozen=True)
@@ -76,54 +104,6 @@ class NotNull:
         inner: CoreSchema = schema["schema"]
         return inner
 
-
-@dataclass(frozen=True)
-class Unique:
-    """Marks a list whose items must differ."""
-
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Compare the items as given, before defaults are filled in."""
-        return core_schema.no_info_before_validator_function(_unique, handler(source))
-
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        """Add `uniqueItems` to the JSON Schema."""
-        return {**handler(schema), "uniqueItems": True}
-
-
-def _unique(value: object) -> object:
-    if isinstance(value, list) and len({*map(repr, value)}) < len(value):
-        raise ValueError("items that are the same")
-    return value
-
-
-Shape = Literal["value", "list", "object"]
-
-
-def shape_of(value: object) -> Shape:
-    """Return the shape of a JSON value; a model is an object."""
-    if isinstance(value, dict | BaseModel):
-        return "object"
-    return "list" if isinstance(value, list | tuple) else "value"
-
-
-def by_shape(options: Mapping[Shape, Any]) -> Any:
-    """Return the union of several shapes, each with its own type."""
-    tagged = (Annotated[option, Tag(shape)] for shape, option in options.items())
-    return Annotated[reduce(or_, tagged), Discriminator(shape_of)]
-
-
-def _whole(value: object) -> object:
-    if isinstance(value, bool | float):
-        raise ValueError("neither a boolean nor a fraction")
-    return value
-
-
-WholeChoice = BeforeValidator(_whole)
-"""Marks a choice among whole numbers: in Python, 0 equals false and 5 equals 5.0."""
 
 Omittable = Annotated[T | None, NotNull()]
 
@@ -187,7 +167,7 @@ class Part(BaseModel):
 
     @classmethod
     def docs(cls) -> dict[str, str]:
-        """Return the docstrings of its fields, with inherited ones, by attribute."""
+        """Return the docstrings of its fields, with inherited ones, by field."""
         docs: dict[str, str] = {}
         for each in reversed(cls.__mro__):
             place = vars(each).get("written_at")
@@ -195,10 +175,32 @@ class Part(BaseModel):
                 docs |= docs_at(place, each.__name__)
         return docs
 
+    @classmethod
+    def source_doc(cls) -> str:
+        """Return the docstring in its source: python -OO leaves it out of the class."""
+        place = cls.written_at
+        return "" if place is None else doc_at(place, cls.__name__)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Add the docstrings; leave out names, and null where it is refused."""
+        schema = handler(core_schema)
+        docs = cls.docs()
+        for name, entry in handler.resolve_ref_schema(schema)["properties"].items():
+            entry.pop("title", None)
+            if docs.get(name):
+                entry.setdefault("description", docs[name])
+            takes_null = NULL_SCHEMA in entry.get("anyOf", ())
+            if not takes_null and entry.get("default", ...) is None:
+                del entry["default"]
+        return schema
+
 
 @dataclass(frozen=True)
 class Declared:
-    """The class keywords of a request.
+    """What a request declares beside its fields.
 
     Args:
         kind: The kind, which is also the short name that users type.
@@ -209,29 +211,20 @@ class Declared:
         priced_by: The fields that its price depends on; None means all of them.
         purpose: Its purpose; None derives it from its media.
         choose: When to choose it, in one or two sentences; can be empty.
+        name: The name of its schema.
+        doc: One or more sentences about it.
     """
 
     kind: str
     function: str
-    spec: str
-    media_type: MediaName
-    closed: bool
-    priced_by: frozenset[str] | None
+    spec: str = ""
+    media_type: MediaName = "video"
+    closed: bool = True
+    priced_by: frozenset[str] | None = None
     purpose: Purpose | None = None
     choose: str = ""
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """The alternative types of a body.
-
-    Args:
-        tag: The property that names the type.
-        types: The types, by the value of `tag`.
-    """
-
-    tag: str
-    types: "Mapping[str, type[MediaRequest]]"
+    name: str = ""
+    doc: str = ""
 
 
 class MediaRequest(Part):
@@ -244,7 +237,6 @@ class MediaRequest(Part):
 
     declared: ClassVar[Declared]
     rules: ClassVar[tuple[Rule, ...]] = ()
-    one_of: ClassVar[OneOf | None] = None
 
     def __init_subclass__(
         cls,
@@ -270,15 +262,9 @@ class MediaRequest(Part):
             fields,
             purpose,
             choose,
+            name=cls.__name__,
+            doc=cleandoc(cls.__doc__ or ""),
         )
-
-    @classmethod
-    def of(cls, body: Mapping[str, object]) -> "type[MediaRequest]":
-        """Return the type of a body; this type if there are no alternatives."""
-        tag = None if cls.one_of is None else body.get(cls.one_of.tag)
-        if cls.one_of is None or not isinstance(tag, str):
-            return cls
-        return cls.one_of.types.get(tag, cls)
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Yield the price lines; none without a known rate (spec 8)."""

@@ -14,7 +14,6 @@ from mediakit.client.requests import plain_body
 from mediakit.errors import InputError, shown
 from mediakit.media import body_with_placeholders
 from mediakit.rules import Rule
-from mediakit.schema import own_problems, with_defaults
 from mediakit.sweep.parameter_grid import Grid, Source
 
 Sources = Mapping[str, Source]
@@ -75,8 +74,7 @@ def findings_of(function: Function, sources: Sources, grid: Grid) -> list[Findin
         InputError: A value that does not vary is not acceptable.
     """
     _refuse_fixed(function, sources, grid)
-    one_of = function.request_type.one_of
-    if one_of is not None and reads_of(sources, [one_of.tag]):
+    if function.tag is not None and reads_of(sources, [function.tag]):
         return [_whole(function, sources, grid)]
     varying = [name for name, source in sources.items() if source.dimensions]
     found = [
@@ -90,11 +88,10 @@ def findings_of(function: Function, sources: Sources, grid: Grid) -> list[Findin
 def _refuse_fixed(function: Function, sources: Sources, grid: Grid) -> None:
     body = _body(function, fields_at(sources, grid, (), 0))
     varies = {name for name, source in sources.items() if source.dimensions}
-    request_type = function.request_type.of(body)
-    found = [p for p in own_problems(request_type, body) if p.root not in varies]
+    found = [p for p in function.own_problems(body) if p.root not in varies]
     if not found:
-        values = with_defaults(request_type, body)
-        for rule in request_type.rules:
+        values = function.with_defaults(body)
+        for rule in function.of(body).rules:
             if varies.isdisjoint(rule.reads):
                 found += rule.problems(values)
     if found:
@@ -112,7 +109,7 @@ def _own(function: Function, sources: Sources, grid: Grid, name: str) -> Finding
     reasons: dict[int, str] = {}
     for code in range(count_of(grid, dimensions)):
         body = _body(function, fields_at(sources, grid, dimensions, code))
-        for problem in own_problems(function.request_type.of(body), body):
+        for problem in function.own_problems(body):
             if problem.root == name:
                 reasons.setdefault(code, problem.sentence)
     return Finding(dimensions, reasons)
@@ -124,9 +121,9 @@ def _by_rule(function: Function, sources: Sources, grid: Grid, rule: Rule) -> Fi
     reasons: dict[int, str] = {}
     for code in range(count_of(grid, dimensions)) if dimensions else ():
         body = _body(function, fields_at(sources, grid, dimensions, code))
-        wrong = {p.root for p in own_problems(function.request_type, body)}
+        wrong = {p.root for p in function.own_problems(body)}
         if wrong.isdisjoint(rule.reads):
-            values = with_defaults(function.request_type, body)
+            values = function.with_defaults(body)
             for problem in rule.problems(values):
                 reasons.setdefault(code, problem.sentence)
     return Finding(dimensions, reasons)

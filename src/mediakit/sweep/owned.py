@@ -114,7 +114,7 @@ class Keys:
         self._grid = grid
         self._draws = draws
         self._key_of = draw_keys(service.identity, function.path)
-        self._is_plain = function.request_type.one_of is None
+        self._is_plain = function.tag is None
         self._texts: dict[str, Texts] = {}
         if self._is_plain:
             defaults = function.canonical_body({}).items()

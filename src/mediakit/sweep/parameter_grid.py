@@ -201,12 +201,11 @@ def _field_of(function: Function, name: str, given: Mapping[str, object]) -> str
 
 def fields_by_name(function: Function) -> dict[str, FieldSpec]:
     """Return a function's fields by name; of all body types if there are several."""
-    one_of = function.request_type.one_of
-    if one_of is None:
+    if function.tag is None:
         return dict(function.fields)
     found: dict[str, FieldSpec] = {}
-    for tag in one_of.types:
-        found |= function.of({one_of.tag: tag}).fields
+    for variant in function.variants.values():
+        found |= variant.fields
     return found
 
 

@@ -98,7 +98,7 @@ async def prices_of(
 
 def _priced_by(function: Function, sources: Sources) -> tuple[int, ...]:
     """Return the dimensions that affect the price."""
-    names = function.request_type.declared.priced_by
+    names = function.declared.priced_by
     if function.rate is not None or names is None:
         fields = function.fields
         plain = {n for n, spec in fields.items() if spec.multiline or spec.seed}

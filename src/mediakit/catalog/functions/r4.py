@@ -15,7 +15,6 @@ from mediakit.schema import (
     Prompt,
     Purpose,
     Unit,
-    WholeChoice,
 )
 
 OUTPUT = Metered(17_500_000, 5_792)
@@ -40,7 +39,6 @@ class ReferenceToVideoR4(
     """Reference pictures, cited as @Image1 and so on."""
     duration: Annotated[
         Literal[0] | Annotated[int, Field(ge=SHORTEST_S, le=LONGEST_S)],
-        WholeChoice,
         Unit("s"),
     ] = 10
     """Length of the video; 0 lets the model choose it."""

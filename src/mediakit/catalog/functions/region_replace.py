@@ -17,7 +17,6 @@ from mediakit.schema import (
     Seed,
     Unit,
     VideoUrl,
-    WholeChoice,
 )
 
 REQUEST_MICRO_USD = 30_000
@@ -46,7 +45,7 @@ class RegionReplace(
     """What the replacement looks like."""
     resolution: Literal["720p", "1080p"] = "1080p"
     """Size of the short side."""
-    duration_s: Annotated[Literal[5, 10], WholeChoice, Unit("s")] = 5
+    duration_s: Annotated[Literal[5, 10], Unit("s")] = 5
     """Length of the video."""
     seed: Annotated[int | None, Seed()] = None
     """Makes the draw repeatable; random when omitted."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
+from mediakit.catalog.function import bodies_in
 from mediakit.sandbox.api.wire_schemas import (
     DELIVERY_FILTERS,
     NAME,
@@ -12,7 +13,6 @@ from mediakit.sandbox.api.wire_schemas import (
     Json,
     ref,
 )
-from mediakit.schema.json_schemas import bodies_in
 
 Answers = dict[int, Json]
 
@@ -97,7 +97,7 @@ def _submit(function: Function) -> Json:
             503: away,
         },
         parameters=[IDEMPOTENCY_KEY],
-        requestBody=_body(ref(function.request_type.__name__)),
+        requestBody=_body(ref(function.declared.name)),
     )
 
 
@@ -106,7 +106,7 @@ def _schemas(catalog: Catalog) -> Json:
 
     Client generators do not find definitions inside another schema.
     """
-    requests = {f.request_type.__name__: _request_schema(f) for f in catalog}
+    requests = {f.declared.name: _request_schema(f) for f in catalog}
     schemas: Json = {**SCHEMAS, **requests}
     for request, schema in requests.items():
         parts = schema.pop("$defs", {})

@@ -21,8 +21,7 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
     from, media, the prompt, and what has a default that is more than on or off; but
     nothing that a rule may switch off.
     """
-    declared, one_of = function.request_type.declared, function.request_type.one_of
-    if one_of is not None:
+    if function.tag is not None:
         return True
     switched = {
         name
@@ -38,7 +37,7 @@ def is_main(function: Function, spec: FieldSpec) -> bool:
             isinstance(rule, NeedsAny) and spec.name in rule.fields
             for rule in function.rules
         )
-        or spec.name in (declared.priced_by or ())
+        or spec.name in (function.declared.priced_by or ())
         or bool(spec.media_kind or (spec.item and spec.item.media_kind))
         or spec.name == _prompt(function)
         or (spec.default is not None and spec.kind != "boolean")

@@ -204,12 +204,12 @@ class FormView:
             The state with what their controls hold: a value that this kind of body
             does not take is its default.
         """
-        one_of = state.function.request_type.one_of
-        if one_of is None:
+        tag = state.function.tag
+        if tag is None:
             return state
         function = state.function.of(state.values) if chosen else state.function
         fields = dict(function.fields)
-        del fields[one_of.tag]
+        del fields[tag]
         gone = [self._renew(spec, state) for spec in fields.values()]
         for section, names in zip(self._sections, self._names, strict=True):
             here = [name for name in names if name not in state.disabled]

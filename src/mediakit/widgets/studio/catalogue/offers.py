@@ -57,7 +57,7 @@ class Offer:
 
 def offer_of(function: Function) -> Offer:
     """Return a function as it is offered."""
-    declared = function.request_type.declared
+    declared = function.declared
     makes = MAKES[function.media_type]
     return Offer(
         path=function.path,

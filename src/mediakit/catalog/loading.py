@@ -9,12 +9,13 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mediakit.catalog.documents.references import Json
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
 
 if TYPE_CHECKING:
     import httpx
+
+Json = dict[str, Any]
 
 MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 3

@@ -1,0 +1,277 @@
+"""Functions that a service describes: by a JSON Schema, or in an OpenAPI document."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import get_args
+
+from mediakit.catalog.function import SEGMENT, Described, Function, is_segment
+from mediakit.catalog.loading import checked_json
+from mediakit.errors import InputError
+from mediakit.media_limits import EXTENSION
+from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
+from mediakit.schema import Declared, FieldSpec, MediaName, MediaRequest, fields_of
+from mediakit.schema.hints import medium_in
+from mediakit.schema.reading import (
+    MAX_FIELDS,
+    MAX_READ,
+    Budget,
+    Reader,
+    UnreadableError,
+    type_of,
+    without_null,
+)
+from mediakit.schema.references import Json, References, dict_of, list_of, text_of
+
+MAX_FUNCTIONS = 1_000
+MAX_READ_IN_ALL = 50_000
+MAX_NAME_LENGTH = 60
+_PATH = re.compile(rf"/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
+
+
+class NoObjectError(Exception):
+    """A body is not a JSON object; the message says what it is."""
+
+
+def described(
+    schema: Mapping[str, object],
+    *,
+    kind: str | None = None,
+    function: str | None = None,
+    media_type: MediaName | None = None,
+) -> Described:
+    """Read a request from the JSON Schema of its body; see `Function.from_schema`.
+
+    Raises:
+        InputError: It is not the JSON Schema of an object, has too many fields, or
+            names no kind.
+    """
+    schema = checked_json("schema", schema)
+    return _described(schema, schema, Budget(), kind, function, media_type)
+
+
+def functions_in(
+    document: Json, declared: Mapping[str, type[MediaRequest]]
+) -> tuple[tuple[Function, ...], dict[str, str]]:
+    """Make a function of each path that accepts submissions.
+
+    Args:
+        document: An OpenAPI document, 3.0 or 3.1.
+        declared: Declarations by kind; the document's function that one describes is
+            it, with its rules and rates.
+
+    Returns:
+        The functions, and the bodies of those that do not take JSON objects, by path.
+
+    Raises:
+        InputError: It is of another version, or has no such path, or too many.
+    """
+    if "swagger" in document:
+        raise InputError(
+            "document",
+            got=f"Swagger {document['swagger']}",
+            accepted="an OpenAPI document of version 3.0 or 3.1; converters exist",
+        )
+    submits = list(_submits(document))
+    if not submits:
+        raise InputError(
+            "document",
+            got="one without them",
+            accepted="an OpenAPI document with POST /v1/media/vendor/model/function",
+        )
+    if len(submits) > MAX_FUNCTIONS:
+        accepted = f"at most {MAX_FUNCTIONS:,} functions"
+        raise InputError("document", got=len(submits), accepted=accepted)
+    left = MAX_READ_IN_ALL
+    functions, left_out = [], {}
+    for path, operation in submits:
+        try:
+            schema = _body_schema(operation, References(document))
+        except NoObjectError as error:
+            left_out[path] = str(error)
+            continue
+        known: type[MediaRequest] | Described | None = _named(
+            schema, document, declared
+        )
+        if known is None:
+            budget = Budget(max(0, min(left, MAX_READ)))
+            before = budget.left
+            made = _of_operation(path, operation, schema, document, budget)
+            left -= before - budget.left
+            known = _twin(made, declared) or made
+        functions.append(Function(path, known))
+    return tuple(functions), left_out
+
+
+def _submits(document: Json) -> Iterator[tuple[str, Json]]:
+    references = References(document)
+    for path, item in dict_of(document.get("paths")).items():
+        match = _PATH.fullmatch(path)
+        plain = references.plain(item)
+        if match and plain and isinstance(plain[0].get("post"), dict):
+            yield match[1], plain[0]["post"]
+
+
+def _body_schema(operation: Json, references: References) -> object:
+    """Return the schema of a body; one without a schema accepts any field.
+
+    Raises:
+        NoObjectError: The body is not a JSON object.
+    """
+    body = references.plain(operation.get("requestBody"))
+    contents = dict_of(body and body[0].get("content"))
+    for media_type, content in contents.items():
+        if "json" in media_type or media_type == "*/*":
+            schema = dict_of(content).get("schema", {})
+            plain = references.plain(schema)
+            name = "object" if plain is None else _name_of_type(plain[0])
+            if name != "object":
+                raise NoObjectError(f"a JSON {name}")
+            return schema
+    if contents:
+        raise NoObjectError(next(iter(contents)))
+    return {}
+
+
+def _of_operation(
+    path: str, operation: Json, schema: object, document: Json, budget: Budget
+) -> Described:
+    function = path.rsplit("/", 1)[-1]
+    doc = text_of(operation, "summary") or text_of(operation, "description")
+    try:
+        made = _described(schema, document, budget, None, function)
+    except InputError:  # it has too many fields
+        made = _described({}, document, budget, None, function)
+    declared = made.declared
+    doc = declared.doc or doc
+    return replace(made, declared=replace(declared, name=_name_of(path), doc=doc))
+
+
+def _named(
+    schema: object, document: Json, declared: Mapping[str, type[MediaRequest]]
+) -> type[MediaRequest] | None:
+    plain = References(document).plain(schema)
+    kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")
+    return declared.get(kind)
+
+
+def _twin(
+    made: Described, declared: Mapping[str, type[MediaRequest]]
+) -> type[MediaRequest] | None:
+    """Return the only declaration with the same fields for such a path."""
+    body = _on_the_wire(made.body)
+    twins = [
+        declaration
+        for declaration in declared.values()
+        if declaration.declared.function == made.declared.function
+        and _on_the_wire(Function("", declaration).body) == body
+    ]
+    return twins[0] if len(twins) == 1 else None
+
+
+def _on_the_wire(spec: FieldSpec) -> FieldSpec:
+    """Return a field without what only people see."""
+    return replace(
+        spec,
+        kind="text" if spec.kind == "media" else spec.kind,
+        choices=tuple(sorted(spec.choices, key=repr)),
+        item=None if spec.item is None else _on_the_wire(spec.item),
+        fields={name: _on_the_wire(each) for name, each in spec.fields.items()},
+        variants={name: _on_the_wire(each) for name, each in spec.variants.items()},
+        unit=None,
+        media_kind=None,
+        mask_of=None,
+        limits=None,
+        multiline=False,
+        seed=False,
+        doc="",
+    )
+
+
+def _described(
+    schema: object,
+    document: Json,
+    budget: Budget,
+    kind: str | None,
+    function: str | None,
+    media_type: MediaName | None = None,
+) -> Described:
+    own, pointer = References(document).plain(schema) or (dict_of(schema), None)
+    if _name_of_type(own) != "object":
+        raise InputError("schema", got=own.get("type"), accepted="type: object")
+    said = dict_of(own.get(EXTENSION))
+    kind = _kind(kind, text_of(said, "kind"), function)
+    function = function or kind
+    reader = Reader(References(document, own), EXTENSION not in own, budget)
+    try:
+        body = reader.body(own, pointer)
+    except UnreadableError:
+        accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
+        raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
+    bodies = [own]
+    if body.tag is not None:
+        members = list_of(own.get("oneOf", own.get("anyOf")))
+        bodies = [
+            plain[0] for each in members if (plain := reader.references.plain(each))
+        ]
+    is_closed = all(each.get("additionalProperties") is False for each in bodies)
+    return Described(
+        Declared(
+            kind,
+            function,
+            media_type=media_type or _media_type(said, function, kind),
+            closed=is_closed,
+            name=_name_of(kind),
+            doc=text_of(own, "description"),
+        ),
+        body,
+        tuple(_switches(body)),
+    )
+
+
+def _switches(body: FieldSpec) -> Iterator[Rule]:
+    """Return rules for the fields that each kind of body has and requires."""
+    if body.tag is None:
+        return
+    for name, spec in fields_of(body).items():
+        some = {
+            v: each.fields[name]
+            for v, each in body.variants.items()
+            if name in each.fields
+        }
+        needed = [value for value, each in some.items() if each.to_fill_in]
+        if len(some) < len(body.variants):
+            yield OnlyWhen((name,), when(body.tag, *some))
+        if needed and not spec.required:
+            yield NeededWhen((name,), when(body.tag, *needed))
+
+
+def _name_of_type(schema: Json) -> str:
+    """Return the JSON type of a body; an object if the schema has none."""
+    name = type_of(without_null(schema)[0])
+    return name if isinstance(name, str) and name != "choice" else "object"
+
+
+def _name_of(text: str) -> str:
+    """Make the name of a schema from the letters and digits of a text."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    name = "".join(word[0].upper() + word[1:] for word in words)
+    return name.lstrip("0123456789")[:MAX_NAME_LENGTH] or "Object"
+
+
+def _kind(asked: str | None, said: str, function: str | None) -> str:
+    kind = asked or (said if is_segment(said) else None) or function
+    if kind is None or not is_segment(kind):
+        accepted = "a short name of letters, digits and hyphens"
+        raise InputError("kind", got=kind, accepted=accepted)
+    return kind
+
+
+def _media_type(said: Json, function: str, kind: str) -> MediaName:
+    named = said.get("media_type")
+    for medium in get_args(MediaName):
+        if named == medium:
+            return medium  # type: ignore[no-any-return]
+    return medium_in(function) or medium_in(kind) or "video"
