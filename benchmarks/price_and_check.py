@@ -62,7 +62,7 @@ def microseconds(call: Callable[[], object]) -> float:
 def measured(kind: str, body: dict[str, Any]) -> tuple[float, float, float]:
     function = Catalog.default().function(kind)
     calls: tuple[Callable[[], object], ...] = (
-        lambda: function.request_type.model_validate(body),
+        lambda: function.declaration.model_validate(body),
         lambda: function.check(body),
         lambda: function.estimate(body),
     )

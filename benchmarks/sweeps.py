@@ -115,7 +115,7 @@ def plain_frame() -> pd.DataFrame:
 
 def pydantic_s() -> float:
     """Return the seconds to check a million bodies, extrapolated from some."""
-    request_type = mediakit.Catalog.default().function(KIND).request_type
+    request_type = mediakit.Catalog.default().function(KIND).declaration
     body = {"prompt": "a kite", "duration": 3, "resolution": "720p", "audio": "off"}
     check = request_type.model_validate
     took_s = timed(lambda: [check(body) for _ in range(CHECKED)])

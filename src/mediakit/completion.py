@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from ast import literal_eval
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static
-from typing import Any
+from typing import Any, NamedTuple
 
 from mediakit import client as core
 from mediakit.catalog import Catalog, Function
@@ -17,14 +16,20 @@ from mediakit.schema import FieldSpec
 
 MATCHER_ID = "mediakit"
 LOOKED_BACK = 20_000
-_OPENING, _CLOSING = "([{", ")]}"
+_TOKEN = re.compile(r"\"{3}|'{3}|[\"']|#[^\n]*|[()\[\]{}]")
+_TEXT_END = {
+    quote: re.compile(rf"(?:\\.|[^\\])*?{quote}", re.DOTALL) for quote in ('"""', "'''")
+}
+# A string in single quotes that is not closed ends with its line.
+_TEXT_END |= {
+    quote: re.compile(rf"(?:\\.|[^\\\n])*?[{quote}\n]", re.DOTALL) for quote in "\"'"
+}
 _CALLEE = re.compile(r"([A-Za-z_][\w.]*)\.([A-Za-z_]\w*)\s*\Z")
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*[rRuU]?\Z")
 
 
-@dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """Completions for the text before the cursor.
 
     Args:
@@ -38,13 +43,12 @@ class Offer:
     kind: str
 
     @classmethod
-    def of(cls, typed: str, texts: Iterator[str], kind: str) -> Offer:
+    def of(cls, typed: str, texts: Iterable[str], kind: str) -> Offer:
         """Return the texts that start with what is typed."""
         return cls(typed, tuple(t for t in texts if t.startswith(typed)), kind)
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A call that is being typed.
 
     Args:
@@ -61,94 +65,60 @@ class Call:
 def call_at(code: str) -> Call | None:
     """Find the innermost call that is still open at the end of the code.
 
-    Args:
-        code: The code up to the cursor.
+    Incomplete code is not valid Python, so no parser can read it.
     """
     code = code[-LOOKED_BACK:]
-    opened, text_at, quote = _scanned(code)
+    opened: list[int] = []
+    at, text_from = 0, None
+    while found := _TOKEN.search(code, at):
+        mark, at = found[0], found.end()
+        if mark in "([{":
+            opened.append(found.start())
+        elif mark in ")]}":
+            del opened[-1:]
+        elif mark[0] == "#":
+            if at == len(code):
+                return None
+        elif end := _TEXT_END[mark].match(code, at):
+            at = end.end()
+        else:
+            text_from = found.start()
+            break
     if not opened or code[opened[-1]] != "(":
         return None
     start = opened[-1]
-    if text_at is None:
-        return Call(code[:start], code[start + 1 :], None)
-    return Call(code[:start], code[start + 1 : text_at], code[text_at + len(quote) :])
-
-
-def _scanned(code: str) -> tuple[list[int], int | None, str]:
-    """Return the positions of open brackets, and the start and quote of an open string.
-
-    Incomplete code is not valid Python, so no parser can read it.
-    """
-    opened: list[int] = []
-    at = 0
-    while at < len(code):
-        letter = code[at]
-        if letter in "\"'":
-            quote = letter * 3 if code.startswith(letter * 3, at) else letter
-            end = _end_of_text(code, at + len(quote), quote)
-            if end is None:
-                return opened, at, quote
-            at = end
-            continue
-        if letter == "#":
-            at = code.find("\n", at)
-            if at < 0:
-                return [], None, ""
-        elif letter in _OPENING:
-            opened.append(at)
-        elif letter in _CLOSING and opened:
-            opened.pop()
-        at += 1
-    return opened, None, ""
-
-
-def _end_of_text(code: str, at: int, quote: str) -> int | None:
-    while at < len(code):
-        if code[at] == "\\":
-            at += 2
-        elif code.startswith(quote, at):
-            return at + len(quote)
-        elif code[at] == "\n" and len(quote) == 1:
-            return at  # an unterminated string ends with its line
-        else:
-            at += 1
-    return None
+    text = None if text_from is None else code[at:]
+    return Call(code[:start], code[start + 1 : text_from], text)
 
 
 def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
-    """Return the completions at the end of the code.
+    """Return the completions at the end of the code; None outside a client's calls.
 
     Args:
         code: The code up to the cursor.
         names: The user's variables; none of them is called.
-
-    Returns:
-        The completions; None outside the calls of a client.
     """
     call = call_at(code)
     callee = _CALLEE.search(call.callee) if call else None
     if call is None or callee is None or callee[2] not in VERBS:
         return None
-    client = _found(callee[1], names)
+    first, *rest = callee[1].split(".")
+    client = names.get(first)
+    for name in rest:
+        client = getattr_static(client, name, None)
     if not isinstance(client, core.Client | core.AsyncClient):
         return None
-    return _offered(call, client.catalog)
-
-
-def _found(dotted: str, names: Mapping[str, object]) -> object:
-    first, *rest = dotted.split(".")
-    found = names.get(first)
-    for name in rest:
-        found = getattr_static(found, name, None)
-    return found
-
-
-def _offered(call: Call, catalog: Catalog) -> Offer | None:
     if call.text is not None and not call.arguments.strip():
-        return functions_offer(call.text, catalog)
-    function = _function_of(call.arguments, catalog)
-    if function is None:
+        return functions_offer(call.text, client.catalog)
+    try:
+        name = literal_eval(call.arguments.split(",", 1)[0].strip())
+        function = client.catalog.function(name)
+    except (ValueError, SyntaxError, InputError):
         return None
+    return _offered(call, function)
+
+
+def _offered(call: Call, function: Function) -> Offer | None:
     if call.text is not None:
         keyword = _KEYWORD.search(call.arguments)
         spec = function.fields.get(keyword[1]) if keyword else None
@@ -158,43 +128,22 @@ def _offered(call: Call, catalog: Catalog) -> Offer | None:
     before = call.arguments[: typed.start()] if typed else call.arguments
     if not before.rstrip().endswith(","):
         return None
-    given = set(re.findall(r"[,(\s](\w+)\s*=", before))
+    given = re.findall(r"[,(\s](\w+)\s*=", before)
     fields = (f"{name}=" for name in function.fields if name not in given)
     return Offer.of(typed[0] if typed else "", fields, "field")
 
 
-def _function_of(arguments: str, catalog: Catalog) -> Function | None:
-    first = arguments.split(",", 1)[0].strip()
-    try:
-        name = literal_eval(first)
-        return catalog.function(name) if isinstance(name, str) else None
-    except (ValueError, SyntaxError, InputError):
-        return None
-
-
 def functions_offer(typed: str, catalog: Catalog) -> Offer:
-    """Return the functions whose name starts with what is typed.
-
-    Args:
-        typed: The text so far; if it contains a slash, paths are offered.
-        catalog: The functions.
-    """
+    """Return the functions whose kind, or path, starts with what is typed."""
     if "/" in typed:
         return Offer.of(typed, (each.path for each in catalog), "function")
-    kinds = iter(sorted({each.kind for each in catalog}))
-    return Offer.of(typed, kinds, "function")
+    return Offer.of(typed, sorted({each.kind for each in catalog}), "function")
 
 
 def choices_offer(typed: str, spec: FieldSpec) -> Offer:
-    """Return the choices of a field, as text.
-
-    Args:
-        typed: The text so far.
-        spec: The field.
-    """
+    """Return the choices of a field, as text, that start with what is typed."""
     choices = spec.choices or (spec.item.choices if spec.item else ())
-    texts = (str(each) for each in choices if isinstance(each, str))
-    return Offer.of(typed, texts, "choice")
+    return Offer.of(typed, (c for c in choices if isinstance(c, str)), "choice")
 
 
 FindOffer = Callable[[str, Mapping[str, object]], Offer | None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -267,3 +268,12 @@ def test_functions_have_only_the_methods_of_their_client() -> None:
     function = Functions(Prices(), CATALOG).text_to_video
     assert function.estimate(prompt="a") == "sandbox/text-to-video/text-to-video"
     assert not hasattr(function, "submit")
+
+
+def test_a_client_without_bound_functions_has_none_as_attributes() -> None:
+    functions = Functions(object(), Catalog(()))
+
+    assert not hasattr(functions, "text_to_video")
+    assert len(copy(functions)) == 0
+    with pytest.raises(AttributeError, match="binds no function"):
+        functions.text_to_video  # noqa: B018

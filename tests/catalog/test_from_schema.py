@@ -11,15 +11,13 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Function
-from mediakit.catalog.documents.requests import request_type_of
-from mediakit.catalog.documents.types import CHECKED_BY_SERVICE
 from mediakit.errors import InputError
 from mediakit.media_limits import MediaLimits
-from mediakit.rules import OnlyWhen, when
-from mediakit.schema import FieldSpec, canonical_body, check, fields_of
+from mediakit.schema import FieldSpec
 
 Json = dict[str, Any]
 PNG = "https://a.test/1.png"
+CHECKED_BY_SERVICE = "Checked by the service alone."
 IS_INTEGER: Json = {"type": "integer"}
 LETTERS: Json = {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True}
 SIZE: Json = {
@@ -640,23 +638,6 @@ def test_any_name_is_sent_unchanged(name: str) -> None:
     assert function.media_limits({name: 5}) == {}
 
 
-def test_names_that_would_collide_stay_distinct() -> None:
-    function = function_of({"copy": {"type": "integer"}, "field_0": {"type": "string"}})
-
-    assert function.check({"copy": 1, "field_0": "a"}) == []
-    assert [p.field for p in function.check({"copy": "a", "field_0": 1})] == [
-        "copy",
-        "field_0",
-    ]
-
-
-def test_the_tag_of_objects_must_not_be_a_reserved_name() -> None:
-    members = [
-        {"type": "object", "properties": {"copy": {"const": value}}} for value in "ab"
-    ]
-    assert field_of({"oneOf": members}).kind == "json"
-
-
 def test_hints_follow_from_names_if_the_document_has_none() -> None:
     text, whole = {"type": "string"}, {"type": "integer"}
     link = {"type": "string", "format": "uri"}
@@ -708,14 +689,6 @@ def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
             "kind": "cut",
             "media_type": "audio",
             "closed": False,
-            "rules": [
-                {
-                    "rule": "only_when",
-                    "fields": ["strength"],
-                    "condition": {"field": "prompt", "among": ["loud"]},
-                },
-                {"sentence": "A rule in words alone."},
-            ],
         },
     }
     function = Function.from_schema("acme/swift/make", schema)
@@ -725,60 +698,6 @@ def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
     assert function.fields["source"].limits == MediaLimits(formats=("mp4",), max_s=30)
     assert not function.fields["prompt"].multiline
     assert function.fields["strength"].unit == "dB"
-    assert function.rules == (OnlyWhen(("strength",), when("prompt", "loud")),)
-
-
-@pytest.mark.parametrize(
-    "rule",
-    [
-        {"rule": "only_when", "fields": [], "condition": {"field": "a", "among": [1]}},
-        {"rule": "needs_any", "fields": ["a", "missing"]},
-        {"rule": "needs_any", "fields": []},
-        {"rule": "cites", "field": "a", "lists": [["(a+)+$", "b"]]},
-        {"rule": "unique_in", "items": "b", "name": "id"},
-        {"rule": "unique_in", "items": "a", "name": "id"},
-        {"rule": "most_in_all", "items": "o", "inner": "v", "most": 3},
-        {
-            "rule": "ends_by",
-            "spans": {
-                "items": "o",
-                "inner": "v",
-                "start": "s",
-                "length": "l",
-                "unit": "s",
-            },
-            "end": 5,
-        },
-        {
-            "rule": "short_when_several",
-            "each": "b",
-            "every": "a",
-            "most": 5,
-            "unit": "s",
-            "gaps": {"items": "b", "closed_by": "a", "what": "gap"},
-        },
-        {"rule": "launch_missiles"},
-        {"rule": ["needs_any"]},
-        "needs_any",
-        None,
-    ],
-    ids=str,
-)
-def test_a_rule_that_does_not_fit_the_fields_is_left_to_the_service(
-    rule: object,
-) -> None:
-    texts = {"type": "array", "items": {"type": "string"}}
-    objects = {
-        "type": "array",
-        "items": {"type": "object", "properties": {"v": {"type": "string"}}},
-    }
-    function = function_of(
-        {"a": {"type": "string"}, "b": texts, "o": objects},
-        **{"x-mediakit": {"rules": [rule]}},
-    )
-
-    assert function.rules == ()
-    assert function.check({"a": "a" * 50, "b": ["x"], "o": [{"v": "w"}]}) == []
 
 
 @pytest.mark.parametrize(
@@ -801,7 +720,7 @@ def test_a_schema_that_is_not_of_an_object_is_refused_with_a_readable_error(
     schema: Any, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        request_type_of(schema, kind="made-up")
+        Function.from_schema("a/b/made-up", schema)
 
 
 def test_an_object_that_holds_itself_is_refused() -> None:
@@ -809,13 +728,13 @@ def test_an_object_that_holds_itself_is_refused() -> None:
     schema["properties"] = {"a": schema}
 
     with pytest.raises(InputError, match="no JSON"):
-        request_type_of(schema, kind="made-up")
+        Function.from_schema("a/b/made-up", schema)
 
 
-@pytest.mark.parametrize("kind", [None, "", "a b", "../x", "a/b", "-a"])
-def test_a_kind_is_a_short_name(kind: str | None) -> None:
+@pytest.mark.parametrize("kind", ["a b", "../x", "a/b", "-a"])
+def test_a_kind_is_a_short_name(kind: str) -> None:
     with pytest.raises(InputError, match="short name"):
-        request_type_of({"type": "object"}, kind=kind)
+        Function.from_schema("a/b/c", {"type": "object"}, kind=kind)
 
 
 def test_the_schema_decides_whether_further_names_are_accepted() -> None:
@@ -839,6 +758,33 @@ def test_a_closed_request_without_fields_says_that_there_is_none() -> None:
 
     [problem] = function.check({"a": 1})
     assert "there is none" in problem.sentence
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [{"description": "Words."}, {"description": "Words.", "title": "X"}, {"x-a": 1}],
+    ids=str,
+)
+def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
+    definitions = {"C": {"type": "string", "enum": ["a", "b"]}}
+    for schema in (
+        {"allOf": [{"$ref": "#/$defs/C"}, beside]},
+        {"allOf": [{"$ref": "#/$defs/C"}], **beside},
+        {"$ref": "#/$defs/C", **beside},
+    ):
+        function = function_of({"x": schema}, **{"$defs": definitions})
+
+        assert function.fields["x"].choices == ("a", "b")
+        assert function.fields["x"].doc == beside.get("description", "")
+        assert [p.field for p in function.check({"x": "zzz"})] == ["x"]
+
+
+def test_bounds_in_several_parts_all_apply() -> None:
+    parts = [{"type": "string", "minLength": 2}, {"maxLength": 3}]
+
+    assert field_of({"allOf": parts}) == FieldSpec(
+        "x", "text", min_length=2, max_length=3
+    )
 
 
 def test_the_webhook_of_a_submission_is_not_a_field() -> None:
@@ -929,15 +875,15 @@ def test_every_document_and_body_is_handled(
         "$defs": {"a": definition},
         "x-mediakit": extension,
     }
-    made = request_type_of(schema, kind="made-up")
+    function = Function.from_schema("a/b/made-up", schema)
     names = set(properties) - {"webhook_url"}
     filled = {**dict.fromkeys(names), **body}
 
-    assert set(fields_of(made)) == names
-    for problem in [*check(made, body), *check(made, filled)]:
+    assert names <= set(function.fields)
+    for problem in [*function.check(body), *function.check(filled)]:
         assert problem.sentence
-    canonical_body(made, filled)
-    json.dumps(Function("a/b/c", made).json_schema())
+    function.canonical_body(filled)
+    json.dumps(function.json_schema())
 
 
 # Valid schemas, and values close to accepted ones.

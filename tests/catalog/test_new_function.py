@@ -79,10 +79,10 @@ import httpx
 import tests.spec as spec
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.catalog.reference import reference_page
 from mediakit.media import probe
 from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
 from mediakit.sandbox.server.running import Sandbox, start
+from tools.write_reference import reference_page
 
 folder = Path(sys.argv[1])
 spec.FOLDER = folder

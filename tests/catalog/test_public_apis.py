@@ -139,7 +139,7 @@ def test_the_sandbox_describes_them_so_that_they_are_read_again(api: Api) -> Non
 
 def test_the_documents_have_what_is_hard() -> None:
     assert len(APIS) >= 20
-    assert CATALOGS["runway"].function("image-to-video").request_type.one_of
+    assert CATALOGS["runway"].function("image-to-video").tag
     assert "a JSON array" in CATALOGS["topaz"].left_out.values()
     assert "multipart/form-data" in CATALOGS["openai"].left_out.values()
     assert (

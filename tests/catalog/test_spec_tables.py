@@ -74,7 +74,7 @@ def test_required_fields_defaults_and_names_are_those_of_the_table(
     function = CATALOG.function(table["kind"])
     fields = function.fields
 
-    assert function.request_type.declared.function == table["function"]
+    assert function.declared.function == table["function"]
     assert function.media_type == table["media_type"]
     assert [n for n, spec in fields.items() if spec.required] == table["required"]
     defaults = {n: s.default for n, s in fields.items() if s.default is not None}

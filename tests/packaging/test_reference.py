@@ -14,7 +14,6 @@ from pydantic import Field
 from mediakit import Client
 from mediakit.catalog import Catalog, Function, OwnRate
 from mediakit.catalog.examples import example
-from mediakit.catalog.reference import reference_page
 from mediakit.media import probe
 from mediakit.money import MicroUSD
 from mediakit.rates import MS_PER_S, Line, per_second
@@ -22,6 +21,7 @@ from mediakit.rules import OnlyWhen, when
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
 from mediakit.widgets.form.state import FormState
+from tools.write_reference import reference_page
 
 DECLARED = Catalog.default()
 PAGE = Path(__file__).parents[2] / "docs" / "reference.md"

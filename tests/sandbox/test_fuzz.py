@@ -27,7 +27,6 @@ from schemathesis.specs.openapi.checks import (
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.api.openapi import describe
-from mediakit.schema.bodies import with_defaults
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 
 pytestmark = pytest.mark.soak
@@ -168,5 +167,5 @@ def breaks_a_rule(case: Case[Any]) -> bool:
         return False
     if not isinstance(case.body, dict):
         return False
-    values = with_defaults(function.request_type, case.body)
-    return any(rule.problems(values) for rule in function.request_type.rules)
+    values = function.with_defaults(case.body)
+    return any(rule.problems(values) for rule in function.rules)

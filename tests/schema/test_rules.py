@@ -1,6 +1,5 @@
 import pytest
 
-from mediakit.catalog import Catalog
 from mediakit.rules import (
     Cites,
     EndsBy,
@@ -15,7 +14,6 @@ from mediakit.rules import (
     OnePerGap,
     OnlyWhen,
     Problem,
-    Rule,
     ShortWhenSeveral,
     SomeIn,
     Spans,
@@ -24,7 +22,6 @@ from mediakit.rules import (
     unless,
     when,
 )
-from mediakit.schema.rule_documents import described, rule_of
 
 ONLY = OnlyWhen(("creativity", "texture"), when("model", "wonder", "redefine"))
 NEEDED = NeededWhen(("detail_strength",), when("detail", True))
@@ -249,20 +246,3 @@ def test_rules_about_lists_of_objects_name_the_place() -> None:
     assert MostInAll("tracks", "keyframes", 4).problems(full) == []
     [problem] = MostInAll("tracks", "keyframes", 3).problems(full)
     assert (problem.field, problem.got) == ("tracks", "4 keyframes")
-
-
-RULES = [(f.kind, rule) for f in Catalog.default() for rule in f.rules]
-
-
-@pytest.mark.parametrize(("kind", "rule"), RULES, ids=lambda each: str(each)[:40])
-def test_every_declared_rule_is_written_and_read_again(kind: str, rule: Rule) -> None:
-    document = described(rule)
-
-    assert document["sentence"] == rule.sentence
-    assert rule_of(document) == rule, kind
-
-
-def test_an_unknown_rule_is_left_to_the_service() -> None:
-    assert rule_of({"rule": "of_tomorrow", "fields": ["a"]}) is None
-    assert rule_of({"rule": "only_when", "fields": 3}) is None
-    assert rule_of({"sentence": "a stays below b"}) is None

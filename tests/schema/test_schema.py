@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import Catalog, Function
 from mediakit.schema import (
     ImageUrl,
     InputFacts,
@@ -16,11 +16,8 @@ from mediakit.schema import (
     Prompt,
     Seed,
     Unit,
-    canonical_body,
+    body_of,
     canonical_json,
-    check,
-    fields_of,
-    json_schema,
 )
 
 
@@ -37,15 +34,16 @@ class Sample(MediaRequest, kind="sample", function="sample", spec="1"):
     images: Annotated[list[ImageUrl], Field(min_length=1, max_length=2)]
 
 
+SAMPLE = Function("sandbox/sample/sample", Sample)
 BODY: dict[str, Any] = {"prompt": "a", "duration": 4, "images": ["https://a.test/1"]}
 
 
 def problem_fields(**changes: object) -> list[str]:
-    return [p.field for p in check(Sample, {**BODY, **changes})]
+    return [p.field for p in SAMPLE.check({**BODY, **changes})]
 
 
 def test_fields_have_the_values_that_a_control_needs() -> None:
-    fields = fields_of(Sample)
+    fields = SAMPLE.fields
 
     assert fields["prompt"].multiline
     assert fields["prompt"].doc == "What it shows."
@@ -69,7 +67,7 @@ def test_fields_have_the_values_that_a_control_needs() -> None:
 
 
 def test_accepted_values_are_described_in_words() -> None:
-    words = {name: spec.accepted for name, spec in fields_of(Sample).items()}
+    words = {name: spec.accepted for name, spec in SAMPLE.fields.items()}
 
     assert words == {
         "prompt": "text of 1 to 9 characters",
@@ -103,15 +101,15 @@ def test_a_wrong_item_is_named_with_its_place() -> None:
 
 
 def test_an_unknown_field_is_refused_with_the_nearest_name() -> None:
-    [problem] = check(Sample, {**BODY, "promt": "b"})
+    [problem] = SAMPLE.check({**BODY, "promt": "b"})
 
     assert problem.field == "promt"
     assert problem.sentence.endswith("a known field (did you mean prompt?)")
 
 
 def test_defaults_are_filled_and_nulls_dropped_in_the_canonical_body() -> None:
-    assert canonical_body(Sample, {**BODY, "seed": None}) == {**BODY, "size": "a"}
-    assert canonical_body(Sample, {**BODY, "size": "a"}) == canonical_body(Sample, BODY)
+    assert SAMPLE.canonical_body({**BODY, "seed": None}) == {**BODY, "size": "a"}
+    assert SAMPLE.canonical_body({**BODY, "size": "a"}) == SAMPLE.canonical_body(BODY)
 
 
 @given(st.dictionaries(st.text(), st.integers() | st.text() | st.none()))
@@ -135,7 +133,7 @@ def test_canonical_json_does_not_depend_on_the_order_of_keys(
     ],
 )
 def test_a_number_has_one_canonical_form(given_number: object, written: bytes) -> None:
-    body = canonical_body(Sample, {**BODY, "extra": given_number})
+    body = SAMPLE.canonical_body({**BODY, "extra": given_number})
     assert canonical_json(body["extra"]) == written
 
 
@@ -145,7 +143,7 @@ def test_canonical_json_refuses_values_that_are_not_json() -> None:
 
 
 def test_the_json_schema_has_no_default_of_null_where_null_is_refused() -> None:
-    schema = json_schema(Sample)
+    schema = SAMPLE.json_schema()
 
     assert "default" not in schema["properties"]["ratio"]
     assert schema["properties"]["seed"]["default"] is None
@@ -178,6 +176,6 @@ def test_the_docstrings_of_fields_are_read_in_a_notebook_cell_too() -> None:
     cell: dict[str, Any] = {"__name__": "__main__"}
     exec(compile(source, "<cell 1>", "exec"), cell)
 
-    docs = {name: spec.doc for name, spec in fields_of(cell["Cell"]).items()}
+    docs = {name: spec.doc for name, spec in body_of(cell["Cell"]).fields.items()}
 
     assert docs == {"size": "How large it is.\n\nIn metres.", "name": ""}

@@ -5,13 +5,14 @@ It depends on the schema. Each function is one class in `functions/`.
 
 from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import REQUEST_TYPES, Catalog
-from mediakit.catalog.function import Function, MediaItem
+from mediakit.catalog.function import Described, Function, MediaItem
 from mediakit.catalog.own_rates import OwnRate
 
 __all__ = [
     "REQUEST_TYPES",
     "Bindings",
     "Catalog",
+    "Described",
     "Function",
     "MediaItem",
     "OwnRate",

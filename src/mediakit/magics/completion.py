@@ -64,7 +64,7 @@ def _values(
 ) -> Offer | None:
     name = option.removeprefix("--").replace("-", "_")
     if name == "take":
-        return Offer.of(typed, iter(("next",)), "choice")
+        return Offer.of(typed, ("next",), "choice")
     if name == "client":
         clients = (each for each, value in names.items() if hasattr(value, "catalog"))
         return Offer.of(typed, clients, "client")
@@ -72,7 +72,7 @@ def _values(
     if spec is None:
         return None
     if spec.kind == "boolean":
-        return Offer.of(typed, iter(("true", "false")), "choice")
+        return Offer.of(typed, ("true", "false"), "choice")
     whole = choices_offer(typed, spec)
     numbers = (str(each) for each in spec.choices if not isinstance(each, str))
     more = Offer.of(typed, numbers, "choice")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag
+from pydantic import ConfigDict, Field
 
 from mediakit.catalog import Function
 from mediakit.schema import (
@@ -14,7 +14,6 @@ from mediakit.schema import (
     Prompt,
     Unit,
     VideoUrl,
-    shape_of,
 )
 
 
@@ -90,15 +89,8 @@ class Clip(Part):
 Source = Annotated[Still | Clip, Field(discriminator="type")]
 
 
-Size = Annotated[
-    Annotated[Literal["square", "portrait"], Tag("value")]
-    | Annotated[Extent, Tag("object")],
-    Discriminator(shape_of),
-]
-Pictures = Annotated[
-    Annotated[ImageUrl, Tag("value")] | Annotated[list[ImageUrl], Tag("list")],
-    Discriminator(shape_of),
-]
+Size = Literal["square", "portrait"] | Extent
+Pictures = ImageUrl | list[ImageUrl]
 
 
 class MadeUp(MediaRequest, kind="made-up", spec="0"):

@@ -246,9 +246,7 @@ def test_a_long_list_stands_one_item_a_line() -> None:
 
 
 def test_a_kind_that_several_functions_have_is_called_by_its_path() -> None:
-    other = Function(
-        "a/b/text-to-video", CATALOG.function("text-to-video").request_type
-    )
+    other = Function("a/b/text-to-video", CATALOG.function("text-to-video").declaration)
 
     code = python_call(CATALOG.including(other), other, {"prompt": "a"})
     assert code == 'client.submit("a/b/text-to-video", prompt="a")'

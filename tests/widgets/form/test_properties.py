@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from types import new_class
 from typing import Any
 
 import ipywidgets as w
@@ -15,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Catalog, Described, Function
 from mediakit.rules import Problem, Rule
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.json_values import FURTHER
@@ -107,14 +106,7 @@ def test_values_that_become_a_request_become_the_same_values_again(
 
 def bare(function: Function) -> Function:
     """Return the function without the rules between its fields."""
-    declared = function.request_type
-    without = new_class(
-        declared.__name__,
-        (declared,),
-        {"kind": function.kind},
-        lambda body: body.update(rules=()),
-    )
-    return replace(function, request_type=without)
+    return replace(function, declaration=Described(function.declared, function.body))
 
 
 def bites(rules: tuple[Rule, ...], values: Values) -> Iterator[Problem]:

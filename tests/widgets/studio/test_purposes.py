@@ -10,7 +10,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.purposes import purpose_of
 from mediakit.schema import Purpose
 
-DECLARED = [function.request_type.declared for function in Catalog.default()]
+DECLARED = [function.declared for function in Catalog.default()]
 IMAGE = {"type": "string", "format": "uri"}
 
 

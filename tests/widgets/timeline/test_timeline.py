@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
-from mediakit.schema import FieldSpec, read
+from mediakit.schema import FieldSpec
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import Timeline, timeline_of
 from mediakit.widgets.timeline.static_html import still_html
@@ -343,11 +343,11 @@ def test_any_edits_give_a_body_that_the_declaration_reads_back_equal(
         each["keyframes"] = [key(0, 1) | keyframe for keyframe in AXIS.inner(each)]
     body = {"tracks": done or [track("a", key(0, 1))]}
 
-    problems = read(COMPOSE.request_type, body)[1]
+    problems = COMPOSE.check(body)
     outside = {"tracks"}  # only sounds, or too many keyframes: rules, not shapes
     spans = ("timestamp", "duration")
     assert all(p.field in outside or p.field.endswith(spans) for p in problems)
-    request = COMPOSE.request_type.model_validate(body)
+    request = COMPOSE.declaration.model_validate(body)
     assert request.model_dump(mode="json") == body
 
 
