@@ -8,11 +8,13 @@ from typing import Any
 import httpx
 import pytest
 from jsonschema import Draft202012Validator
+from pydantic import create_model
 
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Catalog
 from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.api.wire_schemas import SCHEMAS
 from mediakit.sandbox.server.app import ROUTES
+from mediakit.schema import MediaRequest, Part
 from tests.sandbox.conftest import KITE, Api
 
 DAY = "2026-01-01"
@@ -79,24 +81,17 @@ def test_every_reference_leads_to_a_schema_that_generators_of_clients_find(
 
 
 def test_parts_of_one_name_stay_apart() -> None:
-    def function(name: str, kind: str) -> Function:
-        sized = {
-            "type": "object",
-            "properties": {"size": {"type": kind}},
-            "description": "How large.",
-        }
-        schema = {
-            "properties": {"frame": {"$ref": "#/$defs/Frame"}},
-            "$defs": {"Frame": sized},
-        }
-        return Function.from_schema(f"acme/swift/{name}", schema)
-
-    catalog = Catalog(
-        (
-            function("draw", "integer"),
-            function("sing", "integer"),
-            function("dub", "string"),
+    def function(name: str, kind: type) -> type[MediaRequest]:
+        part: Any = create_model("Frame", __base__=Part, size=(kind, ...))
+        return create_model(
+            name.capitalize(),
+            __base__=MediaRequest,
+            __cls_kwargs__={"kind": name},
+            frame=(part, ...),
         )
+
+    catalog = Catalog.of(
+        function("draw", int), function("sing", int), function("dub", str)
     )
     document = describe(catalog, "https://a.test")
     again = Catalog.from_openapi(document)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import REQUEST_TYPES, Catalog
 from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
 from mediakit.schema import FieldSpec
 from mediakit.widgets.timeline.edits import edited
@@ -347,7 +347,7 @@ def test_any_edits_give_a_body_that_the_declaration_reads_back_equal(
     outside = {"tracks"}  # only sounds, or too many keyframes: rules, not shapes
     spans = ("timestamp", "duration")
     assert all(p.field in outside or p.field.endswith(spans) for p in problems)
-    request = COMPOSE.declaration.model_validate(body)
+    request = REQUEST_TYPES["compose-video"].model_validate(body)
     assert request.model_dump(mode="json") == body
 
 
