@@ -17,7 +17,11 @@ from mediakit.client.answers import (
     rejection,
     retry_after_s,
 )
-from mediakit.client.http import ServiceClient, jittered_backoff_s
+from mediakit.client.http import (
+    RETRY_AFTER_FOR_S,
+    ServiceClient,
+    jittered_backoff_s,
+)
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (

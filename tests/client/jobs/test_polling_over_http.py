@@ -18,6 +18,7 @@ import pytest
 from mediakit.client import AsyncClient, AsyncJob, Service
 from mediakit.client.job_state import JobState
 from mediakit.client.jobs.polling import AT_ONCE, process_turns
+from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     AuthError,

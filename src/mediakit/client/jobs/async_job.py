@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overlo
 import anyio
 
 from mediakit.client.job_state import JobState
-from mediakit.client.loop import ProcessBound, networked, notify
+from mediakit.client.loop import InOrder, ProcessBound, discard, networked, notify
 from mediakit.errors import (
     ConflictError,
     GoneError,
