@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mediakit import webhooks as webhooks
+    from mediakit.async_client import AsyncClient as AsyncClient
+    from mediakit.blocking_client import Client as Client
     from mediakit.catalog import Catalog as Catalog
     from mediakit.client.budgets import Budget as Budget
     from mediakit.diagnosis import doctor as doctor
+    from mediakit.entry_points import connect as connect
+    from mediakit.entry_points import estimate as estimate
     from mediakit.errors import AuthError as AuthError
     from mediakit.errors import BalanceError as BalanceError
     from mediakit.errors import BudgetError as BudgetError
@@ -28,34 +32,30 @@ if TYPE_CHECKING:
     from mediakit.errors import ServiceError as ServiceError
     from mediakit.errors import SignatureError as SignatureError
     from mediakit.errors import WaitTimeoutError as WaitTimeoutError
+    from mediakit.job import Job as Job
     from mediakit.money import MicroUSD as MicroUSD
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
     from mediakit.nested_loops import allow_nested_loops as allow_nested_loops
-    from mediakit.public import AsyncClient as AsyncClient
-    from mediakit.public import Client as Client
-    from mediakit.public import Job as Job
-    from mediakit.public import connect as connect
-    from mediakit.public import estimate as estimate
     from mediakit.rates import Estimate as Estimate
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
 # Each name is imported on first use, so that importing mediakit is quick.
 _HOMES = {
-    "AsyncClient": "public",
+    "AsyncClient": "async_client",
     "AuthError": "errors",
     "BalanceError": "errors",
     "Budget": "client.budgets",
     "BudgetError": "errors",
     "Catalog": "catalog",
-    "Client": "public",
+    "Client": "blocking_client",
     "ConflictError": "errors",
     "Estimate": "rates",
     "Event": "webhooks",
     "GoneError": "errors",
     "InputError": "errors",
-    "Job": "public",
+    "Job": "job",
     "JobFailedError": "errors",
     "MediakitError": "errors",
     "MicroUSD": "money",
@@ -65,9 +65,9 @@ _HOMES = {
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "nested_loops",
-    "connect": "public",
+    "connect": "entry_points",
     "doctor": "diagnosis",
-    "estimate": "public",
+    "estimate": "entry_points",
     "format_usd": "money",
     "parse_usd": "money",
     "verify_webhook": "webhooks",

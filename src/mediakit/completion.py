@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from inspect import getattr_static
 from typing import Any, NamedTuple
 
-from mediakit import client as core
+from mediakit.async_client import AsyncClient
+from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog, Function
 from mediakit.client.functions import VERBS
 from mediakit.errors import InputError
@@ -106,7 +107,7 @@ def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
     client = names.get(first)
     for name in rest:
         client = getattr_static(client, name, None)
-    if not isinstance(client, core.Client | core.AsyncClient):
+    if not isinstance(client, Client | AsyncClient):
         return None
     if call.text is not None and not call.arguments.strip():
         return functions_offer(call.text, client.catalog)

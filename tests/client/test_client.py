@@ -15,6 +15,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
 from mediakit import client as core
+from mediakit.async_client import BEHIND
 from mediakit.client.idempotency import submission_of
 from mediakit.client.uploads import fingerprint
 from mediakit.errors import (
@@ -30,7 +31,6 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import EntryState, History, uploads
-from mediakit.public import BEHIND
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
@@ -656,7 +656,7 @@ def test_a_submit_that_takes_long_says_why_once(
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
         client.submit("text-to-video", prompt="at once", duration=3)
-        monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 1.0)
+        monkeypatch.setattr("mediakit.blocking_client.SILENT_S", 1.0)
         where = {"function": running.functions["text-to-video"]}
         running.fault(count=1, where=where, **fault)
         client.submit("text-to-video", prompt="later", duration=3)
@@ -673,8 +673,8 @@ def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    monkeypatch.setattr("mediakit.client.blocking_client.SILENT_S", 0.5)
-    monkeypatch.setattr("mediakit.client.blocking_client.STILL_SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.blocking_client.SILENT_S", 0.5)
+    monkeypatch.setattr("mediakit.blocking_client.STILL_SILENT_S", 0.5)
     running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
     running.fault("latency", seconds=3, count=1, where={"path": "/uploads/"})
     cat = make_png(tmp_path / "cat.png", (64, 48))
@@ -817,6 +817,50 @@ def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None
         assert runner.run(cell()).status == "completed"
 
 
+def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
+    tmp_path: Path,
+) -> None:
+    def written() -> list[Path]:
+        return list(tmp_path.iterdir())
+
+    async def scenario() -> None:
+        client = AsyncClient(home=tmp_path)
+        for name in ("catalog", "history", "deliveries", "spend", "service"):
+            assert not hasattr(client, name)
+        with pytest.raises(AttributeError, match="before it is open: use `async"):
+            client.functions  # noqa: B018
+        assert not written()
+
+        async with client:
+            assert len(client.catalog) == len(client.functions)
+            assert await client.reserved_micro_usd() == 0
+        with pytest.raises(AttributeError, match=r"no attribute 'spent'$"):
+            client.spent  # type: ignore[attr-defined]  # noqa: B018
+
+    with asyncio.Runner() as runner:
+        runner.run(scenario())
+
+
+def test_a_listener_that_fails_keeps_no_other_from_hearing_of_the_end(
+    sandbox: RunningSandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(sandbox.base_url, sandbox.api_key, home=tmp_path)
+    heard: list[str] = []
+
+    def fails() -> None:
+        raise ValueError("a broken listener")
+
+    client.on_close(fails)
+    client.on_close(lambda: heard.append("heard"))
+    unsubscribe = client.on_close(lambda: heard.append("not heard"))
+    unsubscribe()
+    unsubscribe()
+    client.close()
+
+    assert heard == ["heard"]
+    assert "a broken listener" in caplog.text
+
+
 BLOCKING_ONLY = {"form", "studio"}
 ASYNC_ONLY = {"aclose", "billing"}
 
@@ -838,12 +882,12 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
 
 
 def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
-    blocking, awaited = signatures(core.Job), signatures(core.AsyncJob)
+    blocking, awaited = signatures(Job), signatures(core.AsyncJob)
     inner = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
     inner |= {"raise_if_failed", "read_content", "read_output", "pass_output"}
 
-    assert set(blocking) == set(awaited) - inner
-    for name in blocking:
+    assert set(blocking) - {"show"} == set(awaited) - inner
+    for name in set(blocking) - {"show"}:
         assert blocking[name] == awaited[name], name
 
 

@@ -232,6 +232,7 @@ def test_the_awaited_client_gives_a_receiver_its_own_method(
 ) -> None:
     client = AsyncClient(running.base_url, running.api_key, home=tmp_path / "home")
     io = io_thread()
+    io.call(client.balance)
     secret = io.call(client.deliveries.secret).reveal()
     app = receiver(secret, client.handle_event, inbox=":memory:")
 

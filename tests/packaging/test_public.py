@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import mediakit as mk
-from mediakit import public
+from mediakit import entry_points
 from mediakit.client import Service
 from mediakit.connection import Place
+from mediakit.notebook import in_notebook
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells
 
@@ -73,7 +74,7 @@ def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
     def greeting(left_out: dict[str, str]) -> str:
         service = Service("https://api.test", "key")
         place = Place(service, mk.Catalog((), left_out), is_sandbox=False)
-        return public._greeting(place, 1_000_000)
+        return entry_points._greeting(place, 1_000_000)
 
     start = "Connected at https://api.test: 0 functions, balance $1.00."
     assert greeting({}) == start
@@ -90,14 +91,14 @@ def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
 def test_outside_a_notebook_nothing_of_a_notebook_is_loaded() -> None:
     script = """
 import sys
-from mediakit import public
-assert not public.in_notebook()
+from mediakit import entry_points, notebook
+assert not notebook.in_notebook()
 assert "ipywidgets" not in sys.modules and "IPython" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
 
     assert done.returncode == 0
-    assert not public.in_notebook()
+    assert not in_notebook()
 
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -132,7 +133,7 @@ def test_a_method_that_is_a_functions_own_says_what_it_takes(client: mk.Client) 
 
 
 def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:
-    modules = {file.stem for file in Path(public.__file__).parent.iterdir()}
+    modules = {file.stem for file in Path(mk.__file__).parent.iterdir()}
 
     assert modules.isdisjoint(mk.__all__)
 

@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import mediakit as mk
+from mediakit.async_client import BEHIND
 from mediakit.catalog import Bindings
 from mediakit.catalog.bindings import KEYS
 from mediakit.catalog.own_rates import BY_REQUEST, BY_SECOND
 from mediakit.connection import Settings
 from mediakit.history import tables
-from mediakit.public import BEHIND
 from mediakit.sandbox.server import app
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from typing import Any
 from mediakit.catalog import Catalog
 from mediakit.client import Service
 from mediakit.client.billing import Report
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend.async_spend import AsyncSpend

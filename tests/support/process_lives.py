@@ -31,7 +31,11 @@ from mediakit.client.http import ServiceClient
 from mediakit.history import History
 
 # What mediakit imports when it is needed, lest each life imports it anew.
-for _name in ("mediakit.public", "psycopg", "sqlalchemy.dialects.postgresql.psycopg"):
+for _name in (
+    "mediakit.entry_points",
+    "psycopg",
+    "sqlalchemy.dialects.postgresql.psycopg",
+):
     importlib.import_module(_name)
 anyio.run(anyio.sleep, 0)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Coroutine, Mapping
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
+
+from anyio import to_thread
 
 from mediakit.client.budgets import Budget, BudgetState
 from mediakit.client.components import ClientComponents
@@ -106,9 +108,11 @@ class AsyncClient(ClientComponents):
         )
         return request.estimate
 
-    def reserved_micro_usd(self) -> int:
+    @opened
+    async def reserved_micro_usd(self) -> int:
         """Return the holds for jobs whose charge is not settled, in micro-USD."""
-        return self.store.reserved_micro_usd(**self.account_history.owner)
+        owner = self.account_history.owner
+        return await to_thread.run_sync(partial(self.store.reserved_micro_usd, **owner))
 
     @opened
     async def budget(self) -> BudgetState | None:

@@ -14,6 +14,7 @@ from mediakit.client.billing import Billing
 from mediakit.client.budgets import AnyBudget, budget_name, budget_of
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.downloads import Outputs
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http import TIMEOUT_S, HttpClient, ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
@@ -21,8 +22,7 @@ from mediakit.client.loop import ProcessBound, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
-from mediakit.client.recovery.history_view import AsyncHistoryView
-from mediakit.client.recovery.rebuilder import Rebuilder
+from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.requests import Requests
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Service

@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.job import Job
+from mediakit.client.loop import Blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Parent
@@ -55,12 +55,21 @@ class JobOutput:
         return MediaInfo(medium, self.content_type, 0, duration_s=self.length_s)
 
 
-AnyJob = AsyncJob | Job | JobOutput
+class _HasState(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def state(self) -> JobState: ...
+
+
+AnyJob = _HasState | JobOutput
 
 
 def is_job(value: object) -> TypeGuard[AnyJob]:
-    """Return whether a value is a job, or the output of one."""
-    return isinstance(value, AsyncJob | Job | JobOutput)
+    """Return whether a value is a job, awaited or blocking, or the output of one."""
+    core = value.core if isinstance(value, Blocking) else value
+    return isinstance(core, AsyncJob | JobOutput)
 
 
 def id_of(job: AnyJob) -> str:

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryFile
 
+from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.connection import Settings
 from mediakit.diagnosis.installed import (
@@ -29,7 +30,7 @@ from mediakit.history.database_url import (
     shown_place,
 )
 from mediakit.money import format_usd
-from mediakit.public import Client, in_notebook
+from mediakit.notebook import in_notebook
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000

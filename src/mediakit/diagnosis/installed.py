@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
-from mediakit.public import in_notebook
+from mediakit.notebook import in_notebook
 
 NOTABLE = (
     *("ipython", "ipykernel", "ipywidgets", "anywidget", "jupyterlab", "notebook"),

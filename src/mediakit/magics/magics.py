@@ -7,14 +7,16 @@ from typing import Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
+from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.completion import Offer, offer_at, offer_in
+from mediakit.entry_points import connect
 from mediakit.errors import InputError, MediakitError
+from mediakit.job import Job
 from mediakit.magics.arguments import Line, fields_of, help_text, read_line
 from mediakit.magics.completion import line_offer
 from mediakit.magics.table import JobsTable
 from mediakit.money import format_usd
-from mediakit.public import Client, Job, connect
 from mediakit.widgets.job.text import estimate_text
 
 USUAL_CLIENT = "client"

@@ -13,7 +13,7 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.spend.charges import charges_frame

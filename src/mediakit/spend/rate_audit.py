@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.errors import InputError
 from mediakit.history import Entry, History
 from mediakit.money import PER_MILLION, divide_half_up, format_usd

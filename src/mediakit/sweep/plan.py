@@ -15,7 +15,7 @@ import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Function
-from mediakit.client import AnyBudget, AsyncClient, Client
+from mediakit.client import AnyBudget, AsyncClient
 from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.history.parameter_columns import text_array
@@ -47,6 +47,7 @@ from mediakit.sweep.pricing import KINDS, Prices, prices_of
 from mediakit.sweep.results import AsyncResults, Results
 
 if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
     from mediakit.history import OwnedDraw
 
 INDEX_NAME = "cell"
@@ -481,7 +482,7 @@ class Plan(BasePlan):
 
     results_type: type[Results[Any]] = Results
 
-    def __init__(self, owner: Client[Any], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, owner: Client, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.owner = owner
 

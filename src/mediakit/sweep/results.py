@@ -13,7 +13,7 @@ import anyio
 import numpy as np
 from anyio import to_thread
 
-from mediakit.client import AsyncClient, AsyncJob, Job
+from mediakit.client import AsyncClient, AsyncJob
 from mediakit.client.budgets import Budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import check_timeout
@@ -58,10 +58,11 @@ from mediakit.sweep.statistics import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mediakit.job import Job
     from mediakit.sweep.plan import BasePlan
 
 T = TypeVar("T")
-JobT_co = TypeVar("JobT_co", bound=Job, covariant=True)
+JobT_co = TypeVar("JobT_co", bound="Job", covariant=True)
 
 MOST_IN_FLIGHT = 1_000
 MEDIA_TYPES = ("video", "image", "audio")

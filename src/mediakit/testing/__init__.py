@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from mediakit.public import Client
+    from mediakit.blocking_client import Client
     from mediakit.sandbox.server.running import RunningSandbox as RunningSandbox
 
 MARKER = "mediakit_sandbox"
@@ -116,7 +116,7 @@ def _start() -> Any:
 @pytest.fixture
 def mediakit_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
     """Connect a client with an empty history to `mediakit_sandbox`."""
-    from mediakit.public import Client
+    from mediakit.blocking_client import Client
 
     with Client(mediakit_sandbox.base_url, mediakit_sandbox.api_key) as client:
         yield client

@@ -13,8 +13,8 @@ import anyio.lowlevel
 import ipywidgets as w
 import pytest
 
-from mediakit import Client
-from mediakit.client import AsyncJob, Job, JobState
+from mediakit import Client, Job
+from mediakit.client import AsyncJob, JobState
 from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start

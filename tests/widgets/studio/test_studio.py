@@ -13,9 +13,8 @@ from typing import Any
 import ipywidgets
 import pytest
 
-from mediakit import Client
+from mediakit import Client, Job
 from mediakit.catalog import Catalog
-from mediakit.client import Job
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.studio import Studio

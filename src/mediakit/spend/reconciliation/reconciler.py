@@ -11,7 +11,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.billing import Billing, Report
-from mediakit.client.recovery.history_view import AsyncHistoryView
+from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,

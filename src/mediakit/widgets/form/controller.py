@@ -15,7 +15,7 @@ from anyio import to_thread
 from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client import AsyncJob, JobState
 from mediakit.client.media_inputs import JobOutput
 from mediakit.client.requests import full_names, plain_fields
 from mediakit.client.submitting import asking_from
@@ -58,6 +58,7 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
     from mediakit.widgets.form.sweep.sweep_call import SweepChoice
     from mediakit.widgets.form.sweep.sweep_panel import SweepPanel
 
@@ -114,7 +115,7 @@ class Form:
 
     def __init__(
         self,
-        client: Client[Job],
+        client: Client,
         function: Function,
         values: Mapping[str, object] | None = None,
         *,
@@ -718,7 +719,7 @@ class Form:
 
 
 def is_open(
-    client: Client[Any], function: Function, cell: Cell | None = None, name: str = ""
+    client: Client, function: Function, cell: Cell | None = None, name: str = ""
 ) -> bool:
     """Tell whether a new form would continue with what another one held.
 
@@ -735,7 +736,7 @@ def is_open(
     return key in _open_forms or is_kept
 
 
-def _kind_of(client: Client[Any], function: Function, name: str = "") -> FormKind:
+def _kind_of(client: Client, function: Function, name: str = "") -> FormKind:
     return (client.service.identity, function.kind, name)
 
 
@@ -749,7 +750,7 @@ atexit.register(_save_drafts)
 
 
 def form_for(
-    client: Client[Job],
+    client: Client,
     follow: Callable[[HasCard], None],
     asked_from: str | None,
     use: Use,

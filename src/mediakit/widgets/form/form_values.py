@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from traitlets import TraitError
 
 from mediakit.catalog import Function
-from mediakit.client import Client, Job
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry
 from mediakit.rules import Problem
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.form.state import FormState
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+    from mediakit.job import Job
 
 LAST = "last"
 LOOKED_THROUGH = 50
@@ -159,9 +162,7 @@ def _differing(
             yield control, state.values.get(name)
 
 
-def recalled(
-    client: Client[Job], function: Function, like: Job | str
-) -> dict[str, object]:
+def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:
     """Return the fields of an earlier request, its media as URLs.
 
     Args:
@@ -180,7 +181,7 @@ def recalled(
         made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
         same = [entry for entry in made if entry.function == function.path]
         return _fields(same[0]) if same else {}
-    job_id = like.id if isinstance(like, Job) else like
+    job_id = getattr(like, "id", like)
     if not isinstance(job_id, str):
         raise InputError("like", got=job_id, accepted=ACCEPTED)
     entry = client.core.store.find(job_id)

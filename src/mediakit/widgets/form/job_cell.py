@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 
-from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client import AsyncJob, JobState
 from mediakit.widgets.form.controller import Form, form_for
 from mediakit.widgets.job.card import card_text
 from mediakit.widgets.job.host import JobHost, varied
@@ -21,6 +22,9 @@ from mediakit.widgets.toolkit.cell_outputs import (
     publish,
 )
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 LOOK_PATIENCE_S = 3.0
 EMBED_PATIENCE_S = 60.0
@@ -36,7 +40,7 @@ class JobCell:
     """
 
     def __init__(
-        self, client: Client[Job] | None, handle: CardHandle, *, embed: bool = False
+        self, client: Client | None, handle: CardHandle, *, embed: bool = False
     ) -> None:
         self._client = client
         self._handle = handle
@@ -106,7 +110,7 @@ _shown: dict[str, tuple[str, list[JobCell]]] = {}
 
 
 def display_job(
-    job: AsyncJob, client: Client[Job] | None = None, *, embed: bool = False
+    job: AsyncJob, client: Client | None = None, *, embed: bool = False
 ) -> None:
     """Show a job in the cell that is being executed, live, with a card that stays.
 
@@ -127,7 +131,7 @@ def display_job(
 def show_in(
     cell: Cell,
     job: AsyncJob,
-    client: Client[Job] | None = None,
+    client: Client | None = None,
     *,
     embed: bool = False,
 ) -> JobView:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncJob, Client, Job
+from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
@@ -21,6 +22,9 @@ from mediakit.widgets.controls.messages import title_of
 from mediakit.widgets.job.function_and_date import date_text, function_of
 from mediakit.widgets.job.preview import poster_kept
 from mediakit.widgets.job.text import seconds_text, shortened
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 PAGE = 6
 READ_AT_ONCE = 50
@@ -72,7 +76,7 @@ class Results:
         client: The client. All results of its service in the history are found.
     """
 
-    def __init__(self, client: Client[Job]) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._outputs: dict[str, JobOutput] = {}
 

@@ -10,9 +10,9 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mediakit.client import AsyncJob, Client, Job, JobState
+from mediakit.client import AsyncJob, JobState
 from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.widgets.job.actions import JobActions
@@ -33,6 +33,9 @@ from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.uploads.uploaded_names import learn_names
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 TICK_S = 1.0
 PATIENCE_S = 3.0
@@ -57,7 +60,7 @@ class JobView:
     def __init__(
         self,
         job: AsyncJob,
-        client: Client[Job] | None = None,
+        client: Client | None = None,
         *,
         home: JobHost | None = None,
         embed: bool = False,
@@ -205,7 +208,7 @@ class JobView:
 
     # -- what runs on the I/O thread ----------------------------------------------
 
-    async def _learn_names(self, client: Client[Job]) -> None:
+    async def _learn_names(self, client: Client) -> None:
         """Show uploaded files by their own names."""
         if await learn_names(client, self.state.body):
             with self._lock:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
-from mediakit.client import Client, Job
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
@@ -42,6 +41,9 @@ from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
 TYPING_PAUSE_S = 0.3
 
 _open_studios: dict[tuple[str, CellPlace], Studio] = {}
@@ -63,7 +65,7 @@ class Studio:
 
     def __init__(
         self,
-        client: Client[Job],
+        client: Client,
         *,
         clock: Clock | None = None,
         cell: Cell | None = None,

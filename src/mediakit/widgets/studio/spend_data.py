@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from mediakit.catalog import Catalog
-from mediakit.client import Client, Job
 from mediakit.errors import InputError, MediakitError
 from mediakit.spend import AsyncSpend
 from mediakit.widgets.controls.messages import title_of
@@ -13,8 +13,11 @@ from mediakit.widgets.dashboard.figures import forecast_figure, function_title
 from mediakit.widgets.studio.spend_summary import SpendSummary, first_of_month, midnight
 from mediakit.widgets.studio.spending.days import SpendDays, first_day, spend_days
 
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
-async def read_spend(client: Client[Job], now: datetime) -> SpendSummary:
+
+async def read_spend(client: Client, now: datetime) -> SpendSummary:
     """Read from the history what was spent, and how far the budget is used.
 
     Args:
@@ -29,7 +32,7 @@ async def read_spend(client: Client[Job], now: datetime) -> SpendSummary:
     )
 
 
-async def read_days(client: Client[Job], now: datetime) -> SpendDays:
+async def read_days(client: Client, now: datetime) -> SpendDays:
     """Read from the history what was charged on each of the last days.
 
     Args:
@@ -54,7 +57,7 @@ def _title(catalog: Catalog, path: str, kind: object) -> str:
         return function_title(path, kind)
 
 
-async def read_outlook(client: Client[Job]) -> str:
+async def read_outlook(client: Client) -> str:
     """Return the range of the month's end; empty where it cannot be read.
 
     Args:
@@ -67,7 +70,7 @@ async def read_outlook(client: Client[Job]) -> str:
     return forecast_figure(found).text
 
 
-def spend_of(client: Client[Job]) -> AsyncSpend:
+def spend_of(client: Client) -> AsyncSpend:
     """Return the spend reports of a client."""
     core = client.core
     return AsyncSpend(core.billing, core.history, core.catalog, core.clock)

@@ -17,12 +17,12 @@ from mediakit.history import uploads
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
-    from mediakit.client import Client, Job
+    from mediakit.blocking_client import Client
 
 _paths: dict[str, Path] = {}
 
 
-async def learn_names(client: Client[Job], body: Mapping[str, object]) -> bool:
+async def learn_names(client: Client, body: Mapping[str, object]) -> bool:
     """Find out which uploaded files a request names; for the I/O thread.
 
     Args:

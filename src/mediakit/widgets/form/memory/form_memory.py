@@ -9,8 +9,9 @@ import os
 import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mediakit.client import AsyncJob, Client, Job
+from mediakit.client import AsyncJob
 from mediakit.client.lost_responses import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
@@ -20,6 +21,9 @@ from mediakit.widgets.form.memory.draft import Draft
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.cell_identity import CellPlace
 from mediakit.widgets.toolkit.cell_outputs import in_kernel
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 log = logging.getLogger("mediakit.widgets")
 
@@ -87,7 +91,7 @@ class FormMemory:
         origin: Names the form; None keeps nothing.
     """
 
-    def __init__(self, client: Client[Job], origin: str | None) -> None:
+    def __init__(self, client: Client, origin: str | None) -> None:
         self._core = client.core
         self._store = client.core.store
         self._secret = client.service.api_key

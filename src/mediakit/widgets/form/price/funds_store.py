@@ -5,17 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from mediakit.client import Client, Job
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
 from mediakit.records import JobStatus
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
 Listener = Callable[[Funds], object]
 
-_stores: dict[Client[Job], FundsStore] = {}
+_stores: dict[Client, FundsStore] = {}
 _lock = threading.Lock()
 
 
@@ -26,7 +29,7 @@ class FundsStore:
         client: The client.
     """
 
-    def __init__(self, client: Client[Job]) -> None:
+    def __init__(self, client: Client) -> None:
         self.funds = Funds()
         self._client = client
         self._listeners: list[Listener] = []
@@ -38,7 +41,7 @@ class FundsStore:
 
     @classmethod
     def follow(
-        cls, client: Client[Job], listener: Listener
+        cls, client: Client, listener: Listener
     ) -> tuple[FundsStore, Callable[[], None]]:
         """Call a function, on the I/O thread, with what was read.
 
@@ -85,7 +88,7 @@ class FundsStore:
             listener(funds)
 
 
-async def read_funds(client: Client[Job]) -> Funds:
+async def read_funds(client: Client) -> Funds:
     """Read balance, holds and budget; without an answer, why there is no balance."""
     try:
         balance = await client.core.balance()
@@ -101,7 +104,7 @@ async def read_funds(client: Client[Job]) -> Funds:
     )
     return replace(
         known,
-        held_micro_usd=client.reserved_micro_usd(),
+        held_micro_usd=await client.core.reserved_micro_usd(),
         held_jobs=held_jobs or None,
         budget=await client.core.budget(),
     )

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from mediakit.client import Client
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.schema import FieldSpec
@@ -37,6 +36,9 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.styles import line_html
 from mediakit.widgets.toolkit.widget_factory import close_tree
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 PAUSE_S = 0.4
 MOST_TAKES = 1_000
@@ -163,7 +165,7 @@ class SweepPanel:
 
     def __init__(
         self,
-        client: Client[Any],
+        client: Client,
         context: WidgetContext,
         state: FormState,
         choice: SweepChoice,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Function
-from mediakit.client import Client, Job
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.job.uses.use_menu import Elsewhere
 from mediakit.widgets.job.view import JobView
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 
 class StudioForms:
@@ -25,7 +27,7 @@ class StudioForms:
 
     def __init__(
         self,
-        client: Client[Job],
+        client: Client,
         made: Callable[[], None],
         name: str,
         elsewhere: Elsewhere | None = None,

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mediakit.client import Client, Job
 from mediakit.history import Entry, tuning
 from mediakit.widgets.gallery import Gallery, WallActions, WallCell
 from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.toolkit.styles import data_url
 
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
 TITLE = "Compare results"
 POSTER_PX = 320
 
 
-def wall_of(
-    client: Client[Job], entries: Sequence[Entry], rows: Sequence[Row]
-) -> Gallery:
+def wall_of(client: Client, entries: Sequence[Entry], rows: Sequence[Row]) -> Gallery:
     """Return a wall of results, on which they are played together and rated.
 
     Args:

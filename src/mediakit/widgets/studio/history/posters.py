@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from io import BytesIO
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mediakit.client import Client, Job
 from mediakit.history import Entry
 from mediakit.media import poster_jpeg
 from mediakit.widgets.job.player import web_url
 from mediakit.widgets.job.preview import look_kept
 from mediakit.widgets.studio.history.selection import has_result
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 SMALL = ".{max_px}.jpg"
 
@@ -23,7 +26,7 @@ class Posters:
         client: The client whose results they are.
     """
 
-    def __init__(self, client: Client[Job]) -> None:
+    def __init__(self, client: Client) -> None:
         self._media = client.core.remote_media
         self._previews = client.core.jobs.outputs.preview_cache
         self._entries: dict[str, Entry] = {}

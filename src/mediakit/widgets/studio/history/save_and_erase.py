@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mediakit.client import AsyncJob, Client, Job
+from mediakit.client import AsyncJob
 from mediakit.errors import MediakitError
 from mediakit.history import Entry
 
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
-async def save_all(client: Client[Job], entries: Sequence[Entry], folder: str) -> str:
+
+async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
     """Save results into a folder, and return a sentence that says how it went.
 
     Args:
@@ -40,7 +44,7 @@ def _made(folder: str) -> Path:
     return place
 
 
-async def erase_all(client: Client[Job], entries: Sequence[Entry]) -> str:
+async def erase_all(client: Client, entries: Sequence[Entry]) -> str:
     """Erase what the service stores of jobs, and return a sentence about it.
 
     Args:
@@ -59,7 +63,7 @@ async def erase_all(client: Client[Job], entries: Sequence[Entry]) -> str:
 
 
 async def _each(
-    client: Client[Job],
+    client: Client,
     entries: Sequence[Entry],
     act: Callable[[AsyncJob], Awaitable[object]],
 ) -> tuple[int, str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from mediakit.client import Client, Job
 from mediakit.history import Entry
 from mediakit.widgets.gallery import Gallery
 from mediakit.widgets.studio.history.comparison_wall import (
@@ -23,6 +22,9 @@ from mediakit.widgets.studio.history.selection import Selection
 from mediakit.widgets.studio.history.selection_bar import SelectionActs
 from mediakit.widgets.studio.state import Question, StudioState
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
 
 Change = Callable[[StudioState], StudioState]
 
@@ -41,7 +43,7 @@ class Selecting:
 
     def __init__(
         self,
-        client: Client[Job],
+        client: Client,
         tasks: TaskRunner,
         posters: Posters,
         *,

@@ -13,8 +13,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.recovery.sample_history.sample_entries import PROJECTS
-from mediakit.client.recovery.sample_history.seeding import LIMITS, SeededPast
+from mediakit.client.sample_history import LIMITS, PROJECTS, SeededPast
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import tuning
 from mediakit.sandbox.admin import seed as control

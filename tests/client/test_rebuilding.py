@@ -18,8 +18,8 @@ import psycopg
 import pytest
 
 from mediakit import AsyncClient, Client, Job
-from mediakit.client.recovery import rebuilder
-from mediakit.client.recovery.history_view import AsyncHistoryView, HistoryView
+from mediakit.client import rebuilder
+from mediakit.client.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
 from mediakit.history import (
     BudgetUse,

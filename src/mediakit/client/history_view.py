@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 
 from mediakit.client.loop import Blocking, blocking, networked
-from mediakit.client.recovery.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order

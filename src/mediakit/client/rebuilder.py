@@ -14,11 +14,11 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
+from mediakit.client.found_jobs import JOB_ID, FoundJob, best_of
+from mediakit.client.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.jobs.polling import Turns, process_turns
-from mediakit.client.recovery.found_jobs import JOB_ID, FoundJob, best_of
-from mediakit.client.recovery.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
@@ -46,13 +46,7 @@ SOURCES = ("id", "file", "delivery")
 class Rebuilt:
     """The outcome for one found job or file.
 
-    Args:
-        outcome: One of `OUTCOMES`.
-        source: One of `SOURCES`.
-        where: The file, or the delivery's id; None for a given id.
-        job_id: The job; None for an unreadable file.
-        function: The function's path; None if unknown.
-        charge_micro_usd: The settled charge; None until it is settled.
+    `where` is the file, or the id of the delivery; None for a given id.
     """
 
     outcome: str
@@ -64,17 +58,7 @@ class Rebuilt:
 
 
 class Rebuilder:
-    """Finds jobs outside the history, reads them from the service, and adds them.
-
-    Args:
-        transport: Sends the reads.
-        deliveries: The log of deliveries.
-        account_history: Records the jobs.
-        jobs: Watches jobs whose charge is not settled.
-        catalog: The functions of the service.
-        clock: Gives the time for jobs without a known one.
-        turns: Limits the rate of reads; this process's own by default.
-    """
+    """Finds jobs outside the history, reads them from the service, and adds them."""
 
     def __init__(
         self,

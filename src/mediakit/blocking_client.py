@@ -1,0 +1,416 @@
+"""The client for notebooks and scripts, which waits for every answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import Future, wait
+from functools import cached_property, partial
+from itertools import chain, repeat
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+
+from mediakit.async_client import BEHIND, AsyncClient
+from mediakit.catalog import Catalog
+from mediakit.client import AnyBudget, AsyncJob, Service
+from mediakit.client.deliveries import Deliveries
+from mediakit.client.docstrings import explained_by
+from mediakit.client.functions import Functions
+from mediakit.client.history_view import HistoryView
+from mediakit.client.jobs.async_job import check_timeout
+from mediakit.client.loop import (
+    Blocking,
+    ProcessBound,
+    blocking,
+    discard,
+    io_thread,
+    notify,
+)
+from mediakit.client.progress import Transfer
+from mediakit.client.requests import Seconds, ValidatedRequest
+from mediakit.client.submitting import Take, check_take
+from mediakit.clock import Clock
+from mediakit.connection import Place
+from mediakit.errors import JobFailedError
+from mediakit.job import Job
+from mediakit.notebook import in_notebook
+
+if TYPE_CHECKING:
+    import httpx
+
+    from mediakit.widgets.dashboard import Spend
+    from mediakit.widgets.form.controller import Form
+    from mediakit.widgets.studio import Studio
+    from mediakit.widgets.sweeps import Plan
+
+log = logging.getLogger("mediakit.client")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SILENT_S = 3.0
+"""Seconds after which a pending submission shows why it is slow."""
+STILL_SILENT_S = 30.0
+"""Seconds between progress messages of its uploads."""
+
+
+def _owned(client: Client, job: AsyncJob, /) -> Job:
+    return client.owned(job)
+
+
+def _all_owned(client: Client, jobs: list[AsyncJob], /) -> list[Job]:
+    return [client.owned(job) for job in jobs]
+
+
+class Client(Blocking, ProcessBound):
+    """A client for notebooks and scripts: every call waits for its answer.
+
+    `mk.connect` explains its arguments; `clock` gives the time, the system's by
+    default. Threads may share it; a forked or started process makes one of its own. It
+    works inside a coroutine too, where its calls hold up the loop; `AsyncClient` does
+    not.
+
+    Raises:
+        InputError: A setting is not acceptable.
+        ServiceError: The sandbox cannot be started.
+    """
+
+    core: AsyncClient
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        *,
+        home: str | Path | None = None,
+        history: str | Path | None = None,
+        catalog: Catalog | None = None,
+        clock: Clock | None = None,
+        project: str | None = None,
+        budget: AnyBudget | None = None,
+        own_rates: bool = False,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        opening = AsyncClient(
+            base_url,
+            api_key,
+            home=home,
+            history=history,
+            catalog=catalog,
+            clock=clock,
+            project=project,
+            budget=budget,
+            own_rates=own_rates,
+            transport=transport,
+        )
+        super().__init__(opening._open())
+        self.io = io_thread()
+        self._submitted: set[str] = set()
+        self._close_listeners: list[Callable[[], None]] = []
+
+    def __repr__(self) -> str:
+        # Error reporters may show a client whose __init__ failed.
+        of = f" of {self.service.label}" if "core" in vars(self) else ""
+        return f"<{type(self).__name__}{of}>"
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - BEHIND)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- what it has --------------------------------------------------------------
+
+    @property
+    def place(self) -> Place:
+        """Return the service with its functions."""
+        return self.core.place
+
+    @property
+    def service(self) -> Service:
+        """Return the service that this client talks to."""
+        return self.core.service
+
+    @property
+    def catalog(self) -> Catalog:
+        """Return the functions of the service."""
+        return self.core.catalog
+
+    @cached_property
+    def functions(self) -> Functions:
+        """Return the functions as attributes, with their fields as arguments."""
+        return Functions(self, self.catalog)
+
+    @cached_property
+    def history(self) -> HistoryView:
+        """Return the history of submissions to this service."""
+        return HistoryView(self.core.history)
+
+    @cached_property
+    def deliveries(self) -> Deliveries:
+        """Return the log of webhook deliveries, and their signing secret."""
+        return Deliveries(self.core.deliveries)
+
+    @cached_property
+    def spend(self) -> Spend:
+        """Return the reports of what was spent (spec 4.19)."""
+        from mediakit.widgets.dashboard import Spend
+
+        return Spend(self.core.spend)
+
+    # -- calls --------------------------------------------------------------------
+
+    balance = blocking(AsyncClient.balance)
+    budget = blocking(AsyncClient.budget)
+    estimate = blocking(AsyncClient.estimate)
+    handle_event = blocking(AsyncClient.handle_event)
+    job = blocking(AsyncClient.job, _owned)
+    reserved_micro_usd = blocking(AsyncClient.reserved_micro_usd)
+    resume = blocking(AsyncClient.resume, _all_owned)
+    seed_past = blocking(AsyncClient.seed_past)
+
+    @explained_by(AsyncClient.submit)
+    def submit(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
+        **fields: object,
+    ) -> Job:
+        """Submit a job; the same call returns its existing job."""
+        check_take(take)
+        request = self._with_files(
+            self.core.prepared,
+            function,
+            fields,
+            seconds=seconds,
+            webhook_url=webhook_url,
+            extra=extra,
+        )
+        for line in request.warnings:
+            self._say(line)
+        job = self._job_of(request, take)
+        job.reused = job.reused or job.id in self._submitted
+        self._submitted.add(job.id)
+        if job.reused:
+            self._say(f"Reusing existing job {job.id} (no charge).")
+        return job
+
+    @explained_by(AsyncClient.run)
+    def run(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
+        timeout_s: float | None = None,
+        **fields: object,
+    ) -> Job:
+        """Submit a job and wait until it completes."""
+        check_timeout(timeout_s)
+        job = self.submit(
+            function,
+            take=take,
+            webhook_url=webhook_url,
+            extra=extra,
+            seconds=seconds,
+            **fields,
+        )
+        return job.wait(timeout_s)
+
+    @explained_by(AsyncClient.upload)
+    def upload(self, path: str | Path, /, *, field: str = "file") -> str:
+        """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
+        return self._with_files(self.core.upload, path, field=field)
+
+    @explained_by(AsyncClient.on_settled)
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each job that has settled."""
+        return self.core.on_settled(listener)
+
+    @explained_by(AsyncClient.on_transfer)
+    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each step of each transfer."""
+        return self.core.on_transfer(listener)
+
+    def owned(self, job: AsyncJob) -> Job:
+        """Return the blocking interface to a job."""
+        return Job(job, self)
+
+    def _job_of(self, request: ValidatedRequest, take: Take) -> Job:
+        """Submit a request; an interrupt ends only the waiting for the response."""
+        self.io.refuse_itself()
+        submitting = self.io.post(self.core.submit_prepared, request, take)
+        try:
+            why = self.core.delays.submit_text
+            return self.owned(self._explained(submitting, why, after_s=[SILENT_S]))
+        except KeyboardInterrupt:
+            submitting.add_done_callback(_log_failure)
+            raise KeyboardInterrupt(
+                "stopped waiting; the request is still sent, once, and its job "
+                "continues: client.history.frame() shows it"
+                + ("" if take == "next" else ", and the same call finds it")
+            ) from None
+        except JobFailedError as error:
+            if isinstance(error.job, AsyncJob):
+                error.job = self.owned(error.job)
+            raise
+
+    def _with_files(
+        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Wait for work that may upload, and show its progress; interrupts end it."""
+        self.io.refuse_itself()
+        future = self.io.post(function, *args, **kwargs)
+        after_s = chain([SILENT_S], repeat(STILL_SILENT_S))
+        try:
+            return self._explained(future, self.core.delays.files_text, after_s)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
+
+    def _explained(
+        self, future: Future[T], text: Callable[[], str], after_s: Iterable[float]
+    ) -> T:
+        """Wait for a result; show at these intervals why it is slow."""
+        for seconds in after_s:
+            if wait([future], seconds).done:
+                break
+            self._say(text())
+        return self.io.result(future)
+
+    def _say(self, line: str) -> None:
+        if in_notebook():
+            print(line)  # noqa: T201 - one quiet line in the cell
+        else:
+            log.info(line)
+
+    def close(self) -> None:
+        """Stop watching and close the connections, for good; jobs continue.
+
+        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
+        closed. Its history can still be read. A second close does nothing.
+        """
+        self._call(self.core.aclose)
+        notify(self._close_listeners)
+
+    def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when the client has been closed.
+
+        Returns:
+            A function that unsubscribes it.
+        """
+        self._close_listeners.append(listener)
+        return partial(discard, self._close_listeners, listener)
+
+    # -- sweeps and widgets -------------------------------------------------------
+
+    @explained_by(AsyncClient.sweep)
+    def sweep(
+        self,
+        function: str,
+        /,
+        *,
+        zip: object = None,
+        rows: object = None,
+        sample: int | tuple[int, int] | None = None,
+        takes: int = 1,
+        **axes: object,
+    ) -> Plan:
+        """Plan a grid of requests, priced before anything is sent."""
+        from mediakit.sweep import plan_of
+        from mediakit.widgets.sweeps import Plan
+
+        return self.io.call(
+            plan_of,
+            self.core,
+            function,
+            axes,
+            zipped=zip,
+            rows=rows,
+            sample=sample,
+            takes=takes,
+            make=partial(Plan, self),
+        )
+
+    def form(
+        self,
+        function: str,
+        /,
+        *,
+        like: Job | str | None = None,
+        name: str = "",
+        fresh: bool = False,
+        **values: object,
+    ) -> Form:
+        """Return a form for a function, to be shown in the cell.
+
+        A cell that is run again keeps the values and jobs of its own form, also after
+        the kernel was restarted; the forms of other cells stay as they are.
+        Values that the code gives differently than before win. What was typed and not
+        sent is kept in the history, without URLs that are signed or hold a password.
+
+        A notebook is known by its path: a copied, moved or renamed notebook begins with
+        empty forms, and its earlier jobs are in `client.history`. Where the notebook
+        is not known, as in Voilà, nothing is kept.
+
+        Args:
+            function: A kind or a path.
+            like: Begin with the values of an earlier request: "last" for the last one
+                of this function, or a job, or its id. A form that is on the page
+                already, or was there before a restart, keeps what it holds.
+            name: Tells forms of one function apart where a cell makes several, or where
+                the notebook does not tell its cells apart.
+            fresh: Begin empty, without what the form held and without its jobs, which
+                stay in `client.history`.
+            values: What its fields hold at first; what is not acceptable is said in
+                the form.
+
+        Raises:
+            InputError: The function is unknown; the nearest names are in the message.
+            NotFoundError: The earlier request is not in this history.
+        """
+        from mediakit.widgets.form.controller import Form, is_open
+        from mediakit.widgets.form.form_values import recalled
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
+
+        found, cell = self.catalog.function(function), current_cell()
+        continues = not fresh and is_open(self, found, cell, name)
+        if like is not None and not continues:
+            values = recalled(self, found, like) | values
+        return Form(self, found, values, cell=cell, name=name, fresh=fresh)
+
+    def studio(self) -> Studio:
+        """Return the studio, to be shown in the cell.
+
+        In one place: all functions with a search and their forms, the history with a
+        search and filters, and balance and spend. A cell that is run again continues
+        where its studio was; the studios of other cells stay as they are.
+        """
+        from mediakit.widgets.studio import Studio
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
+
+        return Studio(self, cell=current_cell())
+
+
+def _log_failure(submitting: Future[Any]) -> None:
+    """Log a failure that no caller waits for, unless the process ended it."""
+    error = None if submitting.cancelled() else submitting.exception()
+    if error is not None:
+        log.warning("an interrupted submission: %s", error)

@@ -1,0 +1,273 @@
+"""A past that a sandbox makes up, imported into the history as ordinary entries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from random import Random
+from typing import Annotated, Any
+
+from anyio import to_thread
+from pydantic import AwareDatetime, Field
+
+from mediakit.catalog import Catalog, Function
+from mediakit.client.account_history import AccountHistory
+from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.budgets import budget_name
+from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.idempotency import draw_key_of, priced_at
+from mediakit.client.service import Service
+from mediakit.clock import Clock
+from mediakit.errors import InputError
+from mediakit.history import Entry, EntryState, Judgement, Submission, rebuilding
+from mediakit.history.entry import PAST, fresh_entry
+from mediakit.money import format_usd
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.records import BillingState, JobStatus, Record
+from mediakit.schema import canonical_json
+
+SEED_PATH = "/sandbox/seed"
+LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
+"""The least and the most that a sandbox accepts."""
+PROJECTS = {"autumn campaign": 5, "product films": 3, "social clips": 2}
+"""Project labels and their relative weights."""
+RATED_SHARE = 0.6
+RATINGS = {1: 1, 2: 2, 3: 4, 4: 4, 5: 2}
+"""Ratings and their relative weights."""
+KEPT_FROM = 4
+KEPT_SHARE = 0.75
+UNKNOWN_KIND = "unknown"
+_NOT_KNOWN = Estimate(None, None, EstimateKind.UNKNOWN)
+
+Amount = Annotated[int, Field(ge=0, strict=True)]
+
+
+class PastError(Record):
+    """Why a sample job failed."""
+
+    code: str
+    message: str
+
+
+class PastJob(Record):
+    """A sample job: its request and its outcome.
+
+    Args:
+        account: The account of the API key that sent it, as its client names it.
+    """
+
+    job_id: str
+    function: str
+    body: dict[str, Any]
+    api_key_id: str
+    account: str
+    status: JobStatus
+    error: PastError | None = None
+    media_type: str | None = None
+    content_type: str | None = None
+    charge_micro_usd: Amount
+    created_at: AwareDatetime
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+    settled_at: AwareDatetime
+    deleted_at: AwareDatetime
+
+
+class PastAnswer(Record):
+    """The whole sample history, with the oldest job first."""
+
+    added: int
+    requests: tuple[PastJob, ...]
+
+
+@dataclass(frozen=True)
+class SeededPast:
+    """The sample history that was imported from a sandbox.
+
+    Args:
+        jobs: How many jobs it has.
+        completed: How many of them completed; the others failed and cost nothing.
+        charge_micro_usd: The sum of their charges.
+        first_day: The UTC day of the first submission.
+        last_day: The UTC day of the last settlement.
+        added_to_sandbox: How many of them are new in the sandbox.
+        added_to_history: How many of them are new in the history.
+    """
+
+    jobs: int
+    completed: int
+    charge_micro_usd: int
+    first_day: date
+    last_day: date
+    added_to_sandbox: int
+    added_to_history: int
+
+    @property
+    def text(self) -> str:
+        """Return a summary in one sentence."""
+        new = f"{self.added_to_history:,}" if self.added_to_history else "none"
+        return (
+            f"{self.jobs:,} jobs from {self.first_day} to {self.last_day}, "
+            f"{format_usd(self.charge_micro_usd)} charged; {new} of them new in the "
+            "history."
+        )
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> None:
+    """Reject a service that is not a sandbox, and numbers that a sandbox rejects.
+
+    Raises:
+        InputError: One of them is invalid; nothing was sent.
+    """
+    if not is_sandbox:
+        accepted = "a client of a sandbox on this machine"
+        raise InputError("seed_past", got=f"a client of {label}", accepted=accepted)
+    for name, (least, most) in LIMITS.items():
+        value = asked[name]
+        if type(value) is not int or not least <= value <= most:
+            accepted = f"a whole number from {least} to {most:,}"
+            raise InputError(name, got=value, accepted=accepted)
+
+
+async def seed_past(
+    transport: ServiceClient,
+    account_history: AccountHistory,
+    catalog: Catalog,
+    clock: Clock,
+    asked: Mapping[str, int],
+) -> SeededPast:
+    """Generate sample jobs in a sandbox and write them to the history.
+
+    Raises:
+        ServiceError: The sandbox does not respond, or rejects the request.
+    """
+    content = canonical_json({**asked, "requests": True})
+
+    async def once() -> Answer:
+        # A retry is safe: the same jobs are generated only once.
+        return await transport.exchange("POST", SEED_PATH, content=content)
+
+    try:
+        answer = await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
+    except NoAnswerError as error:
+        raise transport.silence(error) from error
+    if answer.status not in (200, 201):
+        raise error_of(answer, "the past", clock)
+
+    def read() -> tuple[PastAnswer, list[Entry]]:
+        said = parse(PastAnswer, answer)
+        return said, list(entries_of(said.requests, transport.service, catalog))
+
+    said, entries = await to_thread.run_sync(read)
+    judged = dict(judgements_of(said.requests))
+    added = await account_history.write(rebuilding.take_in, entries, judged)
+    return SeededPast(
+        jobs=len(entries),
+        completed=sum(entry.status is JobStatus.COMPLETED for entry in entries),
+        charge_micro_usd=sum(job.charge_micro_usd for job in said.requests),
+        first_day=said.requests[0].created_at.date(),
+        last_day=max(job.settled_at for job in said.requests).date(),
+        added_to_sandbox=said.added,
+        added_to_history=added,
+    )
+
+
+def entries_of(
+    past: Iterable[PastJob], service: Service, catalog: Catalog
+) -> Iterator[Entry]:
+    """Yield the entry of each job, as if it had been submitted from here.
+
+    Their keys differ from request keys, so that submitting the same request makes a
+    new job.
+    """
+    functions = {function.path: function for function in catalog}
+    takes: Counter[str] = Counter()
+    for job in past:
+        function = functions.get(job.function)
+        content = canonical_json(job.body)
+        draw_key = draw_key_of(service.identity, job.function, content)
+        takes[draw_key] += 1
+        prompt, project = job.body.get("prompt"), _project(job)
+        submission = Submission(
+            key=f"{PAST}{job.job_id}",
+            draw_key=f"{PAST}{draw_key}",
+            asked_key=f"{PAST}{job.job_id}",
+            service=service.identity,
+            account=job.account,
+            function=job.function,
+            kind=UNKNOWN_KIND if function is None else function.kind,
+            body=content,
+            prompt=prompt if isinstance(prompt, str) else None,
+            webhook_url=None,
+            take=takes[draw_key],
+            attempt=1,
+            estimate_kind=EstimateKind.UNKNOWN.value,
+            estimate_low_micro_usd=None,
+            estimate_high_micro_usd=None,
+            reserved_micro_usd=0,
+            project=project,
+            budget=budget_name(project, None),
+        )
+        yield _ended(priced_at(submission, _estimate(function, job)), job)
+
+
+def _ended(submission: Submission, job: PastJob) -> Entry:
+    # The history numbers it when it is written.
+    entry = fresh_entry(submission, number=0, created_at=job.created_at)
+    return replace(
+        entry,
+        state=EntryState.SETTLED,
+        job_id=job.job_id,
+        status=job.status,
+        error_code=job.error.code if job.error else None,
+        error_message=job.error.message if job.error else None,
+        billing_state=BillingState.SETTLED,
+        charge_micro_usd=job.charge_micro_usd,
+        media_type=job.media_type,
+        content_type=job.content_type,
+        submitted_at=job.created_at,
+        finished_at=job.ended_at,
+        settled_at=job.settled_at,
+        deleted_at=job.deleted_at,
+    )
+
+
+def _estimate(function: Function | None, job: PastJob) -> Estimate:
+    if function is None:
+        return _NOT_KNOWN
+    try:
+        return function.estimate(job.body)
+    except InputError:  # a custom catalogue may take other fields
+        return _NOT_KNOWN
+
+
+def _project(job: PastJob) -> str:
+    (project,) = Random(job.job_id).choices([*PROJECTS], [*PROJECTS.values()])
+    return project
+
+
+def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
+    """Yield ratings for some of the completed jobs, by entry key."""
+    for job in past:
+        random = Random(f"rating of {job.job_id}")
+        if job.status is not JobStatus.COMPLETED or random.random() >= RATED_SHARE:
+            continue
+        (rating,) = random.choices([*RATINGS], [*RATINGS.values()])
+        minutes = random.randrange(1, 90)
+        yield (
+            f"{PAST}{job.job_id}",
+            Judgement(
+                job_id=job.job_id,
+                rating=rating,
+                keep=rating >= KEPT_FROM and random.random() < KEPT_SHARE,
+                tags=(),
+                note="",
+                rater="",
+                rated_at=job.ended_at + timedelta(minutes=minutes),
+            ),
+        )

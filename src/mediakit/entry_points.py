@@ -1,0 +1,188 @@
+"""What people call first: `connect` and `estimate`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit.blocking_client import Client
+from mediakit.catalog import Catalog
+from mediakit.client import AnyBudget
+from mediakit.client.requests import known_lengths
+from mediakit.connection import Place
+from mediakit.errors import InputError
+from mediakit.history import Entry
+from mediakit.money import format_usd
+from mediakit.notebook import current_shell
+from mediakit.rates import Estimate
+from mediakit.rules import all_of, any_of
+from mediakit.schema import InputFacts
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger("mediakit")
+
+
+def connect(
+    base_url: str | None = None,
+    api_key: str | None = None,
+    *,
+    home: str | Path | None = None,
+    history: str | Path | None = None,
+    catalog: Catalog | None = None,
+    project: str | None = None,
+    budget: AnyBudget | None = None,
+    own_rates: bool = False,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> Client:
+    """Connect to the hosted service when it is configured, else to the sandbox.
+
+    It says which, checks the key by reading the balance, and resumes in the
+    background what an earlier start left unanswered or unsettled. What it sends again,
+    and for how much, it says first.
+
+    Args:
+        base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.
+        api_key: Its key; `MEDIAKIT_API_KEY` when omitted.
+        home: The folder for history and sandbox; `MEDIAKIT_HOME` when omitted.
+        history: The history's database; `MEDIAKIT_HISTORY` when omitted.
+        catalog: The functions; by default those that `mediakit.toml` binds, or the
+            sandbox's. The embedded sandbox serves these.
+        project: A label for all that is submitted; None for none.
+        budget: What may be spent, such as "$5": by the project over all its clients
+            and starts, or by this client when there is no project. A `mk.Budget` is
+            shared by its name.
+        own_rates: Let budgets hold the rates of `mediakit.toml` where those of the
+            price list are higher; the higher of the two is held otherwise.
+        transport: Sends all requests, such as `httpx.AsyncHTTPTransport(verify=...)`
+            or a `MockTransport`; the environment's proxies are not used then. It is
+            closed with the client.
+
+    Raises:
+        InputError: A setting is not acceptable.
+        AuthError: The key is missing, wrong or inactive.
+        ServiceError: The service does not answer, or the sandbox cannot be started.
+    """
+    client = Client(
+        base_url,
+        api_key,
+        home=home,
+        history=history,
+        catalog=catalog,
+        project=project,
+        budget=budget,
+        own_rates=own_rates,
+        transport=transport,
+    )
+    try:
+        balance = client.balance()
+        resent = client.io.call(client.core.left_to_resend)
+    except BaseException:
+        client.close()
+        raise
+    greeting = _greeting(client.place, balance.spendable_micro_usd)
+    print(greeting + _resent_text(resent))  # noqa: T201
+    client.io.post(client.core.resume).add_done_callback(_log_failure)
+    shell = current_shell()
+    if shell is not None:
+        # The Tab key offers functions and fields inside a client's calls.
+        from mediakit.completion import offer_at, offer_in
+
+        offer_in(shell, offer_at)
+    return client
+
+
+def _greeting(place: Place, spendable_micro_usd: int) -> str:
+    name = "Sandbox" if place.is_sandbox else "Connected"
+    aside = " (no real money)" if place.is_sandbox else ""
+    return (
+        f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
+        f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(place.catalog)}"
+        f"{_rates_text(place.catalog)}"
+    )
+
+
+def _resent_text(entries: Sequence[Entry]) -> str:
+    """Say what is sent again, and for how much; nothing when nothing is."""
+    if not entries:
+        return ""
+    known = [
+        entry.reserved_micro_usd
+        for entry in entries
+        if entry.estimate_high_micro_usd is not None
+    ]
+    prices = [f"up to {format_usd(sum(known))}"] if known else []
+    if len(known) < len(entries):
+        prices.append(f"{len(entries) - len(known)} at an unknown price")
+    one = len(entries) == 1
+    return (
+        f" {len(entries)} {'request' if one else 'requests'} from an earlier session "
+        f"got no answer and {'is' if one else 'are'} sent again now, "
+        f"{' and '.join(prices)}: none is paid for twice."
+    )
+
+
+def _gaps_text(catalog: Catalog) -> str:
+    """Say how many functions cannot be offered, and why; nothing when all can."""
+    count = len(catalog.left_out)
+    if not count:
+        return ""
+    take, are = ("takes", "is") if count == 1 else ("take", "are")
+    bodies = any_of(dict.fromkeys(catalog.left_out.values()))
+    return f" {count} more {take} {bodies} instead of a JSON object and {are} left out."
+
+
+def _rates_text(catalog: Catalog) -> str:
+    """Name the functions that a file prices; nothing when the price list does."""
+    rates = [(f, f.rate) for f in catalog if f.rate and f.rate.source]
+    if not rates:
+        return ""
+    kinds = all_of(dict.fromkeys(function.kind for function, _ in rates))
+    text = f" The rates of {kinds} are from {rates[0][1].source}."
+    if any(f.is_listed and not rate.sets_holds for f, rate in rates):
+        text += (
+            " Where the price list has a rate too, budgets hold the higher of the two."
+        )
+    return text
+
+
+def _log_failure(future: Future[Any]) -> None:
+    error = None if future.cancelled() else future.exception()
+    if error is not None:
+        log.error("resuming earlier jobs failed: %s", error)
+
+
+def estimate(
+    function: str,
+    body: Mapping[str, object],
+    *,
+    seconds: Mapping[str, float | Decimal] | None = None,
+    catalog: Catalog | None = None,
+) -> Estimate:
+    """Price a body without a client and without a network (spec 8).
+
+    Args:
+        function: A kind, or a path.
+        body: The body.
+        seconds: Known durations of media in the body, seconds by URL.
+        catalog: Where the function is looked up; all declared ones by default.
+
+    Raises:
+        InputError: The function is unknown, or a field that the price is made from
+            is missing or wrong.
+    """
+    _check_body(body)
+    facts = InputFacts(seconds=known_lengths(seconds))
+    functions = Catalog.default() if catalog is None else catalog
+    return functions.function(function).estimate(body, facts)
+
+
+def _check_body(body: object) -> None:
+    if not isinstance(body, Mapping):
+        accepted = 'the fields by name, such as {"prompt": "a kite"}'
+        raise InputError("body", got=body, accepted=accepted)

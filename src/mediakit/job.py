@@ -1,0 +1,190 @@
+"""A job for scripts and notebooks: it blocks, and shows itself in a cell."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from mediakit.client import AsyncJob, JobState
+from mediakit.client.docstrings import explained_by
+from mediakit.client.loop import Blocking, ProcessBound, blocking, io_thread, itself
+from mediakit.errors import JobFailedError, WaitTimeoutError
+from mediakit.notebook import in_notebook
+from mediakit.records import JobStatus
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+    from mediakit.widgets.toolkit.cell_outputs import Cell
+
+
+def _another(job: Job, core: AsyncJob, /) -> Job:
+    return Job(core, job.client)
+
+
+class Job(Blocking, ProcessBound):
+    """A job: every call waits, and a notebook shows its progress, result and charge.
+
+    `reused` is whether the call that returned it found an existing job.
+    """
+
+    core: AsyncJob
+    _instead = AsyncJob._instead
+
+    def __init__(self, core: AsyncJob, client: Client | None = None) -> None:
+        super().__init__(core)
+        self.client = client
+        self.reused = core.state.reused
+        self._shown_in: Cell | None = None
+
+    @property
+    def id(self) -> str:
+        """Return the job id, shape `media_<uuid>`."""
+        return self.core.id
+
+    @property
+    def state(self) -> JobState:
+        """Return the newest state."""
+        return self.core.state
+
+    @property
+    def status(self) -> JobStatus:
+        """Return the newest status (spec 3.1)."""
+        return self.core.status
+
+    @property
+    def url(self) -> str | None:
+        """Return the output's URL; None until there is one."""
+        return self.core.url
+
+    @property
+    def charge_micro_usd(self) -> int | None:
+        """Return the settled charge; None until it is settled (spec 2.2)."""
+        return self.core.charge_micro_usd
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.state.text}>"
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"client"})
+
+    # -- waiting ------------------------------------------------------------------
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Self:
+        self._show_wait()
+        with self._in_errors():
+            await asyncio.wrap_future(io_thread().post(self.core.wait))
+        return self
+
+    def wait(self, timeout_s: float | None = None) -> Self:
+        """Wait until the job completes, with a line about it in a notebook's cell.
+
+        Many jobs that one cell waits for share one progress. Ctrl-C ends the waiting,
+        not the job.
+
+        Args:
+            timeout_s: Seconds to wait; None waits without a limit.
+
+        Raises:
+            JobFailedError: The job failed.
+            WaitTimeoutError: The time is over; the job continues.
+            GoneError: The service no longer knows it.
+        """
+        self._show_wait()
+        return self._wait_for(self.core.wait, timeout_s)
+
+    @explained_by(AsyncJob.settle)
+    def settle(self, timeout_s: float | None = None) -> Self:
+        """Wait until the charge is settled (spec 2.2)."""
+        return self._wait_for(self.core.settle, timeout_s)
+
+    def _wait_for(self, reached: Callable[..., Any], timeout_s: float | None) -> Self:
+        try:
+            with self._in_errors():
+                self._call(reached, timeout_s)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"stopped waiting; the job continues: client.job({self.id!r})"
+            ) from None
+        return self
+
+    @contextmanager
+    def _in_errors(self) -> Iterator[None]:
+        """Make errors refer to this job, not to the one on the I/O thread."""
+        try:
+            yield
+        except (JobFailedError, WaitTimeoutError) as error:
+            error.job = self
+            raise
+
+    def _show_wait(self) -> None:
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
+
+        if in_notebook() and (
+            self._shown_in is None or self._shown_in != current_cell()
+        ):
+            show_wait(self.core)
+
+    # -- the rest -----------------------------------------------------------------
+
+    refresh = blocking(AsyncJob.refresh, itself)
+    fetch_output = blocking(AsyncJob.fetch_output)
+    erase = blocking(AsyncJob.erase, itself)
+    forget = blocking(AsyncJob.forget, itself)
+    retry = blocking(AsyncJob.retry, _another)
+    next_take = blocking(AsyncJob.next_take, _another)
+
+    @overload
+    def download(
+        self, path: Path | None = None, *, overwrite: bool = False
+    ) -> Path: ...
+
+    @overload
+    def download(
+        self, path: str | Path | None = None, *, overwrite: bool = False
+    ) -> Path | str: ...
+
+    @explained_by(AsyncJob.download)
+    def download(
+        self, path: str | Path | None = None, *, overwrite: bool = False
+    ) -> Path | str:
+        """Save the output, with a JSON sidecar that records its origin."""
+        return self._call(self.core.download, path, overwrite=overwrite)
+
+    # -- in a notebook ------------------------------------------------------------
+
+    def _ipython_display_(self) -> None:
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
+
+        # `job.show()` in the same cell has shown the job already.
+        if self._shown_in is None or self._shown_in != current_cell():
+            self.show()
+
+    def show(self, *, embed: bool = False) -> None:
+        """Show the job in this cell: live, and as a card in the saved notebook.
+
+        Args:
+            embed: Make the result part of the notebook, 1.33 times its size, which
+                the card says; what a browser cannot play is embedded as a small copy.
+                The notebook otherwise keeps a small picture, the facts and the link.
+        """
+        from mediakit.widgets.form.job_cell import display_job
+        from mediakit.widgets.job.waiting.board import leave_to_card
+        from mediakit.widgets.toolkit.cell_outputs import current_cell
+
+        cell = self._shown_in = current_cell()
+        if cell is not None:
+            leave_to_card(cell, self.id)
+        display_job(self.core, self.client, embed=embed)
+
+
+def show_wait(job: AsyncJob) -> None:
+    """Show in a notebook's cell that it waits for a job."""
+    from mediakit.widgets.job.waiting import board
+
+    board.show_wait(job)

@@ -1,1 +1,0 @@
-"""A lost history, and a sample one."""

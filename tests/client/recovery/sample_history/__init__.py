@@ -1,1 +1,0 @@
-"""A past that a sandbox makes up, in the history."""
