@@ -435,9 +435,6 @@ def asking_from(origin: str | None) -> Iterator[None]:
 
     A context variable holds it, because `submit`, `retry` and `next_take` are public
     and a user's own calls have no form.
-
-    Args:
-        origin: The form, as the history names it; None for none.
     """
     token = _ORIGIN.set(origin)
     try:

@@ -388,7 +388,7 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
     def refuse(*_: object, **__: object) -> None:
         raise InputError("history", got="a page", accepted="another page")
 
-    monkeypatch.setattr(type(kernels.client.core.store), "draft", refuse)
+    monkeypatch.setattr(tuning, "draft", refuse)
     form = kernels.form(**KITE)
     assert "history must be" in error_of(form)
     assert form.values.prompt == "a kite"
