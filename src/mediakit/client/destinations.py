@@ -24,11 +24,7 @@ ABANDONED_S = 86_400.0
 
 
 class LocalFile:
-    """A file on this machine, which need not exist. All methods block.
-
-    Args:
-        place: Its path.
-    """
+    """A file on this machine, which need not exist. All methods block."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
@@ -96,13 +92,7 @@ class LocalFile:
 
 
 class RemoteFile:
-    """A file on an fsspec file system, which need not exist. All methods block.
-
-    Args:
-        files: The file system.
-        path: Its path there.
-        place: Its URL in messages, without a password.
-    """
+    """A file on an fsspec file system, which need not exist. All methods block."""
 
     def __init__(self, files: Any, path: str, place: str) -> None:
         self.place = place
@@ -204,11 +194,6 @@ def write_whole(target: Destination, content: bytes | Path) -> None:
 
 def target_of(path: str | Path | None, file_name: str) -> Destination:
     """Return the destination of a download.
-
-    Args:
-        path: A file, a folder, a URL that fsspec supports, or None for the working
-            directory.
-        file_name: The file's name if the path is a folder.
 
     Raises:
         InputError: It cannot be written there.

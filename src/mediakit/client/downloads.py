@@ -187,9 +187,6 @@ def _refuse_other(response: StreamedResponse) -> None:
 class PartialFile:
     """The received bytes of a file, until they are complete.
 
-    Args:
-        target: The file.
-
     Raises:
         OSError: It cannot be written there.
     """
@@ -235,16 +232,7 @@ class PartialFile:
 
 
 class Outputs:
-    """The outputs of one client's jobs.
-
-    Args:
-        http: Sends the requests, without the API key.
-        account_history: Has the requests of the jobs.
-        service: The service of the jobs.
-        clock: Dates the sidecars, and gives the time between attempts.
-        progress: Receives the progress of downloads.
-        preview_cache: The cache of previews.
-    """
+    """The outputs of one client's jobs."""
 
     def __init__(
         self,
@@ -352,13 +340,7 @@ class Outputs:
         await to_thread.run_sync(publish)
 
     async def pass_on(self, url: str, name: str, take: Take) -> None:
-        """Pass a file on in pieces; see `AsyncJob.pass_output`.
-
-        Args:
-            url: The URL of the file.
-            name: Its name for the progress.
-            take: Takes each piece, on a thread.
-        """
+        """Pass a file on in pieces; see `AsyncJob.pass_output`."""
         async with self._slots:
             with self._progress.of("download", name) as tell:
                 async with aclosing(pieces_of(url, self._http, self._clock)) as pieces:

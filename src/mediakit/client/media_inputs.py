@@ -80,11 +80,6 @@ def id_of(job: AnyJob) -> str:
 def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
     """Return the output of a job, for a field that accepts it.
 
-    Args:
-        job: The job.
-        medium: The medium that the field accepts.
-        field: The field, for the error.
-
     Raises:
         InputError: The job has not ended, has failed, was erased, or made another
             medium.
@@ -163,12 +158,7 @@ MediaKey = tuple[MediaName, str]
 
 
 class RemoteMedia:
-    """Caches the properties of media behind URLs for the lifetime of its client.
-
-    Args:
-        http: Sends the reads, without the API key.
-        clock: Gives time.
-    """
+    """Caches the properties of media behind URLs for the lifetime of its client."""
 
     def __init__(self, http: HttpClient, clock: Clock) -> None:
         self._http = http

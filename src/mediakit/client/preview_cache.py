@@ -18,10 +18,6 @@ class PreviewCache:
 
     No method raises an OSError: in a folder that cannot be read or written, nothing is
     cached.
-
-    Args:
-        folder: The folder; None caches nothing.
-        max_bytes: Their total size; the least recently used are removed first.
     """
 
     def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:

@@ -56,10 +56,6 @@ def full_names(function: Function, fields: Mapping[str, object]) -> dict[str, ob
     """Return fields under the names that the function declares.
 
     `video` may stand in for `video_url`, and `images` for `image_urls`.
-
-    Args:
-        function: The function.
-        fields: The fields as the user wrote them.
     """
     known = function.of(fields).fields
     return {_full_name(name, known, fields): each for name, each in fields.items()}
@@ -81,12 +77,6 @@ def plain_fields(
     function: Function, fields: Mapping[str, object], place: Place | None = None
 ) -> dict[str, object]:
     """Return fields as a body holds them; media as paths of files or as URLs.
-
-    Args:
-        function: The function, which declares the media fields.
-        fields: The fields as the user wrote them.
-        place: Returns the path or URL of a media object. Without it, media from memory
-            are written to files, and a job is replaced by its output.
 
     Raises:
         InputError: An array is not an image, or a job has no output of that medium.
@@ -130,13 +120,7 @@ def _medium(spec: FieldSpec) -> MediaName | None:
 def plain_body(
     function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
-    """Return the body of a request, unchecked; local files still as paths.
-
-    Args:
-        function: The function.
-        fields: The fields as the user wrote them.
-        inputs: Converts media objects, and collects the jobs.
-    """
+    """Return the body of a request, unchecked; local files still as paths."""
     fields = full_names(function, fields)
     known = function.of(fields).fields
     given = {
@@ -265,14 +249,6 @@ def validate(
 ) -> ValidatedRequest:
     """Check a request and price it, without the network; this reads local files.
 
-    Args:
-        function: The function.
-        fields: The fields as the user wrote them.
-        seconds: Known durations of media, seconds by URL or path.
-        extra: Additional properties to send.
-        webhook_url: Where the service posts the job's end.
-        price_only: Allow invalid fields that do not affect the price.
-
     Raises:
         InputError: The request is invalid; the error has all problems.
     """
@@ -306,9 +282,6 @@ def _check_webhook_url(url: object) -> None:
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:
     """Return the given lengths of media, seconds by the text of URL or path.
-
-    Args:
-        seconds: The argument; None for none.
 
     Raises:
         InputError: It is something else.
@@ -386,13 +359,7 @@ def _probed(
 
 
 class Requests:
-    """The requests of one client: checked, priced, and their files uploaded.
-
-    Args:
-        catalog: Knows the functions.
-        remote_media: Reads the lengths that prices depend on.
-        uploads: Sends local files.
-    """
+    """The requests of one client: checked, priced, and their files uploaded."""
 
     def __init__(
         self, catalog: Catalog, remote_media: RemoteMedia, uploads: Uploads

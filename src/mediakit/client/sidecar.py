@@ -120,18 +120,7 @@ def sidecar_of(
     saved_at: datetime,
     inputs: Sequence[Upload] = (),
 ) -> Sidecar:
-    """Return the sidecar of a saved result.
-
-    Args:
-        state: The job.
-        entry: Its entry in the history; None if it was submitted elsewhere.
-        service: The service of the job.
-        size_bytes: The length of the file.
-        sha256: The hash of the file, in hex.
-        saved_at: When it was saved.
-        inputs: The uploads that the request names: if the history is lost, the same
-            files would get other URLs, and so change the request.
-    """
+    """Return the sidecar of a saved result."""
     output = state.record.output
     file = output.file if output else None
     known = entry.charge_micro_usd if entry else None

@@ -85,12 +85,7 @@ class LocalMedium(NamedTuple):
 
 
 class UploadedFile(NamedTuple):
-    """A local file that was uploaded.
-
-    Args:
-        url: Its URL.
-        sha256: The hash of its content, in hex.
-    """
+    """A local file that was uploaded."""
 
     url: str
     sha256: str
@@ -105,15 +100,7 @@ class _Upload:
 
 
 class Uploads:
-    """The uploads of one client.
-
-    Args:
-        transport: Requests grants.
-        http: Sends the bytes, without the API key.
-        account_history: Records the URLs.
-        clock: Gives the time between attempts.
-        progress: Receives the progress.
-    """
+    """The uploads of one client."""
 
     def __init__(
         self,
