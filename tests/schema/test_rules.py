@@ -1,23 +1,25 @@
 import pytest
 
-from mediakit.rules import (
-    Cites,
+from mediakit.list_rules import (
     EndsBy,
     Gaps,
-    LimitedWhen,
     MostInAll,
-    MostTogether,
-    NeededWhen,
-    NeedsAny,
     NeedsGap,
     NoOverlap,
     OnePerGap,
-    OnlyWhen,
-    Problem,
     ShortWhenSeveral,
     SomeIn,
     Spans,
     UniqueIn,
+)
+from mediakit.rules import (
+    Cites,
+    LimitedWhen,
+    MostTogether,
+    NeededWhen,
+    NeedsAny,
+    OnlyWhen,
+    Problem,
     given,
     unless,
     when,

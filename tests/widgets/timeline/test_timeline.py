@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import REQUEST_TYPES, Catalog
-from mediakit.rules import EndsBy, NoOverlap, Problem, Spans
+from mediakit.list_rules import EndsBy, NoOverlap, Spans
+from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import Timeline, timeline_of

@@ -6,9 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.money import divide_half_up
-from mediakit.rates import Line, per_second
-from mediakit.rules import (
+from mediakit.list_rules import (
     EndsBy,
     MostInAll,
     NoOverlap,
@@ -17,6 +15,8 @@ from mediakit.rules import (
     UniqueIn,
     end_of,
 )
+from mediakit.money import divide_half_up
+from mediakit.rates import Line, per_second
 from mediakit.schema import (
     AudioUrl,
     ImageUrl,

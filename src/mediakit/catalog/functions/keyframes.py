@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mediakit.list_rules import Gaps, NeedsGap, OnePerGap, ShortWhenSeveral
 from mediakit.rates import MS_PER_S, Line, per_second
-from mediakit.rules import Gaps, NeedsGap, OnePerGap, ShortWhenSeveral
 from mediakit.schema import (
     ImageUrl,
     InputFacts,

@@ -1,10 +1,135 @@
-"""Rules between the fields of a request."""
+"""Rules between the fields of a request, as data.
+
+Each rule gives the check of a body, a sentence for people, and the fields that a form
+disables or marks as required. Rules see the body's values with the defaults filled
+in; null counts as omitted, 0 and false as given, an empty list as not given.
+"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 
-from mediakit.rules.conditions import Found, Problem, Values, When, all_of, given
+from mediakit.errors import shown
+
+Values = Mapping[str, object]
+
+
+class Found(str):
+    """A description of a value, shown without quotes."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One problem with one field.
+
+    Args:
+        field: The field, such as "duration" or "images[0]".
+        got: The value that was given; None if there was none.
+        accepted: What is accepted, in words.
+        said: What is wrong, to follow the field's name, if "must be" and `accepted`
+            do not fit.
+        required: Of a missing value, when it is required, such as " when detail is
+            true"; "" for always. None for any other problem.
+    """
+
+    field: str
+    got: object
+    accepted: str
+    said: str = dataclass_field(default="", compare=False)
+    required: str | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether a required value is missing."""
+        return self.required is not None
+
+    @property
+    def predicate(self) -> str:
+        """Describe the problem, to follow the field's name: "must be at most 9"."""
+        if self.said:
+            return self.said
+        if self.required is not None:
+            return f"is required{self.required or f' ({self.accepted})'}"
+        if self.got is None:
+            return f"is missing: {self.accepted}"
+        return f"must be {self.accepted}"
+
+    @property
+    def detail(self) -> str:
+        """Describe the problem and the value, to follow the field's name."""
+        came = "" if self.got is None or self.said else f" (got {shown(self.got)})"
+        return f"{self.predicate}{came}"
+
+    @property
+    def sentence(self) -> str:
+        """Return the problem as a sentence for people."""
+        return f"{self.field} {self.detail}"
+
+    @property
+    def root(self) -> str:
+        """Return the top-level field: "images" for "images[0]"."""
+        return self.field.split("[", 1)[0].split(".", 1)[0]
+
+
+def given(values: Values, field: str) -> bool:
+    """Tell whether a field has a value; null and an empty list do not count."""
+    value = values.get(field)
+    return value is not None and value != []
+
+
+@dataclass(frozen=True)
+class When:
+    """A condition on one field: its value is (or is not) one of these values.
+
+    Args:
+        field: The field.
+        among: The values.
+        inverted: The condition holds for every other value instead.
+    """
+
+    field: str
+    among: tuple[object, ...]
+    inverted: bool = False
+
+    def holds(self, values: Values) -> bool:
+        """Tell whether the condition holds."""
+        return (values.get(self.field) in self.among) is not self.inverted
+
+    @property
+    def text(self) -> str:
+        """Return the condition for people: "model is wonder-3 or wonder-3.5"."""
+        verb = "is not" if self.inverted else "is"
+        return f"{self.field} {verb} {any_of(self.among)}"
+
+
+def when(field: str, *among: object) -> When:
+    """Make a condition: the field's value is one of these."""
+    return When(field, among)
+
+
+def unless(field: str, *among: object) -> When:
+    """Make a condition: the field's value is none of these."""
+    return When(field, among, inverted=True)
+
+
+def any_of(values: Iterable[object]) -> str:
+    """Join values as "a, b or c", with booleans as in JSON."""
+    words = [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def all_of(words: Iterable[str]) -> str:
+    """Join words as "a, b and c"."""
+    words = list(words)
+    if len(words) == 1:
+        return words[0]
+    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 class Rule:
@@ -50,17 +175,14 @@ class OnlyWhen(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((*self.fields, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         verb = "applies" if len(self.fields) == 1 else "apply"
         return f"{all_of(self.fields)} {verb} only when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each field that is given although it must not be."""
         if self.condition.holds(values):
             return []
         accepted = f"left out unless {self.condition.text}"
@@ -71,7 +193,6 @@ class OnlyWhen(Rule):
         ]
 
     def disables(self, field: str, values: Values) -> str | None:
-        """Return why the field does not apply; None if it does."""
         if field not in self.fields or self.condition.holds(values):
             return None
         return f"applies only when {self.condition.text}"
@@ -86,17 +207,14 @@ class NeededWhen(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((*self.fields, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         verb = "is" if len(self.fields) == 1 else "are"
         return f"{all_of(self.fields)} {verb} required when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each required field that is missing."""
         if not self.condition.holds(values):
             return []
         return [
@@ -106,7 +224,6 @@ class NeededWhen(Rule):
         ]
 
     def requires(self, field: str, values: Values) -> bool:
-        """Tell whether the field is required, given the other values."""
         return field in self.fields and self.condition.holds(values)
 
 
@@ -126,16 +243,13 @@ class LimitedWhen(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.limit.field, self.condition.field))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"{self.limit.field} accepts {self.words} when {self.condition.text}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem if the given value is outside the limit."""
         field = self.limit.field
         if not self.condition.holds(values) or not given(values, field):
             return []
@@ -153,16 +267,13 @@ class NeedsAny(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset(self.fields)
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"At least one of {all_of(self.fields)} is required"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for the first field if none is given."""
         if any(given(values, field) for field in self.fields):
             return []
         first, *others = self.fields
@@ -170,7 +281,6 @@ class NeedsAny(Rule):
         return [Problem(first, None, "a value", required=required)]
 
     def requires(self, field: str, values: Values) -> bool:
-        """Require the first field until one of them is given."""
         return field == self.fields[0] and not any(
             given(values, f) for f in self.fields
         )
@@ -192,16 +302,13 @@ class MostTogether(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset(self.fields)
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"{all_of(self.fields)} hold at most {self.most} {self.what} together"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for the last given list if the total is too large."""
         lists = [(f, v) for f in self.fields if isinstance(v := values.get(f), list)]
         count = sum(len(value) for _, value in lists)
         if count <= self.most:
@@ -231,17 +338,14 @@ class Cites(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.field, *(name for _, name in self.lists)))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         words = all_of(f"{name} as @{word}1" for word, name in self.lists)
         return f"{self.field} may cite {words} and so on"
 
     def warnings(self, values: Values) -> list[Problem]:
-        """Return a warning for each citation of a missing item."""
         text = values.get(self.field)
         if not isinstance(text, str):
             return []
@@ -298,14 +402,11 @@ class Check(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return self.reads_fields
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return self.text
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return the problems that the function finds."""
         return list(self.find(values))

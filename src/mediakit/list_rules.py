@@ -1,11 +1,10 @@
-"""Rules about counts: gaps between list items, and time spans on a timeline."""
+"""Rules about lists: gaps between their items, and time spans on a timeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.rules.conditions import Found, Problem, Values, any_of
-from mediakit.rules.fields import Rule
+from mediakit.rules import Found, Problem, Rule, Values, any_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,6 @@ class Gaps:
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that the count depends on."""
         return frozenset((self.items, self.closed_by))
 
     def count(self, values: Values) -> int | None:
@@ -43,16 +41,13 @@ class NeedsGap(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return self.gaps.reads
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"A single item of {self.gaps.items} needs {self.gaps.closed_by} = true"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem if there is no gap."""
         if self.gaps.count(values) != 0:
             return []
         accepted = f"true when {self.gaps.items} has a single item"
@@ -68,19 +63,16 @@ class OnePerGap(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return self.gaps.reads | {self.field}
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return (
             f"{self.field} has one item for each {self.gaps.what}, the closing one of "
             f"{self.gaps.closed_by} included"
         )
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem if there are more or fewer items than gaps."""
         each, needed = values.get(self.field), self.gaps.count(values)
         if not isinstance(each, list) or not each or not needed or len(each) == needed:
             return []
@@ -108,16 +100,13 @@ class ShortWhenSeveral(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return self.gaps.reads | {self.each, self.every}
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"Several {self.gaps.what}s are at most {self.most} {self.unit} each"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each number that is too large."""
         if (self.gaps.count(values) or 0) < 2:
             return []
         what = self.gaps.what
@@ -143,16 +132,13 @@ class UniqueIn(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"Each of {self.items} has another {self.name}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each item that repeats an earlier one."""
         first_at: dict[object, int] = {}
         problems = []
         for index, item in enumerate(_dicts(values.get(self.items))):
@@ -175,16 +161,13 @@ class SomeIn(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"At least one of {self.items} has {self.name} {any_of(self.among)}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem if no item has one of the values."""
         found = [item.get(self.name) for item in _dicts(values.get(self.items))]
         if not found or any(value in self.among for value in found):
             return []
@@ -203,16 +186,13 @@ class MostInAll(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"There are at most {self.most} {self.inner} in all {self.items}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem if the total is too large."""
         count = sum(
             len(_dicts(item.get(self.inner))) for item in _dicts(values.get(self.items))
         )
@@ -263,17 +243,14 @@ class NoOverlap(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.spans.items,))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         spans = self.spans
         return f"The {spans.inner} of one of {spans.items} do not overlap"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each span that starts before another one ends."""
         spans = self.spans
         problems = []
         for row in spans.rows(values):
@@ -298,16 +275,13 @@ class EndsBy(Rule):
 
     @property
     def reads(self) -> frozenset[str]:
-        """Return the fields that this rule reads."""
         return frozenset((self.spans.items,))
 
     @property
     def sentence(self) -> str:
-        """Return the rule as a sentence for people."""
         return f"All {self.spans.inner} end by {self.end:,} {self.spans.unit}"
 
     def problems(self, values: Values) -> list[Problem]:
-        """Return a problem for each span that ends later."""
         spans = self.spans
         accepted = f"short enough to end by {self.end:,} {spans.unit}"
         return [
