@@ -312,22 +312,15 @@ class FailedAttempt:
     Args:
         number: Which attempt, from 1.
         error: Its error.
-        idle_s: The pauses before it, in all.
     """
 
     number: int
-    error: BaseException
-    idle_s: float
+    error: NoAnswerError
 
     @property
     def retry_after_s(self) -> float:
         """Return the seconds that the response asked to wait; 0 if it did not."""
-        return getattr(self.error, "retry_after_s", None) or 0.0
-
-
-def is_transient(error: BaseException) -> bool:
-    """Return whether a request without a response is worth retrying."""
-    return isinstance(error, NoAnswerError) and not error.is_final
+        return self.error.retry_after_s or 0.0
 
 
 def jittered_backoff_s(tries: int) -> float:
@@ -347,35 +340,30 @@ async def retry(
     clock: Clock,
     stop: Callable[[FailedAttempt], bool],
     wait: Callable[[FailedAttempt], float] = backoff_s,
-    on: Callable[[BaseException], bool] = is_transient,
 ) -> T:
-    """Retry until it succeeds.
+    """Retry until there is a response.
 
     Args:
         once: One attempt.
         clock: Waits.
         stop: Decides after a failed attempt whether to stop.
         wait: The seconds before the next attempt.
-        on: Which errors are retried.
 
     Raises:
-        Exception: The error of the last attempt.
+        NoAnswerError: The error of the last attempt.
     """
-    number, idle_s = 0, 0.0
+    number = 0
     while True:
         number += 1
         try:
             return await once()
-        except Exception as error:
-            if not on(error):
-                raise
-            failed = FailedAttempt(number, error, idle_s)
-            pause_s = None if stop(failed) else wait(failed)
+        except NoAnswerError as error:
+            failed = FailedAttempt(number, error)
+            pause_s = None if error.is_final or stop(failed) else wait(failed)
             del failed  # the traceback of its error holds this frame
             if pause_s is None:
                 raise
         await clock.sleep(pause_s)
-        idle_s += pause_s
 
 
 def stop_after_attempts(count: int) -> Callable[[FailedAttempt], bool]:
