@@ -15,7 +15,6 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import TypeVar
 from weakref import finalize
 
@@ -305,87 +304,48 @@ def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Re
 # -- trying again ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class FailedAttempt:
-    """An attempt that failed.
-
-    Args:
-        number: Which attempt, from 1.
-        error: Its error.
-    """
-
-    number: int
-    error: NoAnswerError
-
-    @property
-    def retry_after_s(self) -> float:
-        """Return the seconds that the response asked to wait; 0 if it did not."""
-        return self.error.retry_after_s or 0.0
-
-
 def jittered_backoff_s(tries: int) -> float:
     """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
     longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
     return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
 
 
-def backoff_s(failed: FailedAttempt) -> float:
-    """Return the pause before the next attempt: full jitter, or `Retry-After`."""
-    return max(jittered_backoff_s(failed.number), failed.retry_after_s)
-
-
-async def retry(
-    once: Callable[[], Awaitable[T]],
-    *,
-    clock: Clock,
-    stop: Callable[[FailedAttempt], bool],
-    wait: Callable[[FailedAttempt], float] = backoff_s,
-) -> T:
-    """Retry until there is a response.
-
-    Args:
-        once: One attempt.
-        clock: Waits.
-        stop: Decides after a failed attempt whether to stop.
-        wait: The seconds before the next attempt.
-
-    Raises:
-        NoAnswerError: The error of the last attempt.
-    """
-    number = 0
-    while True:
-        number += 1
-        try:
-            return await once()
-        except NoAnswerError as error:
-            failed = FailedAttempt(number, error)
-            pause_s = None if error.is_final or stop(failed) else wait(failed)
-            del failed  # the traceback of its error holds this frame
-            if pause_s is None:
-                raise
-        await clock.sleep(pause_s)
-
-
-def stop_after_attempts(count: int) -> Callable[[FailedAttempt], bool]:
-    """Return a stop rule for a number of attempts."""
-    return lambda failed: failed.number >= count
-
-
-def stop_after_s(seconds: float, clock: Clock) -> Callable[[FailedAttempt], bool]:
-    """Return a stop rule for a number of seconds.
+class Silence:
+    """The time in which a request has no response, and the pauses between its tries.
 
     The waits that the service requests are added, up to two minutes in all.
+
+    Args:
+        clock: Gives time.
+        for_s: Seconds to try.
     """
-    until_s = clock.monotonic_s() + seconds
-    asked_in_all_s = 0.0
 
-    def is_over(failed: FailedAttempt) -> bool:
-        nonlocal asked_in_all_s
-        asked_in_all_s += failed.retry_after_s
-        is_late = clock.monotonic_s() >= until_s + asked_in_all_s
-        return is_late or asked_in_all_s > RETRY_AFTER_FOR_S
+    def __init__(self, clock: Clock, for_s: float) -> None:
+        self._clock = clock
+        self._for_s = for_s
+        self._started_s = clock.monotonic_s()
+        self._asked_s = 0.0
+        self._tries_n = 1
 
-    return is_over
+    def pause_s(self, error: NoAnswerError) -> float | None:
+        """Return the seconds to wait before the next try; None to stop."""
+        asked_s = error.retry_after_s or 0.0
+        self._asked_s += asked_s
+        until_s = self._started_s + self._for_s + self._asked_s
+        is_late = self._clock.monotonic_s() >= until_s
+        if error.is_final or is_late or self._asked_s > RETRY_AFTER_FOR_S:
+            return None
+        pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
+        self._tries_n += 1
+        return pause_s
+
+    @property
+    def text(self) -> str:
+        """Say how often and how long it was tried."""
+        for_s = self._clock.monotonic_s() - self._started_s
+        if self._tries_n == 1:
+            return "tried once"
+        return f"tried {self._tries_n} times in {for_s:.0f} s"
 
 
 # -- the service ----------------------------------------------------------------------
@@ -505,9 +465,15 @@ class ServiceClient:
         Raises:
             NoAnswerError: The last attempt had no response either.
         """
-        return await retry(
-            once, clock=self._clock, stop=stop_after_s(for_s, self._clock)
-        )
+        silence = Silence(self._clock, for_s)
+        while True:
+            try:
+                return await once()
+            except NoAnswerError as error:
+                pause_s = silence.pause_s(error)
+                if pause_s is None:
+                    raise
+            await self._clock.sleep(pause_s)
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Return the error that says that the service did not answer."""

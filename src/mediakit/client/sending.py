@@ -17,11 +17,7 @@ from mediakit.client.answers import (
     rejection,
     retry_after_s,
 )
-from mediakit.client.http import (
-    RETRY_AFTER_FOR_S,
-    ServiceClient,
-    jittered_backoff_s,
-)
+from mediakit.client.http import ServiceClient, Silence
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (
@@ -98,37 +94,6 @@ class Rejections:
         pause_s = min(max(asked_s, wanted_s), left_s)
         self._waited_s += pause_s
         return pause_s
-
-
-class Silence:
-    """The time in which a submission has no response that decides anything."""
-
-    def __init__(self, clock: Clock, for_s: float) -> None:
-        self._clock = clock
-        self._for_s = for_s
-        self._started_s = clock.monotonic_s()
-        self._asked_s = 0.0
-        self._tries_n = 1
-
-    def pause_s(self, error: NoAnswerError) -> float | None:
-        """Return the seconds to wait before the next try; None to stop."""
-        asked_s = error.retry_after_s or 0.0
-        self._asked_s += asked_s
-        until_s = self._started_s + self._for_s + self._asked_s
-        is_late = self._clock.monotonic_s() >= until_s
-        if error.is_final or is_late or self._asked_s > RETRY_AFTER_FOR_S:
-            return None
-        pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
-        self._tries_n += 1
-        return pause_s
-
-    @property
-    def text(self) -> str:
-        """Say how often and how long it was tried."""
-        for_s = self._clock.monotonic_s() - self._started_s
-        if self._tries_n == 1:
-            return "tried once"
-        return f"tried {self._tries_n} times in {for_s:.0f} s"
 
 
 class SubmitSlots:
