@@ -16,7 +16,7 @@ from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 import mediakit as mk
-from mediakit import Client, InputError, public
+from mediakit import Client, InputError, entry_points
 from mediakit.catalog import Catalog
 from mediakit.client.functions import Functions
 from mediakit.completion import call_at, offer_at, offer_in
@@ -196,7 +196,7 @@ def test_connecting_is_enough_for_calls_to_be_completed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(public, "_shell", lambda: shell)
+    monkeypatch.setattr(entry_points, "current_shell", lambda: shell)
     client = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
     code = 'client.form("text-to-v'
 
