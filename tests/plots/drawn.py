@@ -20,7 +20,6 @@ def micro_usd(usd):
 
 def bars(axes):
     """The bars from the top: each its name, its micro-USD and what is beside it."""
-    axes.figure.canvas.draw()
     names = [label.get_text() for label in axes.get_yticklabels()]
     lengths = [micro_usd(bar.get_width()) for bar in axes.patches]
     says = [text.get_text() for text in axes.texts]
@@ -28,18 +27,15 @@ def bars(axes):
 
 
 def legend(axes):
-    axes.figure.canvas.draw()
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def title(axes):
-    axes.figure.canvas.draw()
     return axes.get_title(loc="left")
 
 
 def said(axes):
     """What an empty plot says."""
-    axes.figure.canvas.draw()
     (text,) = axes.texts
     return text.get_text()
 

@@ -2,7 +2,7 @@
 
 `python -m tests.plots.pictures` writes the references anew; look at them afterwards.
 
-Only the inside of the axes is compared, at a fixed place and on the theme's background,
+Only the inside of the axes is compared, at a fixed place and on white,
 so that another font or its size changes nothing. Of it only pixels on which one of the
 two has drawn count, so that a series of a few points is not lost in the background.
 """
@@ -19,10 +19,8 @@ from mediakit import plots
 from tests.plots.made_frames import charge, charges, daily, forecast, monthly
 
 REFERENCES = Path(__file__).parent / "references"
-THEMES = ("light", "dark")
 TOLERANCE = 1.5  # of 255
 
-_BACKGROUNDS = {"light": "#ffffff", "dark": "#111111"}
 _SIZE_INCHES, _DPI = (5.0, 3.0), 40
 _INSIDE = (0.2, 0.2, 0.45, 0.7)  # left, bottom, width and height, of the figure
 _DRAWN = 8  # of 255, from the background
@@ -66,32 +64,18 @@ PLOTS = {
 }
 
 
-def picture(name, theme, change=None):
-    """Draw a plot on the theme's background; return the picture.
-
-    Args:
-        name: The plot.
-        theme: "light" or "dark".
-        change: Called with the Axes when it is drawn, to make a wrong picture.
-    """
-    figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, facecolor=_BACKGROUNDS[theme])
+def picture(name):
+    """Draw a plot on white; return the picture."""
+    figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, facecolor="white")
     canvas = FigureCanvasAgg(figure)
-    axes = PLOTS[name](ax=figure.add_axes(_INSIDE), theme=theme)
-    if change:
-        change(axes)
+    PLOTS[name](ax=figure.add_axes(_INSIDE))
     canvas.draw()
     return Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
 
 
-def series(axes):
-    """Return what is drawn of the data: layers, lines and bars, but no axis lines."""
-    lines = [line for line in axes.lines if line.get_label()[:1] not in "_"]
-    return [*axes.collections, *lines, *axes.patches]
-
-
-def reference(name, theme):
+def reference(name):
     """Return where the reference of a plot is."""
-    return REFERENCES / f"{name}-{theme}.png"
+    return REFERENCES / f"{name}.png"
 
 
 def difference(one, other):
@@ -116,5 +100,4 @@ def _inside(image):
 if __name__ == "__main__":
     REFERENCES.mkdir(exist_ok=True)
     for name in PLOTS:
-        for theme in THEMES:
-            picture(name, theme).save(reference(name, theme), optimize=True)
+        picture(name).save(reference(name), optimize=True)

@@ -7,7 +7,7 @@ import sys
 import tracemalloc
 import wave
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -148,6 +148,11 @@ class Desk:
         inputs = {self.url(path): path for path in files}
         return RenderRequest("media_1", "compose-video", body, inputs, self.output, 1)
 
+    def sounds(self, *tracks: Track) -> Seen:
+        """Compose what is listened to, and hardly looked at."""
+        render(replace(self.order(*tracks), sketch=True))
+        return look(self.output)
+
     def make(self, *tracks: Track) -> Rendered:
         return render(self.order(*tracks))
 
@@ -223,13 +228,13 @@ def test_what_is_transparent_shows_the_layers_below(desk: Desk) -> None:
     assert shows(seen.at(0.2), RED, 0.1)
 
 
-@pytest.mark.parametrize("fps", [12, 24, 30])
 def test_a_clip_moves_at_its_own_speed_and_is_held_on_its_last_frame(
-    desk: Desk, fps: int
+    desk: Desk,
 ) -> None:
+    fps = 30
     clip = make_mp4(desk.folder / "clip.mp4", (640, 360), 1.0, fps)
     source = look(clip)
-    seen = desk.film(("video", [(500, 4000, clip)]))
+    seen = desk.film(("video", [(500, 1500, clip)]))
     small = [_halved(frame) for frame in seen.frames]
     assert shows(seen.at(0.4), BLACK)
     for time_s in (0.0, 0.25, 0.5, 0.75):
@@ -238,10 +243,10 @@ def test_a_clip_moves_at_its_own_speed_and_is_held_on_its_last_frame(
         nearest = apart.index(min(apart))
         assert abs(nearest / fps - time_s) <= 1 / fps + 1 / FPS, time_s
     last = source.frames[-1]
-    for time_s in (1.46, 1.5, 2.9, 4.45):
+    for time_s in (1.46, 1.5, 1.95):
         assert difference(small[int(time_s * FPS)], last) < 3
     assert difference(small[12], last) > 5
-    assert len(seen.frames) == 108
+    assert len(seen.frames) == 48
 
 
 def test_a_clip_is_cut_to_its_duration(desk: Desk) -> None:
@@ -398,7 +403,7 @@ def test_a_place_is_even_in_the_middle_and_inside_the_frame(
 def test_a_sound_is_heard_at_its_time_and_then_there_is_silence(desk: Desk) -> None:
     low = make_wav(desk.folder / "low.wav", 0.5, 440)
     high = make_mp3(desk.folder / "high.mp3", 3, 1000)
-    seen = desk.film(
+    seen = desk.sounds(
         ("image", [(0, 3000, desk.plain(RED))]),
         ("audio", [(500, 1000, low), (2000, 500, high)]),
     )
@@ -416,7 +421,7 @@ def test_a_sound_is_heard_at_its_time_and_then_there_is_silence(desk: Desk) -> N
 def test_clips_bring_their_own_sound_into_the_mix(desk: Desk) -> None:
     clip = make_mp4(desk.folder / "clip.mp4", (320, 180), 2.0, audio=True)
     sound = make_wav(desk.folder / "high.wav", 2, 1000)
-    seen = desk.film(("video", [(500, 1500, clip)]), ("audio", [(1000, 500, sound)]))
+    seen = desk.sounds(("video", [(500, 1500, clip)]), ("audio", [(1000, 500, sound)]))
     assert level(seen.heard(0, 0.45)) < 0.003
     for start_s, both in {0.55: False, 1.05: True, 1.55: False}.items():
         heard = seen.heard(start_s, start_s + 0.4)
@@ -426,7 +431,7 @@ def test_clips_bring_their_own_sound_into_the_mix(desk: Desk) -> None:
 
 def test_the_sound_of_an_m4a_file_is_heard(desk: Desk) -> None:
     sound = _make_m4a(desk.folder / "a.m4a", 0.0)
-    seen = desk.film(
+    seen = desk.sounds(
         ("image", [(0, 1000, desk.plain(RED))]), ("audio", [(0, 1000, sound)])
     )
     assert strength(seen.heard(0.1, 0.9), 440) == pytest.approx(0.4, abs=0.05)
@@ -456,9 +461,9 @@ def test_there_is_a_sound_track_only_where_something_sounds(desk: Desk) -> None:
     loud = make_mp4(desk.folder / "loud.mp4", (320, 180), 0.5, audio=True)
     sound = make_wav(desk.folder / "a.wav", 0.5)
     picture: Track = ("image", [(0, 500, desk.plain(RED))])
-    assert desk.film(picture, ("video", [(0, 500, silent)])).sound is None
-    assert desk.film(picture, ("video", [(0, 500, loud)])).sound is not None
-    assert desk.film(picture, ("audio", [(0, 500, sound)])).sound is not None
+    assert desk.sounds(picture, ("video", [(0, 500, silent)])).sound is None
+    assert desk.sounds(picture, ("video", [(0, 500, loud)])).sound is not None
+    assert desk.sounds(picture, ("audio", [(0, 500, sound)])).sound is not None
 
 
 def test_many_loud_sounds_stay_below_full_level_without_flat_tops(desk: Desk) -> None:
@@ -466,7 +471,7 @@ def test_many_loud_sounds_stay_below_full_level_without_flat_tops(desk: Desk) ->
     for number in range(4):
         sound = make_wav(desk.folder / f"{number}.wav", 1, 300 + 170 * number)
         tracks.append(("audio", [(0, 1000, sound)]))
-    heard = desk.film(*tracks).heard(0.1, 0.9)
+    heard = desk.sounds(*tracks).heard(0.1, 0.9)
     assert 0.85 < float(np.abs(heard).max()) < 1.05
     assert all(strength(heard, 300 + 170 * number) > 0.2 for number in range(4))
 

@@ -1,5 +1,6 @@
 """Clips changed in a region: every output is held against its source."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -42,11 +43,16 @@ class Set:
             inputs={urls[name]: path for name, path in files.items()},
             output=self.output,
             seed=seed,
+            sketch=True,
         )
 
     def made(self, seed: int = 1, /, **fields: object) -> list[Rgb]:
-        render(self.order(seed, **fields))
+        render(replace(self.order(seed, **fields), sketch=False))
         return frames_of(self.output)
+
+    def first_frame(self, **fields: object) -> Rgb:
+        render(self.order(**fields))
+        return frames_of(self.output)[0]
 
     def source(self) -> list[Rgb]:
         """The clip's own frames, at the size of what is made of them."""
@@ -94,8 +100,8 @@ def inside(box: tuple[float, float, float, float]) -> Mask:
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Set:
-    """A clip of half that size, with sound, that lasts one and a half seconds."""
-    clip = make_mp4(tmp_path / "clip.mp4", (640, 360), 1.5, audio=True)
+    """A clip of half that size, with sound, that lasts three quarters of a second."""
+    clip = make_mp4(tmp_path / "clip.mp4", (640, 360), 0.75, audio=True)
     return Set(tmp_path, clip)
 
 
@@ -115,7 +121,7 @@ def test_a_mask_says_what_changes_and_the_rest_stays(stage: Set) -> None:
     region = inside((0.26, 0.26, 0.49, 0.74))
     rest = ~inside((0.24, 0.24, 0.51, 0.76))
     made, source = stage.made(modify_region_mask=mask), stage.source()
-    assert len(made) == len(source) == 3
+    assert len(made) == len(source) == 2
     for after, before in zip(made, source, strict=True):
         assert changed(after, before, region) > 25
         assert changed(after, before, rest) < 2
@@ -124,10 +130,10 @@ def test_a_mask_says_what_changes_and_the_rest_stays(stage: Set) -> None:
 
 def test_a_mask_counts_for_more_than_words(stage: Set) -> None:
     mask = stage.mask((0, 0, 320, 720))
-    made = stage.made(modify_region_mask=mask, modify_region_roi="the right")
-    source = stage.source()
-    assert changed(made[0], source[0], inside((0.02, 0, 0.22, 1))) > 20
-    assert changed(made[0], source[0], inside((0.3, 0, 1, 1))) < 2
+    made = stage.first_frame(modify_region_mask=mask, modify_region_roi="the right")
+    source = stage.source()[0]
+    assert changed(made, source, inside((0.02, 0, 0.22, 1))) > 20
+    assert changed(made, source, inside((0.3, 0, 1, 1))) < 4
 
 
 def test_a_transparent_mask_marks_nothing(stage: Set) -> None:
@@ -135,9 +141,9 @@ def test_a_transparent_mask_marks_nothing(stage: Set) -> None:
     clear = Image.new("RGBA", (100, 100), (255, 255, 255, 0))
     clear.paste((255, 255, 255, 255), (0, 0, 50, 100))
     clear.save(path)
-    made, source = stage.made(modify_region_mask=path), stage.source()
-    assert changed(made[0], source[0], inside((0.05, 0, 0.45, 1))) > 20
-    assert changed(made[0], source[0], inside((0.55, 0, 1, 1))) < 2
+    made, source = stage.first_frame(modify_region_mask=path), stage.source()[0]
+    assert changed(made, source, inside((0.05, 0, 0.45, 1))) > 20
+    assert changed(made, source, inside((0.55, 0, 1, 1))) < 4
 
 
 # What comes in its place
@@ -146,10 +152,9 @@ def test_a_transparent_mask_marks_nothing(stage: Set) -> None:
 @pytest.mark.spec("4.16")
 def test_a_reference_picture_fills_the_region(stage: Set) -> None:
     picture = make_png(stage.folder / "red.png", (300, 900), RED, "plain")
-    made = stage.made(modify_region_roi="the left", image=picture)
+    made = stage.first_frame(modify_region_roi="the left", image=picture)
     region = inside((0.02, 0.02, 0.35, 0.98))
-    for frame in made:
-        assert frame[region].mean(axis=0) == pytest.approx(RED, abs=4)
+    assert made[region].mean(axis=0) == pytest.approx(RED, abs=6)
 
 
 # The film

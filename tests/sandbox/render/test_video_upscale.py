@@ -1,7 +1,7 @@
 """Clips made larger: every output is opened and looked at."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
@@ -108,6 +108,7 @@ def order(
         output=clip.with_name("out.part"),
         seed=seed,
         limits={} if limits is None else {"video_url": limits},
+        sketch=True,
     )
 
 
@@ -143,20 +144,15 @@ def test_a_clip_grows_by_its_factor_and_is_coded_as_hevc(
     assert (len(seen.frames), seen.seconds, seen.fps) == (36, 1.5, FILM_FPS)
 
 
-@pytest.mark.spec("4.13")
-def test_h264_is_written_when_it_is_asked_for(clip: Path) -> None:
-    seen = made(clip, h264_output=True)
-    assert (seen.size, seen.codec, seen.tag) == ((640, 360), "h264", "avc1")
-    assert len(seen.frames) == 36
-
-
 @pytest.mark.soak
 @pytest.mark.spec("4.13")
 @CODECS
 def test_every_frame_is_the_source_made_larger(
     clip: Path, fields: dict[str, object]
 ) -> None:
-    seen, source = made(clip, **fields), look(clip)
+    asked = replace(order(clip, fields), sketch=False)
+    render(asked)
+    seen, source = look(asked.output), look(clip)
     assert len(seen.frames) == len(source.frames)
     for large, small in zip(seen.frames, source.frames, strict=True):
         assert difference(halved(large), small) < 2
@@ -172,20 +168,20 @@ def test_the_sound_of_the_source_is_kept(clip: Path) -> None:
 
 
 def test_a_silent_source_stays_silent(tmp_path: Path) -> None:
-    silent = make_mp4(tmp_path / "clip.mp4", (320, 180), 1)
+    silent = make_mp4(tmp_path / "clip.mp4", (160, 90), 0.25)
     assert made(silent).sound is None
 
 
-@pytest.mark.parametrize("fps", [12, 25, 30, 60])
+@pytest.mark.parametrize("fps", [12, 60])
 @CODECS
 def test_frame_rate_and_length_are_those_of_the_source(
     tmp_path: Path, fps: int, fields: dict[str, object]
 ) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.4, fps, audio=True)
+    clip = make_mp4(tmp_path / "clip.mp4", (160, 90), 0.75, fps, audio=True)
     seen = made(clip, **fields)
     assert seen.fps == fps
-    assert seen.seconds == pytest.approx(1.4, abs=1 / fps)
-    assert len(seen.frames) == round(1.4 * fps)
+    assert seen.seconds == pytest.approx(0.75, abs=1 / fps)
+    assert len(seen.frames) == round(0.75 * fps)
     assert seen.sound is not None
 
 
@@ -227,11 +223,11 @@ def test_a_looped_hevc_shot_repeats_its_frames_and_decodes_clean(
 
 
 def test_a_clip_is_turned_the_way_its_camera_was_held(tmp_path: Path) -> None:
-    clip = make_mp4(tmp_path / "c.mp4", (320, 180), 1, rotation_degrees=90)
+    clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.25, rotation_degrees=90)
     seen = made(clip, noise=0.1)
     assert seen.size == (360, 640)
-    upright = np.rot90(look(clip).frames[5])
-    assert difference(halved(seen.frames[5]), upright) < 6
+    upright = np.rot90(look(clip).frames[0])
+    assert difference(halved(seen.frames[0]), upright) < 6
 
 
 # What the options do
@@ -250,7 +246,8 @@ def test_a_starlight_model_makes_at_least_720p(tmp_path: Path, model: str) -> No
 
 @pytest.mark.spec("4.13")
 def test_the_exact_starlight_model_stays_below_720p(clip: Path) -> None:
-    assert made(clip, model="starlight-precise-2.6").size == (640, 360)
+    small = make_mp4(clip.with_name("small.mp4"), (320, 180), 0.25)
+    assert made(small, model="starlight-precise-2.6").size == (640, 360)
 
 
 @pytest.mark.soak
