@@ -65,7 +65,7 @@ tests: $(READY) ## The tests alone, in a real browser too
 		-n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 pictures: ## Make the README's pictures from the browser tests' screenshots
-	@MEDIAKIT_FILMS=1 $(MAKE) --no-print-directory tests SOAK=1 PYTEST_ARGS=tests/browser
+	@$(MAKE) --no-print-directory tests SOAK=1 PYTEST_ARGS=tests/browser
 	$(BIN)/python tools/readme_pictures.py
 
 fix: $(READY) ## Fix what ruff can fix

@@ -13,7 +13,6 @@ from playwright.sync_api import Browser, ViewportSize, sync_playwright
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.harness import Lab, LabServer, serve_lab
-from tests.support.sketches import WANTS_FILMS
 
 FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
 ARGUMENTS = [
@@ -57,13 +56,12 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
-    """Serve a sandbox with a balance that no test uses up."""
+    """Serve a sandbox that draws whole films, and takes as long as that takes."""
     running = start(
         Sandbox(
             tmp_path_factory.mktemp("sandbox"),
             balance_micro_usd=1_000_000_000,
             speed=20,
-            sketch=not WANTS_FILMS,
             allow_loopback_callbacks=True,
         )
     )

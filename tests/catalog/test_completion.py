@@ -215,7 +215,7 @@ def test_any_code_can_be_scanned(code: str) -> None:
 
 def test_the_tab_key_offers_the_public_methods_of_a_client(client: Client) -> None:
     offered = [name for name in dir(client) if not name.startswith("_")]
-    plumbing = {"core", "io", "owned", "place", "job_type"}
+    plumbing = {"core", "io", "owned", "place"}
 
     assert plumbing.isdisjoint(offered)
     assert {"submit", "estimate", "history", "spend", "form", "studio"} <= set(offered)

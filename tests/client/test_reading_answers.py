@@ -425,7 +425,7 @@ def test_a_slow_new_listener_is_given_the_newest_state_last(
 ) -> None:
     answers = Answers(job={"status": "running"})
     given: list[str] = []
-    first, ended = threading.Event(), threading.Event()
+    first, ended, over = threading.Event(), threading.Event(), threading.Event()
 
     def notice(state: Any) -> None:
         if state.record.status.terminal:
@@ -436,6 +436,8 @@ def test_a_slow_new_listener_is_given_the_newest_state_last(
             first.set()
             ended.wait(PATIENCE_S)
         given.append(state.record.status.value)
+        if state.record.status.terminal:
+            over.set()
 
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
         job = c.submit("text-to-video", **CLIP)
@@ -450,6 +452,7 @@ def test_a_slow_new_listener_is_given_the_newest_state_last(
         job.core.subscribe(slow)
         ending.join()
 
+        assert over.wait(PATIENCE_S)
         assert given[-1] == "completed"
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import nbformat
 
-from tests.support.sketches import sketch_in_kernels
-
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -41,6 +39,5 @@ def ipython_environment(folder: Path) -> dict[str, str]:
     startup = folder / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-warnings.py").write_text(STARTUP)
-    sketch_in_kernels(folder / "ipython")
     own = {"MEDIAKIT_HOME": folder / "home", "IPYTHONDIR": folder / "ipython"}
     return {**os.environ, **{name: str(path) for name, path in own.items()}}

@@ -6,7 +6,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.history import History
-from mediakit.history.frames import charges
 from mediakit.spend.days.day_numbers import day_numbers, days_of
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def charges_frame(
         last: The last day, included; None for all after the first.
         project: Only of this project.
     """
+    from mediakit.history.frames import charges
+
     found = charges(
         history.database,
         service=service,

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import httpx
 
-from tests.support.sketches import sketch_in_kernels
-
 ROOT = Path(__file__).parents[3]
 START_S = 90.0
 STOP_S = 15.0
@@ -41,7 +39,6 @@ def apart(folder: Path, **more: str) -> dict[str, str]:
     }
     for path in moved.values():
         path.mkdir(parents=True, exist_ok=True)
-    sketch_in_kernels(moved["IPYTHONDIR"])
     return {**os.environ, **{name: str(path) for name, path in moved.items()}, **more}
 
 
