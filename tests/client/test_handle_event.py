@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit import AsyncClient, Client, JobFailedError
+from mediakit import AsyncClient, Client, Job, JobFailedError
 from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
@@ -110,6 +110,7 @@ def test_an_event_taken_by_a_receiver_ends_the_job_without_a_poll(
                 own.submit(
                     "text-to-video", prompt=prompt, duration=3, webhook_url=hook
                 ).wait(PATIENCE_S)
+            assert isinstance(failed.value.job, Job)
             job = failed.value.job
         job.core.subscribe(lambda state: states.append(state.record.status))
         [row] = own.history.frame().to_dict("records")
