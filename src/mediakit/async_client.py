@@ -45,7 +45,15 @@ BEHIND = frozenset(
         "remote_media",
         "store",
     }
-    | {"account_history", "admission", "clock", "jobs", "requests", "submissions"}
+    | {
+        "account_history",
+        "admission",
+        "clock",
+        "jobs",
+        "requests",
+        "submissions",
+        "uploads",
+    }
     | {"left_to_resend", "owned_entry", "prepared", "submit_prepared", "transport"}
 )
 """The names of a client that its own parts need, and people hardly do."""
