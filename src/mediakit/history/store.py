@@ -10,14 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from sqlalchemy import (
-    ColumnElement,
-    Select,
-    delete,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
