@@ -158,54 +158,6 @@ def test_threads_share_one_client_and_each_request_is_paid_once(
 # -- other processes -------------------------------------------------------------------
 
 
-FORKS = """
-import json, os, signal
-import mediakit as mk
-client = mk.Client()
-made = client.submit("text-to-image", prompt="before the fork")
-made.wait(60).settle(60)
-reader, writer = os.pipe()
-
-def error_of(call):
-    try:
-        call()
-    except mk.MediakitError as error:
-        return str(error)
-
-def again():
-    return client.submit("text-to-image", prompt="before the fork")
-
-child = os.fork()
-if child == 0:
-    signal.alarm(90)
-    errors = [error_of(again), error_of(made.wait), error_of(client.balance)]
-    with mk.Client() as client:
-        same = again()
-        same.wait(60).settle(60)
-        told = [errors, same.id == made.id, same.status]
-    os.write(writer, json.dumps(told).encode())
-    raise SystemExit
-_, status = os.waitpid(child, 0)
-print(os.read(reader, 10_000).decode())
-print(json.dumps([again().id == made.id, made.status]))
-print(status)
-print(len(client.history.frame()))
-client.close()
-"""
-
-
-def test_a_forked_process_is_told_to_connect_and_finds_the_same_job_then(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    child, parent, status, submits = life(FORKS, sandbox, tmp_path)
-
-    errors, *rest = child
-    assert all("before the process forked" in error for error in errors)
-    assert rest == parent == [True, "completed"]
-    assert status == 0
-    assert submits == 1
-
-
 WORKERS = """
 import json, multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor
