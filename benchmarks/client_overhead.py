@@ -169,7 +169,7 @@ def show_ratios(all_measured: list[Measured]) -> list[str]:
 
 def main() -> int:
     """Measure all clients in turn, print the table, and return the exit status."""
-    other_python = sdk_python()
+    other_python = sdk_python() if SDKS else sys.executable
     all_measured = plan()
     with instant_server() as base_url:
         for _ in range(ROUNDS):

@@ -19,7 +19,7 @@ from tests.support.offline import Offline
 
 LIMIT_S = 240
 COURSE = [path.stem for path in PATHS]
-NEW_JOBS_EACH_TIME = {"02_webhooks": 3}
+NEW_JOBS_EACH_TIME = {"02_webhooks": 2}
 
 JUPYTEXT = ["-m", "jupytext", "--to=py", "--quiet"]
 PAPERMILL = ["-m", "papermill", "--kernel=python3", "{}.ipynb", "{}.done.ipynb"]

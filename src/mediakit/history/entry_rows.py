@@ -1,15 +1,22 @@
-"""Reads and writes the rows of entries; their totals change with them."""
+"""Reads and writes the rows of entries; their totals change with them.
+
+Statements of each submission are made once: SQLAlchemy takes longer to make one than
+SQLite to execute it.
+"""
 
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
+    Column,
     ColumnElement,
     Connection,
     Row,
     Select,
     and_,
+    bindparam,
     delete,
     insert,
     or_,
@@ -42,10 +49,27 @@ def whole_entries() -> Select[Any]:
     return select(*(entries.c[name] for name in ENTRY_FIELDS))
 
 
-def first_entry(db: Connection, *where: ColumnElement[bool]) -> Entry | None:
-    """Return the only entry with some values; None without one."""
-    row = db.execute(whole_entries().where(*where)).first()
+@cache
+def _entry_by(column: Column[Any]) -> Select[Any]:
+    return whole_entries().where(column == bindparam("value"))
+
+
+def first_entry(db: Connection, column: Column[Any], value: str) -> Entry | None:
+    """Return the entry with this key or job id; None without one."""
+    row = db.execute(_entry_by(column), {"value": value}).first()
     return None if row is None else entry_of(row)
+
+
+_SAME_ATTEMPT = whole_entries().where(
+    or_(
+        and_(
+            entries.c.asked_key == bindparam("asked_key"),
+            entries.c.take == bindparam("take"),
+            entries.c.attempt == bindparam("attempt"),
+        ),
+        entries.c.key == bindparam("key"),
+    )
+)
 
 
 def same_attempt(db: Connection, submission: Submission) -> Entry | None:
@@ -53,13 +77,9 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
 
     Another URL of the same medium gives the same attempt another key.
     """
-    attempt = and_(
-        entries.c.asked_key == submission.asked_key,
-        entries.c.take == submission.take,
-        entries.c.attempt == submission.attempt,
-    )
-    query = whole_entries().where(or_(attempt, entries.c.key == submission.key))
-    found = [entry_of(row) for row in db.execute(query)]
+    names = ("asked_key", "take", "attempt", "key")
+    values = {name: getattr(submission, name) for name in names}
+    found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
     # The attempt counts, if both are found.
     found.sort(key=lambda entry: entry.asked_key != submission.asked_key)
     return found[0] if found else None
@@ -79,6 +99,10 @@ def row_of(entry: Entry) -> dict[str, Any]:
     return values | {"search": search_text(entry)}
 
 
+_INSERT = insert(entries).returning(entries.c.number)
+_UPDATE = update_rows(entries).where(entries.c.number == bindparam("of_number"))
+
+
 def write_request(
     db: Connection, submission: Submission, created_at: datetime, refused: Entry | None
 ) -> Entry:
@@ -86,10 +110,8 @@ def write_request(
     number = refused.number if refused else 0
     entry = fresh_entry(submission, number=number, created_at=created_at)
     if refused is None:
-        statement = insert(entries).returning(entries.c.number)
-        return replace(entry, number=db.execute(statement, row_of(entry)).scalar_one())
-    change = update_rows(entries).where(entries.c.number == number)
-    db.execute(change, row_of(entry))
+        return replace(entry, number=db.execute(_INSERT, row_of(entry)).scalar_one())
+    db.execute(_UPDATE, row_of(entry) | {"of_number": number})
     return entry
 
 
@@ -100,8 +122,7 @@ def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
     after = replace(entry, **changes)
     if not changes.keys().isdisjoint(SEARCHED):
         changes = changes | {"search": search_text(after)}
-    where = entries.c.number == entry.number
-    db.execute(update_rows(entries).where(where).values(changes))
+    db.execute(_UPDATE, {**changes, "of_number": entry.number})
     change_totals(db, entry, after)
     return after
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
 from mediakit.history.entry import HOLDING, Entry, Submission
@@ -185,6 +185,8 @@ def _named(budget: str) -> str:
 
 # -- the kept totals ------------------------------------------------------------------
 
+# Made once, like the statements of entries.
+_TOTALS = select(totals).where(totals.c.name.in_(bindparam("names", expanding=True)))
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -245,8 +247,7 @@ def add_to_totals(
     """Add to totals, and return the new ones, by name."""
     if not added:
         return {}
-    query = select(totals).where(totals.c.name.in_(added))
-    known = {row.name: row for row in db.execute(query)}
+    known = {row.name: row for row in db.execute(_TOTALS, {"names": list(added)})}
     rows, found = [], {}
     for name, use in added.items():
         row = known.get(name)

@@ -60,8 +60,8 @@ def adopt(
     """
     now = history.clock.now()
     with history.database.writing() as db:
-        entry = first_entry(db, entries.c.job_id == job.id)
-        asked = first_entry(db, entries.c.key == submission.key)
+        entry = first_entry(db, entries.c.job_id, job.id)
+        asked = first_entry(db, entries.c.key, submission.key)
         times: Changes = {}
         if entry is not None and asked is not None:
             entry = joined(db, asked, entry) or entry

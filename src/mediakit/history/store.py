@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
@@ -60,6 +60,17 @@ JOB_OF_ANOTHER = "job_of_another_request"
 USUAL_OF = 20
 # The index is on this column, not on the state.
 _IS_OPEN = entries.c.settled_at.is_(None)
+# Without the service, which both keys contain: so their indexes are used.
+_SAME_REQUEST = or_(
+    entries.c.asked_key == bindparam("asked_key"),
+    entries.c.draw_key == bindparam("draw_key"),
+)
+_NEWEST = (
+    whole_entries()
+    .where(_SAME_REQUEST, entries.c.take == bindparam("take"))
+    .order_by(entries.c.attempt.desc(), entries.c.number.desc())
+    .limit(1)
+)
 
 
 class Parent(NamedTuple):
@@ -186,7 +197,7 @@ class History:
             BudgetError: The budget does not cover it; nothing was changed.
         """
         with self.database.writing() as db:
-            entry = first_entry(db, entries.c.key == key)
+            entry = first_entry(db, entries.c.key, key)
             if entry is None:
                 raise _not_claimed(key)
             if entry.state is not EntryState.UNANSWERED or entry.budget == budget.name:
@@ -204,7 +215,8 @@ class History:
         See `record_job`.
         """
         return self._change(
-            entries.c.job_id == job.id,
+            entries.c.job_id,
+            job.id,
             lambda entry: changes_from_job(entry, job, now=self.clock.now()),
         )
 
@@ -227,16 +239,16 @@ class History:
             return changes_from_job(entry, job, now=now)
 
         with self.database.reading() as db:
-            entry = first_entry(db, entries.c.key == key)
+            entry = first_entry(db, entries.c.key, key)
         if entry is not None and not changes_of(entry):
             return entry  # like most records; so no write lock is taken
         with self.database.writing() as db:
-            entry = first_entry(db, entries.c.key == key)
+            entry = first_entry(db, entries.c.key, key)
             if entry is None:
                 raise _not_claimed(key)
             changes = changes_of(entry)
             if "job_id" in changes:
-                owner = first_entry(db, entries.c.job_id == job.id)
+                owner = first_entry(db, entries.c.job_id, job.id)
                 entry = (owner and joined(db, entry, owner)) or entry
                 is_own = owner is None or entry.job_id == job.id
                 # A charge is recorded once for each job (spec 2.2).
@@ -262,7 +274,8 @@ class History:
             NotFoundError: No entry has this key.
         """
         entry = self._change(
-            entries.c.key == key,
+            entries.c.key,
+            key,
             lambda known: changes_from_refusal(known, code=code, message=message),
         )
         if entry is None:
@@ -279,7 +292,8 @@ class History:
         """
         now = self.clock.now()
         self._change(
-            entries.c.job_id == job_id,
+            entries.c.job_id,
+            job_id,
             lambda entry: _gone(entry, now) if account in (None, entry.account) else {},
         )
 
@@ -288,43 +302,40 @@ class History:
 
         Its row stays, with its charge. Other takes of the same request keep theirs.
         """
-        self._change(entries.c.job_id == job_id, _forgotten)
+        self._change(entries.c.job_id, job_id, _forgotten)
 
     def _change(
-        self, where: ColumnElement[bool], changes_of: Callable[[Entry], Changes]
+        self, column: Column[Any], value: str, changes_of: Callable[[Entry], Changes]
     ) -> Entry | None:
-        """Change the entry with some value; None if there is none."""
-        with self.database.reading() as db:
-            entry = first_entry(db, where)
+        """Change the entry with this key or job id; None if there is none."""
+        entry = self._first(column, value)
         if entry is None or not changes_of(entry):
             return entry  # most records change nothing, so no write lock is taken
         with self.database.writing() as db:
-            entry = first_entry(db, where)
+            entry = first_entry(db, column, value)
             return entry and change_entry(db, entry, changes_of(entry))
 
     # -- look-ups -----------------------------------------------------------------
 
     def find(self, job_id: str) -> Entry | None:
         """Return the entry of a job; None when it is not in this history."""
-        return self._first(entries.c.job_id == job_id)
+        return self._first(entries.c.job_id, job_id)
 
     def find_key(self, key: str) -> Entry | None:
         """Return the entry of an idempotency key; None when it was never claimed."""
-        return self._first(entries.c.key == key)
+        return self._first(entries.c.key, key)
 
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
         """Return the latest attempt at one take of a request; None without one."""
-        query = whole_entries().where(
-            _same_request(asked_key, draw_key), entries.c.take == take
-        )
-        last = query.order_by(entries.c.attempt.desc(), entries.c.number.desc())
-        found = self._entries(last.limit(1))
-        return found[0] if found else None
+        request = {"asked_key": asked_key, "draw_key": draw_key, "take": take}
+        with self.database.reading() as db:
+            row = db.execute(_NEWEST, request).first()
+        return None if row is None else entry_of(row)
 
     def last_take(self, *, asked_key: str, draw_key: str) -> int:
         """Return the highest take of a request; 0 if it was never submitted."""
-        query = select(func.max(entries.c.take))
-        return self._whole(query.where(_same_request(asked_key, draw_key)))
+        query = select(func.max(entries.c.take)).where(_SAME_REQUEST)
+        return self._whole(query.params(asked_key=asked_key, draw_key=draw_key))
 
     def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
         """Return the entries that are not answered yet, oldest first."""
@@ -389,9 +400,9 @@ class History:
             ]
         return median(seconds) if seconds else None
 
-    def _first(self, *where: ColumnElement[bool]) -> Entry | None:
+    def _first(self, column: Column[Any], value: str) -> Entry | None:
         with self.database.reading() as db:
-            return first_entry(db, *where)
+            return first_entry(db, column, value)
 
     def _entries(self, query: Select[Any]) -> list[Entry]:
         with self.database.reading() as db:
@@ -563,11 +574,6 @@ class History:
         with self.database.reading() as db:
             rows = db.execute(query.where(*pages.where(**chosen))).all()
         return frames.params_frame(rows) if params else frames.entries_frame(rows)
-
-
-def _same_request(asked_key: str, draw_key: str) -> ColumnElement[bool]:
-    # Without the service, which both keys contain: so their indexes are used.
-    return or_(entries.c.asked_key == asked_key, entries.c.draw_key == draw_key)
 
 
 def _not_claimed(key: str) -> NotFoundError:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from sqlalchemy import (
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Connection,
     Dialect,
     Index,
+    Insert,
     Integer,
     LargeBinary,
     MetaData,
@@ -280,14 +282,15 @@ def upsert(
     update: Collection[str] = (),
 ) -> None:
     """Insert rows; of a row that exists, update only the given columns."""
-    if not rows:
-        return
-    is_local = db.dialect.name == "sqlite"
-    new = sqlite.insert(table) if is_local else postgresql.insert(table)
+    if rows:
+        db.execute(_upsert(db.dialect.name, table, tuple(update)), rows)
+
+
+@cache
+def _upsert(dialect: str, table: Table, update: tuple[str, ...]) -> Insert:
+    new = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+    if not update:
+        return new.on_conflict_do_nothing()
     changes = {name: new.excluded[name] for name in update}
-    db.execute(
-        new.on_conflict_do_update(index_elements=list(table.primary_key), set_=changes)
-        if changes
-        else new.on_conflict_do_nothing(),
-        rows,
-    )
+    key = list(table.primary_key)
+    return new.on_conflict_do_update(index_elements=key, set_=changes)
