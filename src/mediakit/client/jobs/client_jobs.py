@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -26,7 +27,7 @@ from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.job_reads import JobReads
 from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
 from mediakit.client.jobs.polling import Poller, Turns
-from mediakit.client.loop import closed, discard, notify
+from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
 from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -87,6 +88,7 @@ class Jobs:
         self._unknown_since_s: dict[str, float] = {}
         self.poller = Poller(self._poll, clock, turns)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
+        self._pid = os.getpid()
 
     @property
     def service(self) -> Service:
@@ -277,7 +279,13 @@ class Jobs:
             self._on_wait(job)
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch a job until its charge is settled."""
+        """Watch a job until its charge is settled.
+
+        Raises:
+            ClosedError: The client is that of a parent process.
+        """
+        if self._pid != os.getpid():
+            raise ClosedError(FORKED)
         if self._transport.closed:
             job.end(closed())
         else:
