@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from anyio import to_thread
 
 from mediakit import client as core
+from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob
 from mediakit.client.async_client import opened

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from mediakit.async_client import BEHIND, AsyncClient
+from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
 from mediakit.client.deliveries import Deliveries

@@ -158,6 +158,125 @@ def test_threads_share_one_client_and_each_request_is_paid_once(
 # -- other processes -------------------------------------------------------------------
 
 
+FORKS = """
+import json, os, signal
+import mediakit as mk
+client = mk.Client()
+made = client.submit("text-to-image", prompt="before the fork")
+reader, writer = os.pipe()
+
+def error_of(call):
+    try:
+        call()
+    except mk.MediakitError as error:
+        return str(error)
+
+def again():
+    return client.submit("text-to-image", prompt="before the fork")
+
+child = os.fork()
+if child == 0:
+    signal.alarm(90)
+    errors = [error_of(again), error_of(made.wait), error_of(client.balance)]
+    with mk.Client() as client:
+        same = again()
+        same.wait(60).settle(60)
+        told = [errors, same.id == made.id, same.status]
+    os.write(writer, json.dumps(told).encode())
+    raise SystemExit
+_, status = os.waitpid(child, 0)
+print(os.read(reader, 10_000).decode())
+made.wait(60).settle(60)
+print(json.dumps([again().id == made.id, made.status]))
+print(status)
+print(len(client.history.frame()))
+client.close()
+"""
+
+
+def test_a_forked_process_is_told_to_connect_and_finds_the_same_job_then(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    child, parent, status, submits = life(FORKS, sandbox, tmp_path)
+
+    errors, *rest = child
+    assert all("before the process forked" in error for error in errors)
+    assert rest == parent == [True, "completed"]
+    assert status == 0
+    assert submits == 1
+
+
+FORKS_OFTEN = """
+import os, signal, threading
+import mediakit as mk
+client = mk.Client()
+stop = threading.Event()
+
+def traffic():
+    number = 0
+    while not stop.is_set():
+        number += 1
+        client.submit("text-to-video", prompt=f"traffic {number % 20}", duration=3)
+
+busy = [threading.Thread(target=traffic) for _ in range(2)]
+for thread in busy:
+    thread.start()
+codes = []
+for number in range(12):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        with mk.Client() as own:
+            own.submit("text-to-video", prompt=f"child {number}", duration=3)
+        os._exit(0)
+    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+stop.set()
+for thread in busy:
+    thread.join()
+print(codes)
+"""
+
+
+def test_forks_in_the_middle_of_traffic_leave_no_child_hanging(
+    idle: RunningSandbox, tmp_path: Path
+) -> None:
+    [codes] = life(FORKS_OFTEN, idle, tmp_path)
+
+    assert codes == [0] * 12
+
+
+FORKS_WHILE_COMPUTING = """
+import os, signal, threading
+from mediakit.cached import cached_property
+begun, done = threading.Event(), threading.Event()
+
+class Slow:
+    @cached_property
+    def number(self):
+        begun.set()
+        done.wait(60)
+        return 7
+
+thread = threading.Thread(target=lambda: Slow().number)
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    done.set()
+    os._exit(Slow().number)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+done.set()
+thread.join()
+"""
+
+
+def test_a_child_forked_while_a_cached_property_is_computed_computes_it_too(
+    idle: RunningSandbox, tmp_path: Path
+) -> None:
+    assert life(FORKS_WHILE_COMPUTING, idle, tmp_path) == [7]
+
+
 WORKERS = """
 import json, multiprocessing, sys
 from concurrent.futures import ProcessPoolExecutor

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
+from mediakit.cached import cached_property
 from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.catalog.titles import with_titles
 from mediakit.errors import InputError
+from mediakit.forks import no_fork
 from mediakit.media_limits import EXTENSION, MediaLimits
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
@@ -247,7 +248,8 @@ class Function:
             return None, problems
         if None in body.values():
             body = {n: v for n, v in body.items() if v is not None or self._keeps(n)}
-        return self.declaration.model_validate(body), []
+        with no_fork():  # pydantic builds the class on first use
+            return self.declaration.model_validate(body), []
 
     def _keeps(self, name: str) -> bool:
         """Return whether a null of a field is kept; others count as omitted."""
@@ -378,7 +380,8 @@ class Function:
         if isinstance(self.declaration, Described):
             schema = schema_of(self.body)
         else:
-            schema = self.declaration.model_json_schema()
+            with no_fork():
+                schema = self.declaration.model_json_schema()
         for body in bodies_in(schema):
             if not self.declared.closed and body.get("additionalProperties") is False:
                 # Only the client refuses unknown names; the service accepts them.

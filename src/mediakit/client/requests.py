@@ -6,11 +6,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from anyio import to_thread
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Catalog, Function, MediaItem
 from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
 from mediakit.client.media_inputs import Inputs, RemoteMedia

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 import httpx
 
+from mediakit.cached import cached_property
 from mediakit.client.loop import ProcessBound
 from mediakit.errors import InputError
 

@@ -27,6 +27,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionError
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError, MediakitError
+from mediakit.forks import before_fork, no_fork
 from mediakit.history.database_url import (
     DAMAGED,
     UNTOUCHED,
@@ -77,9 +78,10 @@ class Database:
         )
         # Python 3.13 warns about files that are not closed.
         finalize(self, self._engine.dispose)
-        _open.add(self)
         try:
-            self._prepare_tables()
+            with no_fork():
+                _open.add(self)
+                self._prepare_tables()
         except DBAPIError as error:
             self.close()
             raise unusable(self._url, error.orig) from error
@@ -90,6 +92,15 @@ class Database:
     def close(self) -> None:
         """Close the connections; closing again has no effect."""
         self._engine.dispose()
+
+    def before_fork(self) -> None:
+        """Close the connections to a file: SQLite in the child would count their locks.
+
+        It would take none of its own then, and the parent would delete what the child
+        has not yet written into the file.
+        """
+        if self.is_local and not is_in_memory(self._url):
+            self._engine.dispose()
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and unused: closing harms its file."""
@@ -104,7 +115,11 @@ class Database:
             MediakitError: The database is locked, damaged or out of reach.
         """
         pool = self._engine.pool
-        with self._readable_errors(verb), self._reads.connect() as connection:
+        with (
+            no_fork(),
+            self._readable_errors(verb),
+            self._reads.connect() as connection,
+        ):
             yield connection
         if pool is not self._engine.pool:  # closed meanwhile, by another thread
             pool.dispose()
@@ -119,7 +134,11 @@ class Database:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
         pool = self._engine.pool
-        with self._readable_errors("written"), self._engine.connect() as connection:
+        with (
+            no_fork(),
+            self._readable_errors("written"),
+            self._engine.connect() as connection,
+        ):
             self._lock(connection)
             yield connection
             connection.commit()
@@ -222,11 +241,17 @@ def _versions(connection: Connection) -> list[int] | None:
     return list(connection.execute(select(schema_version.c.version)).scalars())
 
 
+def _before_fork() -> None:
+    for database in list(_open):
+        database.before_fork()
+
+
 def _after_fork_in_child() -> None:
     for database in list(_open):
         database.after_fork_in_child()
 
 
+before_fork(_before_fork)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)
 

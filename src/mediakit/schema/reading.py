@@ -14,6 +14,7 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
+from mediakit.forks import no_fork
 from mediakit.media_limits import EXTENSION
 from mediakit.schema.checking import is_pattern, problems_in
 from mediakit.schema.fields import FieldSpec, Shape
@@ -373,7 +374,7 @@ class Reader:
 @cache
 def body_of(request_type: type[MediaRequest]) -> FieldSpec:
     """Return the body of a declared function."""
-    with _BUILDING:
+    with no_fork(), _BUILDING:
         schema = request_type.model_json_schema()
     return Reader(References(schema)).body(schema)
 

@@ -6,12 +6,12 @@ import math
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from mediakit.cached import cached_property
 from mediakit.client import AsyncClient, AsyncJob
 from mediakit.client.destinations import NameTakenError
 from mediakit.client.loop import io_thread

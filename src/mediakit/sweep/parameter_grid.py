@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import product
 from math import prod
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.client.requests import full_names
 from mediakit.errors import InputError

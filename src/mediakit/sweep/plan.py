@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from anyio import to_thread
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget, AsyncClient
 from mediakit.client.budgets import Budget

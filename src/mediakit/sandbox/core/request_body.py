@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.requests import ClientDisconnect, Request
 
 from mediakit.errors import shown
+from mediakit.forks import no_fork
 from mediakit.sandbox.core.responses import RequestError
 
 MAX_BODY_BYTES = 1024 * 1024
@@ -142,7 +143,8 @@ async def read_body(request: Request, kind: type[Body]) -> Body:
     """
     body = await read_object(request)
     try:
-        return kind.model_validate(body)
+        with no_fork():  # pydantic builds the class on first use
+            return kind.model_validate(body)
     except ValidationError as problem:
         first = problem.errors(include_url=False, include_context=False)[0]
         field, words = str(first["loc"][0]), first["msg"]

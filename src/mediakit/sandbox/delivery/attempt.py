@@ -3,11 +3,11 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
-from functools import cached_property
 
 import httpcore
 import httpx
 
+from mediakit.cached import cached_property
 from mediakit.clock import Clock
 from mediakit.sandbox.delivery.callback_policy import check_callback_addresses
 from mediakit.sandbox.delivery.outbound_guard import GuardedBackend

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cached_property
 from random import Random
 from typing import TYPE_CHECKING
 
+from mediakit.cached import cached_property
 from mediakit.clock import Clock
 from mediakit.sandbox.core.service import Service
 from mediakit.sandbox.delivery.events import TEST

@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mediakit.errors import ServiceError
+from mediakit.forks import no_fork
 from mediakit.sandbox.store.schema import SCHEMA_VERSION, TABLES
 
 Value = str | int | float | bytes | None
@@ -68,29 +69,33 @@ class Database:
         if self._connection.in_transaction:
             yield
             return
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            # A failed commit leaves the transaction open. A full disk may have ended
-            # it already; then there is nothing to roll back.
-            with suppress(sqlite3.OperationalError):
-                self._connection.execute("ROLLBACK")
-            raise
+        with no_fork():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # A failed commit leaves the transaction open. A full disk may have
+                # ended it already; then there is nothing to roll back.
+                with suppress(sqlite3.OperationalError):
+                    self._connection.execute("ROLLBACK")
+                raise
 
     def run(self, sql: str, *values: Value) -> int:
         """Run one statement; return the number of changed rows."""
-        return self._connection.execute(sql, values).rowcount
+        with no_fork():
+            return self._connection.execute(sql, values).rowcount
 
     def row(self, sql: str, *values: Value) -> sqlite3.Row | None:
         """Return the first row, or None."""
-        row: sqlite3.Row | None = self._connection.execute(sql, values).fetchone()
+        with no_fork():
+            row: sqlite3.Row | None = self._connection.execute(sql, values).fetchone()
         return row
 
     def rows(self, sql: str, *values: Value) -> list[sqlite3.Row]:
         """Return every row."""
-        return self._connection.execute(sql, values).fetchall()
+        with no_fork():
+            return self._connection.execute(sql, values).fetchall()
 
     def close(self) -> None:
         """Close the connection; what was committed is on disk."""

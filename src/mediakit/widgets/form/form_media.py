@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.media import (
     MediaInfo,

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd

@@ -1,0 +1,77 @@
+"""What no fork may interrupt: work that holds locks which its child would need."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Condition, get_ident
+
+PATIENCE_S = 5.0
+"""How long a fork waits for such work, which takes milliseconds.
+
+It may take longer while another program locks the history: forking then is better than
+stopping everything.
+"""
+
+_changed = Condition()
+_at_work: Counter[int] = Counter()
+_forking: int | None = None
+_when_idle: list[Callable[[], object]] = []
+
+
+@contextmanager
+def no_fork() -> Iterator[None]:
+    """Let the process fork before or after what is done inside, in any thread.
+
+    Locks of SQLite, SQLAlchemy and pydantic that are held at a fork stay held in the
+    child, where no thread is left to release them.
+    """
+    thread = get_ident()
+    with _changed:
+        # What is inside already must come to its end.
+        while _forking not in (None, thread) and thread not in _at_work:
+            _changed.wait()
+        _at_work[thread] += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _at_work[thread] -= 1
+            if not _at_work[thread]:
+                del _at_work[thread]
+            _changed.notify_all()
+
+
+def before_fork(call: Callable[[], object]) -> None:
+    """Call a function before each fork, when nothing is inside `no_fork`."""
+    _when_idle.append(call)
+
+
+def _wait() -> None:
+    global _forking
+    _changed.acquire()  # until the process has forked
+    _forking = get_ident()
+    own = {_forking}
+    _changed.wait_for(lambda: _at_work.keys() <= own, PATIENCE_S)
+    for call in _when_idle:
+        call()
+
+
+def _go_on() -> None:
+    global _forking
+    _forking = None
+    _changed.notify_all()
+    _changed.release()
+
+
+def _begin() -> None:
+    global _changed, _forking
+    _changed, _forking = Condition(), None
+    for thread in _at_work.keys() - {get_ident()}:
+        del _at_work[thread]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_wait, after_in_parent=_go_on, after_in_child=_begin)
