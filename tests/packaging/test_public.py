@@ -101,24 +101,7 @@ assert "ipywidgets" not in sys.modules and "IPython" not in sys.modules
     assert not in_notebook()
 
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
-SUBMIT = """
-import mediakit as mk
-client = mk.connect()
-job = client.submit("text-to-video", prompt="shown once", duration=3)
-"""
-
-
-def test_a_job_that_was_waited_for_is_shown_once_in_its_cell(tmp_path: Path) -> None:
-    waiting = "job.wait(timeout_s=60)"
-    _, *shown = run_cells([SUBMIT, waiting, "job", waiting], tmp_path)
-
-    for cell in shown:
-        data = [output.get("data", {}) for output in cell["outputs"]]
-        # The card stands for the line that was there while the cell waited.
-        texts = [each["text/plain"] for each in data if each["text/plain"]]
-        assert len(texts) == 1, cell["source"]
-        assert texts[0].startswith("Text to video: completed")
+SUBMIT = 'job = client.submit("text-to-video", prompt="shown once", duration=3)'
 
 
 def test_a_method_that_is_a_functions_own_says_what_it_takes(client: mk.Client) -> None:
@@ -151,14 +134,17 @@ BAD_CELLS = {
 BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
 
 
-def test_bad_input_is_one_sentence_in_the_cell_and_costs_nothing(
+def test_in_a_cell_bad_input_is_one_free_sentence_and_a_job_is_shown_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path / "home"))
     (tmp_path / "notes.txt").write_text("no picture", "utf-8")
     connect = "import mediakit as mk\nclient = mk.connect()"
-    _, *bad, books = run_cells(
-        [connect, *BAD_CELLS, BOOKS], tmp_path, allow_errors=True
+    waiting = "job.wait(timeout_s=60)"
+    _, *bad, books, _, first, value, again = run_cells(
+        [connect, *BAD_CELLS, BOOKS, SUBMIT, waiting, "job", waiting],
+        tmp_path,
+        allow_errors=True,
     )
 
     for cell, words in zip(bad, BAD_CELLS.values(), strict=True):
@@ -167,3 +153,9 @@ def test_bad_input_is_one_sentence_in_the_cell_and_costs_nothing(
         assert words in sentence
         assert len(sentence) < 400
     assert books["outputs"][0]["text"] == "0 100000000\n"
+    for cell in (first, value, again):
+        data = [output.get("data", {}) for output in cell["outputs"]]
+        # The card stands for the line that was there while the cell waited.
+        texts = [each["text/plain"] for each in data if each["text/plain"]]
+        assert len(texts) == 1, cell["source"]
+        assert texts[0].startswith("Text to video: completed")

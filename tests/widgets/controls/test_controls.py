@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as w
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from ipykernel.comm.comm import BaseComm
 
 from mediakit.catalog import Catalog, Function
@@ -21,6 +21,7 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory, keep_in_order
 from tests.support.rows import assert_each
 from tests.support.samples.field_values import begins_filled, values_of
 from tests.support.samples.sample_requests import MADE_UP
+from tests.support.soak import trials
 
 CATALOG = Catalog.default()
 every_function = pytest.mark.parametrize(
@@ -65,6 +66,7 @@ def comes_out_the_same(spec: FieldSpec) -> None:
     control = build(spec, make_context())
     control.listen(lambda: fail("nobody changed it by hand"))
 
+    @settings(max_examples=trials(5, 100))
     @given(values_of(spec))
     def check(value: object) -> None:
         control.value = value

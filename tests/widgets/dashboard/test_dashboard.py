@@ -27,6 +27,9 @@ from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spend.fake_spend import HOSTILE, TODAY, FakeSpend, charges_frame
 from tests.widgets.studio.test_studio import every
 
+# Pictures and files of a module are made once, in one process.
+pytestmark = pytest.mark.xdist_group("dashboard")
+
 PATIENCE_S = 60.0
 Make = Callable[..., Dashboard]
 
@@ -82,10 +85,11 @@ def shown(dashboard: Dashboard) -> str:
     return "\n".join(html.value for html in htmls)
 
 
-def test_it_shows_the_month_s_figures_the_sentence_and_two_plots(
+def test_it_shows_figures_the_sentence_and_two_plots_and_a_notebook_keeps_them_small(
     make_drawn: Make,
 ) -> None:
-    html = shown(make_drawn())
+    dashboard = make_drawn()
+    html = shown(dashboard)
     assert "<h3>Spend · October 2026</h3>" in html
     assert ">$</span>53.40" in html
     assert "all of it is explained" in html
@@ -94,6 +98,17 @@ def test_it_shows_the_month_s_figures_the_sentence_and_two_plots(
     assert "Text to video <span>$</span>7.82" in html
     assert html.count('class="mk-sp-dark"') == html.count('class="mk-sp-light"') == 2
     assert all(re.findall(r'<img [^>]*alt="([^"]+)"', html))
+    # The frame behind each plot is a table.
+    assert "<summary>Data (80 rows)</summary>" in html
+    assert "and 65 more" in html
+
+    kept = kept_html(dashboard.state)
+    assert ">$</span>53.40" in kept
+    assert "all of it is explained" in kept
+    assert kept.count("<img src=") == 2
+    assert "class=" not in kept
+    assert len(kept) < 200_000
+    assert dashboard._repr_mimebundle_()["text/html"] == kept
 
 
 def test_every_control_has_a_name(make: Make) -> None:
@@ -120,8 +135,8 @@ def test_another_month_is_read_and_an_empty_one_says_so(make: Make) -> None:
     assert "<img" not in shown(dashboard)
 
 
-def test_the_toggle_divides_by_project_and_by_key(make_drawn: Make) -> None:
-    dashboard = make_drawn()
+def test_the_toggle_divides_by_project_and_by_key(make: Make) -> None:
+    dashboard = make()
     dashboard._view.by.value = "Project"
     settle(dashboard)
     assert "Dunes <span>$</span>" in shown(dashboard)
@@ -144,8 +159,8 @@ def test_another_division_does_not_compare_the_month_again(make: Make) -> None:
     assert spend.asked.count("reconcile") == 2
 
 
-def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
-    dashboard = make_drawn()
+def test_one_function_can_be_shown_alone(make: Make) -> None:
+    dashboard = make()
     assert ("R1", "R1") in dashboard._view.only.options
     dashboard._view.only.value = "R1"
     assert "charged, of" in shown(dashboard)
@@ -155,8 +170,8 @@ def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
     until(lambda: other in shown(dashboard), dashboard)
 
 
-def test_further_plots_are_drawn_when_they_are_asked_for(make_drawn: Make) -> None:
-    dashboard = make_drawn()
+def test_further_plots_are_drawn_when_they_are_asked_for(make: Make) -> None:
+    dashboard = make()
     assert "Cost per kept result" not in shown(dashboard)
     dashboard._view.more.value = True
     until(lambda: dashboard.state.further, dashboard)
@@ -169,12 +184,6 @@ def test_further_plots_are_drawn_when_they_are_asked_for(make_drawn: Make) -> No
         assert f"<h4>{title}" in html
     dashboard._view.more.value = False
     assert "Cost per kept result" not in shown(dashboard)
-
-
-def test_the_frame_behind_each_plot_is_a_table(make_drawn: Make) -> None:
-    html = shown(make_drawn())
-    assert "<summary>Data (80 rows)</summary>" in html
-    assert "and 65 more" in html
 
 
 def test_outside_text_stays_text(make_drawn: Make) -> None:
@@ -312,20 +321,6 @@ def test_a_missing_extra_is_said_beside_the_buttons(
 
 
 # -- what a cell leaves behind --------------------------------------------------------
-
-
-def test_the_saved_notebook_keeps_numbers_and_pictures_and_is_small(
-    make_drawn: Make,
-) -> None:
-    dashboard = make_drawn()
-    kept = kept_html(dashboard.state)
-    assert ">$</span>53.40" in kept
-    assert "all of it is explained" in kept
-    assert kept.count("<img src=") == 2
-    assert "class=" not in kept
-    assert len(kept) < 200_000
-    bundle = dashboard._repr_mimebundle_()
-    assert bundle["text/html"] == kept
 
 
 def test_a_rerun_replaces_its_dashboard_and_keeps_what_was_chosen(make: Make) -> None:

@@ -11,9 +11,14 @@ from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.money import parse_usd
 from mediakit.sandbox.server.running import Sandbox, start
+from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
 from mediakit.widgets.dashboard.month_data import By
+from tests.support.soak import trials
 from tests.widgets.dashboard.test_dashboard import settle, shown, until
+
+# The seeded past is made once, in one process.
+pytestmark = pytest.mark.xdist_group("dashboard")
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +26,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("past")
     running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=folder / "home") as client:
-        client.seed_past(days=120, jobs=400)
+        client.seed_past(days=trials(75, 120), jobs=trials(120, 400))
         yield client
     running.stop()
 
 
 def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
-    client: Client,
+    client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dashboard = client.spend.dashboard(budget="$200")
     settle(dashboard)
@@ -46,6 +51,8 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
     assert "Against the budget" in shown(dashboard)
     assert all(not panel.trouble for panel in dashboard.state.panels)
 
+    # The plots have been drawn once.
+    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
     parts = {}
     for by in By:
         dashboard._view.by.value = by.value

@@ -26,6 +26,8 @@ from tests.spend.fake_spend import (
     charges_frame,
 )
 
+# Pictures and files of a module are made once, in one process.
+pytestmark = pytest.mark.xdist_group("dashboard")
 VOID = {"meta", "img", "source", "br"}
 
 

@@ -33,6 +33,7 @@ from mediakit.widgets.form.sections import is_main
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spec import accepted
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_png
 from tests.widgets.job.test_view import in_use
 
@@ -697,37 +698,34 @@ def test_what_matters_stands_in_the_open_and_the_rest_is_folded_away(
 FIRST_ACCEPTED = {case.kind: case.body for case in reversed(accepted())}
 
 
-@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
-def test_every_function_has_a_form_that_makes_the_bodies_of_its_table(
-    make_form: Callable[..., Form], kind: str
+def test_every_function_has_a_form_that_makes_the_bodies_of_its_table_and_keeps_them(
+    messages: list[str], make_form: Callable[..., Form]
 ) -> None:
-    form = make_form(kind)
-    canonical = form.function.canonical_body
-    body = FIRST_ACCEPTED[kind]
-    fields = {n: value for n, value in body.items() if n in form.function.fields}
-    further = {n: value for n, value in body.items() if n not in fields}
+    def check(kind: str) -> None:
+        messages.clear()
+        form = make_form(kind)
+        assert 0 < len(messages) <= BUDGET_MESSAGES
+        canonical = form.function.canonical_body
+        body = FIRST_ACCEPTED[kind]
+        fields = {n: value for n, value in body.items() if n in form.function.fields}
+        further = {n: value for n, value in body.items() if n not in fields}
 
-    for name, value in fields.items():
-        control(form, name).value = value
-        control(form, name).tell()
-    if further:
-        control(form, FURTHER.name).value = further
-        control(form, FURTHER.name).tell()
-    assert canonical(form.request()) == canonical(body)
-    assert form.state.problems == ()
-    assert 'class="mk-bad"' not in shown(form)
+        for name, value in fields.items():
+            control(form, name).value = value
+            control(form, name).tell()
+        if further:
+            control(form, FURTHER.name).value = further
+            control(form, FURTHER.name).tell()
+        assert canonical(form.request()) == canonical(body)
+        assert form.state.problems == ()
+        assert 'class="mk-bad"' not in shown(form)
+        again = make_form(kind)
+        assert form.widget.comm is None
+        assert canonical(again.request()) == canonical(body)
+        assert again.state.problems == ()
+        assert error_of(again) == ""
 
-
-@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
-def test_a_form_takes_the_bodies_of_its_table_from_code_and_keeps_them_in_a_rerun(
-    make_form: Callable[..., Form], kind: str
-) -> None:
-    canonical = make_form(kind, **FIRST_ACCEPTED[kind]).function.canonical_body
-
-    again = make_form(kind)
-    assert canonical(again.request()) == canonical(FIRST_ACCEPTED[kind])
-    assert again.state.problems == ()
-    assert error_of(again) == ""
+    assert_each(FIRST_ACCEPTED, check)
 
 
 def named(form: Form, name: str, nth: int = 0) -> Any:
@@ -867,15 +865,6 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(comm, "create_comm", CountedComm)
     monkeypatch.setattr(CountedComm, "messages", [])
     return CountedComm.messages
-
-
-@pytest.mark.parametrize("kind", FIRST_ACCEPTED)
-def test_a_form_costs_no_more_messages_than_its_budget(
-    messages: list[str], make_form: Callable[..., Form], kind: str
-) -> None:
-    make_form(kind)
-
-    assert 0 < len(messages) <= BUDGET_MESSAGES
 
 
 def test_a_key_costs_a_message_for_each_thing_that_it_changes(

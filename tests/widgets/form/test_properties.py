@@ -24,6 +24,7 @@ from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
+from tests.support.soak import trials
 
 FUNCTIONS = (*Catalog.default(), MADE_UP)
 every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
@@ -31,9 +32,10 @@ with_rules = pytest.mark.parametrize(
     "function", [f for f in FUNCTIONS if f.rules], ids=lambda f: f.kind
 )
 few = settings(
+    max_examples=trials(4, 100),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-many = few
+many = settings(few, max_examples=trials(15, 100))
 Values = dict[str, object]
 
 

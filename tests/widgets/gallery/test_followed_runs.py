@@ -8,9 +8,10 @@ from typing import Any
 from mediakit import Client
 from mediakit.widgets.gallery import Gallery
 from tests.support.samples.walls import until
+from tests.support.soak import trials
 from tests.sweep.runs import run
 
-TIMES = 20
+TIMES = trials(3, 20)
 
 
 def test_a_wall_of_owned_clips_shows_all_of_them_as_done(own_client: Client) -> None:

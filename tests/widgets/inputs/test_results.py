@@ -27,6 +27,9 @@ from tests.widgets.form.test_form import (
     until,
 )
 
+# The results are made once, in one process.
+pytestmark = pytest.mark.xdist_group("results")
+
 PROMPT = "a harbour at dusk"
 
 

@@ -542,17 +542,28 @@ def test_without_a_notebook_a_job_is_printed(
     assert JOB_ID in capsys.readouterr().out
 
 
-def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
+def test_a_notebook_keeps_the_card_of_a_job_and_a_cell_that_is_run_again_one_view(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
+    # Its jobs stay queued: what an ended one shows more are widgets, too.
+    waiting = start(Sandbox(tmp_path / "data", concurrency=0))
     make_png(tmp_path / "in.png", (96, 64))
     cells = [
         "import time\n"
         "import anyio\n"
+        "import ipywidgets\n"
         "import mediakit as mk\n"
-        "from mediakit.widgets.toolkit.cell_outputs import current_cell\n"
+        "from mediakit.widgets.toolkit.cell_outputs import Cell, current_cell\n"
         "from mediakit.widgets.form.job_cell import show_in\n"
-        f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')",
+        f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
+        f"other = mk.Client({waiting.base_url!r}, {waiting.api_key!r}, home='other')\n"
+        "queued = other.submit('image-upscale', image_url='in.png').core\n"
+        "nothing = len(ipywidgets.widgets.widget._instances)\n"
+        "def in_use():\n"
+        "    return len(ipywidgets.widgets.widget._instances) - nothing",
+        "show_in(Cell('a', 'run 1'), queued, other)\nonce = in_use()",
+        "show_in(Cell('a', 'run 2'), queued, other)\nassert in_use() == once > 0",
+        "show_in(Cell('b', 'run 3'), queued, other)\nassert in_use() == 2 * once",
         "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
         "view = show_in(current_cell(), job.core, client)",
         "job.settle(60)\n"
@@ -560,7 +571,8 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
         "    time.sleep(0.1)\n"
         "client.io.call(anyio.sleep, 0)",
     ]
-    _, shown, _ = run_cells(cells, tmp_path)
+    *_, shown, _ = run_cells(cells, tmp_path)
+    waiting.stop()
 
     card, widget = shown.outputs
     page = Markup(card["data"]["text/html"])
@@ -572,26 +584,3 @@ def test_a_notebook_keeps_the_card_of_a_job_and_nothing_of_the_widget(
     assert "application/vnd.jupyter.widget-view+json" in widget["data"]
     assert widget["data"]["text/plain"] == ""
     assert widget["data"]["text/html"] == ""
-
-
-def test_a_cell_that_is_run_again_closes_the_view_that_it_replaces(
-    tmp_path: Path,
-) -> None:
-    # Its job stays queued: what an ended one shows more are widgets, too.
-    sandbox = start(Sandbox(tmp_path / "data", concurrency=0))
-    make_png(tmp_path / "in.png", (96, 64))
-    cells = [
-        "import ipywidgets\n"
-        "import mediakit as mk\n"
-        "from mediakit.widgets.toolkit.cell_outputs import Cell\n"
-        "from mediakit.widgets.form.job_cell import show_in\n"
-        f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
-        "job = client.submit('image-upscale', image_url='in.png', take='next')\n"
-        "def in_use():\n"
-        "    return len(ipywidgets.widgets.widget._instances)",
-        "show_in(Cell('a', 'run 1'), job.core, client)\nonce = in_use()",
-        "show_in(Cell('a', 'run 2'), job.core, client)\nassert in_use() == once",
-        "show_in(Cell('b', 'run 3'), job.core, client)\nassert in_use() == 2 * once",
-    ]
-    run_cells(cells, tmp_path)
-    sandbox.stop()

@@ -120,7 +120,7 @@ CONNECTS = (
     "import mediakit as mk\n"
     "client = mk.Client({url!r}, {key!r}, home='.')\n"
     "def ask(n):\n"
-    "    return client.submit('text-to-image', prompt=f'kite {{n}}')\n"
+    "    return client.submit('text-to-image', prompt=f'kite {{n}}', take='next')\n"
 )
 
 
@@ -134,7 +134,7 @@ def texts(cell: Any) -> list[str]:
     return [text for text in found if text]
 
 
-def test_twelve_waits_leave_one_display_and_the_job_as_value_leaves_its_card(
+def test_waits_leave_one_display_in_turn_and_together_and_a_value_leaves_its_card(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     cells = [
@@ -142,8 +142,16 @@ def test_twelve_waits_leave_one_display_and_the_job_as_value_leaves_its_card(
         "for job in jobs:\n    job.wait()",
         "one = client.run('text-to-image', prompt='a boat')",
         "one.wait()",
+        "async def one(job):\n    return await job\n"
+        "done = await asyncio.gather(*(one(ask(n)) for n in range(5)))",
+        f"own = mk.AsyncClient({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
+        "jobs = [await own.submit('text-to-image', prompt=f'boat {n}') "
+        "for n in range(5)]\n"
+        "for next_one in asyncio.as_completed([job.wait() for job in jobs]):\n"
+        "    await next_one\n"
+        "await own.aclose()",
     ]
-    _, loop, assigned, value = run_cells(cells, tmp_path)
+    _, loop, assigned, value, gathered, completed = run_cells(cells, tmp_path)
     (text,) = texts(loop)
     assert text.startswith("12 jobs: 12 completed")
     assert len(text.splitlines()) == 13
@@ -152,26 +160,6 @@ def test_twelve_waits_leave_one_display_and_the_job_as_value_leaves_its_card(
     (line,) = texts(assigned)
     assert line.startswith("Completed: a boat")
     assert any("Text to image: completed" in text for text in texts(value))
-
-
-def test_jobs_awaited_together_share_one_progress(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    gathers = (
-        "async def one(job):\n    return await job\n"
-        "done = await asyncio.gather(*(one(ask(n)) for n in range(5)))"
-    )
-    completes = (
-        f"own = mk.AsyncClient({sandbox.base_url!r}, {sandbox.api_key!r}, home='.')\n"
-        "jobs = [await own.submit('text-to-image', prompt=f'boat {n}') "
-        "for n in range(5)]\n"
-        "for next_one in asyncio.as_completed([job.wait() for job in jobs]):\n"
-        "    await next_one\n"
-        "await own.aclose()"
-    )
-    _, gathered, completed = run_cells(
-        [connects(sandbox), gathers, completes], tmp_path
-    )
     for cell in (gathered, completed):
         (text,) = texts(cell)
         assert text.startswith("5 jobs: 5 completed")
