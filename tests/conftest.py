@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from mediakit import Catalog, Client
+from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.soak import IS_SOAK
 
@@ -40,6 +41,14 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
             patch.delenv(name, raising=False)
         patch.setenv("MEDIAKIT_HOME", str(tmp_path_factory.mktemp("mediakit-home")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _render_workers_stay() -> Iterator[None]:
+    """Keep idle render workers between sandboxes: each takes half a second to start."""
+    POOL.join()
+    yield
+    POOL.leave()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.support import zygote
 from tests.support.samples.media_samples import make_png
 
 PATIENCE_S = 60.0
@@ -49,13 +48,9 @@ def test_a_download_killed_before_any_of_its_steps_is_finished_by_the_same_call(
         folder.mkdir()
         home = str(tmp_path / "home-of-the-killed")
         given = (sandbox.base_url, sandbox.api_key, home, job.id, str(folder))
-        life = subprocess.run(
-            [sys.executable, "-c", PROGRAM, *given, str(steps)],
-            capture_output=True,
-            check=False,
-            timeout=PATIENCE_S,
-        )
-        assert life.returncode in (0, KILLED), life.stderr.decode()
+        life = zygote.start(PROGRAM, *given, str(steps))
+        _, errors = life.finish()
+        assert life.returncode in (0, KILLED), errors
 
         file = job.download(folder / "result.png")
         said = json.loads(Path(f"{file}.json").read_text("utf-8"))

@@ -31,8 +31,8 @@ from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import BOTH_DATABASES, IS_SOAK, trials
 
-KILLS = trials(10, soak=200)
-KILLS_OF_FOUR = trials(8, soak=40)
+KILLS = trials(9, soak=200)
+KILLS_OF_FOUR = 40
 KILLS_FOR_ONE_OF_THE_SERVICE = trials(5, soak=40)
 PHASES = get_args(Phase)
 MADE = "kills with a job made and no answer heard"
@@ -120,6 +120,7 @@ def test_a_process_killed_again_and_again_pays_for_each_of_60_cells_once(
     assert [name for name in wanted if not counts[name]] == []
 
 
+@pytest.mark.soak
 def test_four_processes_that_are_killed_now_and_then_pay_for_each_cell_once(
     server: Server,
     history: str,

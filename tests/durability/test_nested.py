@@ -1,10 +1,10 @@
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.support import zygote
 from tests.support.kernels import run_cells
 
 SCRIPT = """
@@ -62,17 +62,12 @@ client.close()
 """
 
 
-def test_nested_loops_are_refused_until_they_are_asked_for() -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def test_nested_loops_are_refused_until_they_are_asked_for(tmp_path: Path) -> None:
+    process = zygote.start(SCRIPT)
+    printed, errors = process.finish()
 
     said = ["True", "refused before", "inner after", "True"]
-    assert done.stdout.split("\n")[:4] == said, done.stderr
+    assert printed.split("\n")[:4] == said, errors
 
 
 @pytest.mark.parametrize(
@@ -81,8 +76,12 @@ def test_nested_loops_are_refused_until_they_are_asked_for() -> None:
         "False",
         pytest.param(
             "True",
-            marks=pytest.mark.skipif(
-                sys.version_info >= (3, 14), reason="the original breaks every request"
+            marks=(
+                pytest.mark.soak,
+                pytest.mark.skipif(
+                    sys.version_info >= (3, 14),
+                    reason="the original breaks every request",
+                ),
             ),
         ),
     ],

@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +29,7 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support import zygote
 from tests.support.samples.media_samples import make_png
 
 PATIENCE_S = 60.0
@@ -60,28 +58,16 @@ def life(script: str, running: RunningSandbox, home: Path) -> list[Any]:
     Returns:
         What it printed, a line of JSON each; nothing may be on its stderr.
     """
-    file = home / "life.py"
-    home.mkdir(exist_ok=True)
-    file.write_text(script, "utf-8")
     environment = {
-        **os.environ,
         "MEDIAKIT_BASE_URL": running.base_url,
         "MEDIAKIT_API_KEY": running.api_key,
         "MEDIAKIT_HOME": str(home),
     }
-    # Python 3.12 and later warn of any fork of a process with threads.
-    warnings = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
-    done = subprocess.run(
-        [sys.executable, *warnings, str(file)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.stderr == ""
-    assert done.returncode == 0
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    process = zygote.start(script, environment=environment)
+    said, errors = process.finish()
+    assert errors == ""
+    assert process.returncode == 0
+    return [json.loads(line) for line in said.splitlines()]
 
 
 # -- ends ------------------------------------------------------------------------------

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
+
+from tests.support import zygote
+from tests.support.sketches import STARTUP
 
 SUBMIT = """
 import json, sys
 import mediakit as mk
 client = mk.connect()
-job = client.submit("text-to-video", prompt="killed", duration=15, resolution="1080p")
+job = client.submit("text-to-video", prompt="killed", duration=3)
 print(json.dumps({"id": job.id, "status": job.status}), flush=True)
 sys.stdin.read()
 """
@@ -25,9 +24,7 @@ import mediakit as mk
 client = mk.connect()
 frame = client.history.frame()
 job = client.job(frame.loc[0, "job_id"]).wait(120).settle(60)
-again = client.submit(
-    "text-to-video", prompt="killed", duration=15, resolution="1080p"
-)
+again = client.submit("text-to-video", prompt="killed", duration=3)
 print(json.dumps({
     "rows": len(client.history.frame()),
     "id": job.id,
@@ -41,44 +38,28 @@ print(json.dumps({
 """
 
 
-def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "MEDIAKIT_HOME": str(home)}
-
-
 def last_line(text: str) -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(text.strip().splitlines()[-1])
     return answer
 
 
 def test_a_killed_kernel_loses_no_job_and_makes_none_twice(tmp_path: Path) -> None:
-    kernel = subprocess.Popen(
-        [sys.executable, "-c", SUBMIT],
-        env=environment(tmp_path),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert kernel.stdout is not None
+    home = {"MEDIAKIT_HOME": str(tmp_path)}
+    kernel = zygote.start(STARTUP + SUBMIT, environment=home)
     kernel.stdout.readline()
     submitted = last_line(kernel.stdout.readline())
-    kernel.send_signal(signal.SIGKILL)
-    kernel.communicate(timeout=30)
+    kernel.kill()
+    kernel.finish()
     assert submitted["status"] in ("queued", "running")
 
-    done = subprocess.run(
-        [sys.executable, "-c", RESUME],
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    resuming = zygote.start(STARTUP + RESUME, environment=home)
+    said, errors = resuming.finish()
 
-    assert done.returncode == 0, done.stderr
-    after = last_line(done.stdout)
+    assert resuming.returncode == 0, errors
+    after = last_line(said)
     assert after["rows"] == 1
     assert after["id"] == after["again"] == submitted["id"]
     assert after["status"] == "completed"
-    assert after["charge"] == after["spent"] == 15 * 90_000
+    assert after["charge"] == after["spent"] == 204_000
     assert after["jobs"] == 1
-    assert after["size"] > 10_000
+    assert after["size"] > 1_000

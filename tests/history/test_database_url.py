@@ -129,7 +129,7 @@ from mediakit.history import History
 History(sys.argv[1]).close()
 print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
 """
-    assert start(script, path).communicate()[0] == "[]\n"
+    assert start(script, path).finish()[0] == "[]\n"
 
 
 def rights(path):

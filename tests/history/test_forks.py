@@ -42,7 +42,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
 
 def test_a_forked_child_and_its_parent_write_to_one_history(place: Any) -> None:
     process = start(FORK, place)
-    process.communicate()
+    process.finish()
 
     assert process.returncode == 0
     with History(place) as history:

@@ -26,7 +26,11 @@ class Api:
         self.running = running
         headers = {"X-API-Key": running.api_key}
         self.http = httpx.Client(
-            base_url=running.base_url, headers=headers, trust_env=False, timeout=30
+            base_url=running.base_url,
+            headers=headers,
+            trust_env=False,
+            verify=False,
+            timeout=30,
         )
 
     def path(self, kind: str) -> str:
@@ -88,6 +92,7 @@ class Api:
             content=content,
             headers=granted["headers"],
             trust_env=False,
+            verify=False,
         )
         assert put.status_code == 200
         url: str = granted["url"]

@@ -80,7 +80,9 @@ class Load:
 
 
 def client(api_key: str) -> httpx.Client:
-    return httpx.Client(headers={"X-API-Key": api_key}, trust_env=False, timeout=60)
+    return httpx.Client(
+        headers={"X-API-Key": api_key}, trust_env=False, verify=False, timeout=60
+    )
 
 
 def go_through(

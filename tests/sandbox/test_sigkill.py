@@ -22,7 +22,7 @@ from tests.support.sandbox.killing import OPENING_USD, Acknowledged, Load, Serve
 from tests.support.sandbox.receivers import Answer, Received, Receiver, receiving
 from tests.support.soak import trials
 
-KILLS = trials(6, soak=100)
+KILLS = trials(4, soak=100)
 LONGEST_START_S = 0.5
 # Most lives are too short for a render; some see several end.
 LONGEST_LIVES_S = (0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 1.5)

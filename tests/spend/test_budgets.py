@@ -302,7 +302,7 @@ print(sent)
 
 def test_processes_share_what_is_left(desk: Desk) -> None:
     processes = [start(IN_ANOTHER_PROCESS, desk.home, str(n)) for n in (1, 2)]
-    sent = [int(process.communicate()[0]) for process in processes]
+    sent = [int(process.finish()[0]) for process in processes]
     assert sum(sent) == 5  # $2 carries five of $0.34
     with desk.client() as client:
         status = client.spend.budget(monthly("$2"))

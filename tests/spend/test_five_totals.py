@@ -22,7 +22,7 @@ from mediakit.catalog import Catalog
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.soak import trials
 
-EXAMPLES = trials(15, soak=60)
+EXAMPLES = trials(5, soak=60)
 MOST_DAYS, MOST_JOBS = 400, 300
 OPENING_MICRO_USD = 1_000_000_000
 REPORT_DAYS = 90

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mediakit.errors import InputError
 from mediakit.spend import daily_frame, rolling, weekly, with_usd
 from tests.spend.books import Books, charged, spend_of
-from tests.support.submissions import ROOT
+from tests.support.servers.serving import ROOT
 
 FIRST = date(2026, 10, 28)  # a Wednesday
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,8 +10,9 @@ from typing import Any
 
 from mediakit.history import Submission
 from mediakit.records import Job
+from tests.support import zygote
+from tests.support.zygote import Process
 
-ROOT = Path(__file__).parents[2]
 START = datetime(2026, 10, 1, 9, 30, tzinfo=UTC)
 HERE = {"service": "sandbox", "account": "mine"}
 URL = "http://127.0.0.1:8000/files/out.mp4"
@@ -71,23 +70,16 @@ def failed(code: str = "provider_error", **fields: Any) -> Job:
     return job("failed", error={"code": code, "message": "no luck"}, **fields)
 
 
-def start(script: str, place: str | Path, *more: str) -> subprocess.Popen[str]:
+def start(script: str, place: str | Path, *more: str) -> Process:
     """Run a script in a process of its own; the place is its first argument."""
-    return subprocess.Popen(
-        [sys.executable, "-c", script, str(place), *more],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    return zygote.start(script, str(place), *more)
 
 
-def race(processes: list[subprocess.Popen[str]]) -> list[str]:
+def race(processes: list[Process]) -> list[str]:
     """Let processes that wait for a line go at once; return what each printed."""
     for process in processes:
-        assert process.stdin is not None
         process.stdin.write("go\n")
         process.stdin.flush()
-    printed = [process.communicate()[0] for process in processes]
+    printed = [process.finish()[0] for process in processes]
     assert [process.returncode for process in processes] == [0] * len(processes)
     return printed

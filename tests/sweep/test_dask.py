@@ -19,6 +19,8 @@ from tests.sweep.clips import noise, write_clip
 from tests.sweep.made_scorers import dies_of_killers, dies_once
 from tests.sweep.test_scoring import Kept, fetch, made
 
+pytestmark = pytest.mark.soak
+
 CLIPS, DIFFERENT_FRAMES = 200, 20
 
 
@@ -54,7 +56,6 @@ def clips(folder: Path) -> list[Output]:
     return outputs
 
 
-@pytest.mark.soak
 def test_two_workers_give_the_numbers_that_one_process_gives(
     cluster: Client, tmp_path: Path
 ) -> None:
@@ -93,7 +94,6 @@ def test_a_worker_that_is_killed_costs_its_batch_alone(
     assert begun["once"] == 2
 
 
-@pytest.mark.soak
 def test_a_file_that_kills_every_worker_is_found(
     cluster: Client, tmp_path: Path
 ) -> None:
@@ -109,7 +109,6 @@ def test_a_file_that_kills_every_worker_is_found(
     assert frame["dies_of_killers"].dropna().to_dict() == {"one": 1, "two": 2}
 
 
-@pytest.mark.soak
 def test_a_function_of_a_notebook_cell_travels_to_dask(
     cluster: Client, tmp_path: Path
 ) -> None:

@@ -8,8 +8,6 @@ import json
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 import time
 from functools import partial
@@ -28,7 +26,7 @@ from mediakit.history import tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.results import AsyncResults, Results
-from tests.support.servers.serving import ROOT
+from tests.support import zygote
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -487,18 +485,10 @@ print(len(client.history.frame()))
 def test_a_process_may_end_while_its_sweep_continues(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    python = [sys.executable, "-W", "default", "-c", SCRIPT]
-    done = subprocess.run(
-        [*python, sandbox.base_url, sandbox.api_key, str(tmp_path)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    assert done.stderr == ""
-    begun = json.loads(done.stdout)
+    life = zygote.start(SCRIPT, sandbox.base_url, sandbox.api_key, str(tmp_path))
+    said, errors = life.finish()
+    assert (life.returncode, errors) == (0, "")
+    begun = json.loads(said)
     with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
         results = run(client, plan_of(client, 10))
         assert statuses(results) == {"completed": 10}

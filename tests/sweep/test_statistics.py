@@ -26,7 +26,7 @@ from mediakit.sweep.statistics.comparing import t_quantile
 from tests.support.frames import TEXT, types
 from tests.support.soak import trials
 
-SIMULATED = trials(60, soak=150)
+SIMULATED = trials(20, soak=150)
 NO_FLOAT_HOLDS_IT = 2**53 + 1
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "take": ("int64", 1),
@@ -306,7 +306,7 @@ def test_the_parts_of_every_axis_sum_to_the_whole(
 def test_nine_intervals_in_ten_hold_the_true_cost() -> None:
     random = np.random.default_rng(7)
     held = []
-    for _ in range(150):
+    for _ in range(trials(60, soak=150)):
         kept = random.random(60) < 0.3
         charges = np.where(random.random(60) < 0.1, 0, 340_000)
         frame = results(

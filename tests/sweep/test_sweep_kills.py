@@ -24,9 +24,9 @@ from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import BOTH_DATABASES, trials
 
-FILES, SHARPNESSES = trials(12, soak=24), trials(5, soak=10)
+FILES, SHARPNESSES = trials(8, soak=24), trials(4, soak=10)
 CELLS = FILES * SHARPNESSES
-KILLS = trials(5, soak=20)
+KILLS = trials(3, soak=20)
 UPSCALE_MICRO_USD = 126_000
 BUDGET_MICRO_USD = CELLS * UPSCALE_MICRO_USD
 IN_FLIGHT = 4
@@ -37,7 +37,13 @@ PHASES = ("after a claim", "during a POST", "after an answer", "during an upload
 BEGUN = "begun"
 
 CONTEXT.set_forkserver_preload(
-    ["tests.support.process_lives", "mediakit.widgets.sweeps", __name__]
+    [
+        "tests.support.process_lives",
+        "tests.sweep.made_scorers",
+        "mediakit.sweep.scoring",
+        "mediakit.widgets.sweeps",
+        __name__,
+    ]
 )
 
 

@@ -102,7 +102,7 @@ def test_no_mutated_webhook_is_accepted_and_each_is_refused_in_words(
     assert not any(part.decode() in str(caught.value) for part in SIGNATURES)
 
 
-@settings(max_examples=500)
+@settings(max_examples=trials(100, soak=500))
 @given(
     body=st.binary(max_size=200) | st.text(max_size=20) | st.none(),
     headers=st.dictionaries(

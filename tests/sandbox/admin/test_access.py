@@ -59,7 +59,9 @@ def guarded(request: pytest.FixtureRequest, sandboxes: StartSandbox) -> Api:
 
 def call(api: Api, method: str, path: str, **headers: str) -> httpx.Response:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    with httpx.Client(base_url=api.running.base_url, trust_env=False) as http:
+    with httpx.Client(
+        base_url=api.running.base_url, trust_env=False, verify=False
+    ) as http:
         return http.request(
             method, path, json=BODIES.get(path, {}), headers=FORMER_HEADERS | sent
         )
@@ -101,6 +103,7 @@ def test_an_inactive_key_opens_nothing_and_the_last_active_one_stays(
         base_url=api.running.base_url,
         headers={"X-API-Key": second["key"]},
         trust_env=False,
+        verify=False,
     )
     with second_http:
         assert second_http.get("/sandbox/orgs").status_code == 200

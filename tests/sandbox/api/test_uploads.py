@@ -11,7 +11,9 @@ CONTENT = b"0123456789" * 100
 
 
 def put(url: str, headers: dict[str, str], content: bytes = CONTENT) -> httpx.Response:
-    return httpx.put(url, content=content, headers=headers, trust_env=False)
+    return httpx.put(
+        url, content=content, headers=headers, trust_env=False, verify=False
+    )
 
 
 def assert_bare_403(answer: httpx.Response) -> None:
@@ -31,11 +33,11 @@ def test_a_grant_has_exactly_the_three_fields(idle: Api) -> None:
 
 def test_what_is_put_is_served_at_the_permanent_url_without_a_key(idle: Api) -> None:
     granted = idle.grant("image/png", len(CONTENT))
-    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+    assert httpx.get(granted["url"], trust_env=False, verify=False).status_code == 404
 
     assert put(granted["upload_url"], granted["headers"]).status_code == 200
 
-    answer = httpx.get(granted["url"], trust_env=False)
+    answer = httpx.get(granted["url"], trust_env=False, verify=False)
     assert answer.content == CONTENT
     assert answer.headers["content-type"] == "image/png"
     # A lost answer may be asked for again.
@@ -55,7 +57,7 @@ def test_another_content_type_is_a_bare_403(idle: Api, change: dict[str, str]) -
     granted = idle.grant("image/png", len(CONTENT))
 
     assert_bare_403(put(granted["upload_url"], granted["headers"] | change))
-    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+    assert httpx.get(granted["url"], trust_env=False, verify=False).status_code == 404
 
 
 def test_a_missing_content_type_is_a_bare_403(idle: Api) -> None:
@@ -82,6 +84,7 @@ def test_a_missing_length_is_a_bare_403(idle: Api) -> None:
         content=iter([CONTENT]),  # an iterator is sent in chunks, without a length
         headers=headers,
         trust_env=False,
+        verify=False,
     )
 
     assert_bare_403(answer)
@@ -142,7 +145,7 @@ def test_a_grant_needs_a_key(idle: Api) -> None:
     asked = {"content_type": "image/png", "size_bytes": 10}
     url = f"{idle.running.base_url}/v1/media/uploads"
 
-    assert httpx.post(url, json=asked, trust_env=False).status_code == 401
+    assert httpx.post(url, json=asked, trust_env=False, verify=False).status_code == 401
 
 
 def test_a_put_that_breaks_off_leaves_nothing(idle: Api) -> None:
@@ -158,10 +161,11 @@ def test_a_put_that_breaks_off_leaves_nothing(idle: Api) -> None:
             content=broken(),
             headers=granted["headers"],
             trust_env=False,
+            verify=False,
         )
 
     name = granted["url"].rsplit("/", 1)[1].split(".")[0]
     files = idle.running._data_dir.path / "files"
     idle.http.get("/billing/balance")
-    assert httpx.get(granted["url"], trust_env=False).status_code == 404
+    assert httpx.get(granted["url"], trust_env=False, verify=False).status_code == 404
     assert not (files / name).exists()

@@ -201,7 +201,9 @@ def test_owners_and_admins_rotate_and_members_read(
     key = admin_call(hooked, "POST", "orgs/org_sandbox/keys", {"member": member["id"]})
     headers = {"X-API-Key": key.json()["key"]}
     base_url = hooked.running.base_url
-    with httpx.Client(base_url=base_url, headers=headers, trust_env=False) as http:
+    with httpx.Client(
+        base_url=base_url, headers=headers, trust_env=False, verify=False
+    ) as http:
         assert http.get(SECRET).json()["secret"] == read(hooked)
         answer = http.post(f"{SECRET}/rotate", json={})
 

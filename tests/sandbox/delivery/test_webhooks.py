@@ -409,7 +409,11 @@ def other_organization(api: Api, **key: Any) -> httpx.Client:
     made = admin_call(api, "POST", f"orgs/{org['id']}/keys", key).json()
     headers = {"X-API-Key": made["key"]}
     return httpx.Client(
-        base_url=api.running.base_url, headers=headers, trust_env=False, timeout=30
+        base_url=api.running.base_url,
+        headers=headers,
+        trust_env=False,
+        verify=False,
+        timeout=30,
     )
 
 

@@ -166,14 +166,14 @@ def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> Non
 def test_a_clip_whose_pictures_begin_late_has_all_of_them(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
-    fps, frames_n = 24, 48
+    fps, frames_n = 24, 24
     path = tmp_path / "late.mp4"
     with av.open(str(path), "w") as file:
         video = file.add_stream("libx264", rate=fps)
         assert isinstance(video, av.VideoStream)
-        video.width, video.height, video.pix_fmt = 320, 240, "yuv420p"
+        video.width, video.height, video.pix_fmt = 160, 120, "yuv420p"
         for n in range(frames_n):
-            grey = np.full((240, 320, 3), 30 + 4 * n, np.uint8)
+            grey = np.full((120, 160, 3), 30 + 8 * n, np.uint8)
             frame = av.VideoFrame.from_ndarray(grey, "rgb24")
             frame.pts = n + fps  # one second later than the file
             file.mux(video.encode(frame))

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,6 +44,15 @@ def use(work: Use[T], renderer: Renderer | None = None) -> T:
             await renderer.close()
 
     return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[WorkerPool]:
+    """The pool of tests in which no process is started or ended on purpose."""
+    pool = WorkerPool()
+    pool.join()
+    yield pool
+    pool.leave()
 
 
 @pytest.fixture
@@ -122,6 +131,7 @@ def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
         inputs={},
         output=tmp_path / "out.mp4.part",
         seed=4,
+        sketch=True,
     )
     result = use(lambda renderer: renderer.render(request))
     assert result == Rendered(
@@ -152,11 +162,13 @@ def test_no_process_is_started_before_it_is_needed(
 
 
 def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
-    quick: RenderRequest,
+    quick: RenderRequest, shared: WorkerPool
 ) -> None:
     results: list[Rendered] = []
     thread = threading.Thread(
-        target=lambda: results.append(use(lambda renderer: renderer.render(quick)))
+        target=lambda: results.append(
+            use(lambda renderer: renderer.render(quick), Renderer(pool=shared))
+        )
     )
 
     async def kernel() -> None:
@@ -227,11 +239,11 @@ def test_a_worker_is_replaced_after_its_number_of_jobs(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> None:
-        for _ in range(5):
+        for _ in range(2):
             await renderer.render(quick)
 
-    use(work, new_renderer(max_jobs_per_worker=2))
-    assert len(set(pids())) == 3
+    use(work, new_renderer(max_jobs_per_worker=1))
+    assert len(set(pids())) == 2
 
 
 def test_two_workers_render_two_jobs_at_once(
@@ -274,14 +286,16 @@ def test_closing_ends_what_is_rendered_and_refuses_later_requests(
     assert all(gone(pid) for pid in pids())
 
 
-def test_a_failed_render_says_why(quick: RenderRequest) -> None:
+def test_a_failed_render_says_why(quick: RenderRequest, shared: WorkerPool) -> None:
     Path(next(iter(quick.inputs.values()))).write_bytes(b"no picture")
-    failed = use(lambda renderer: failure(renderer, quick))
+    failed = use(lambda renderer: failure(renderer, quick), Renderer(pool=shared))
     assert failed.code == "invalid_input"
     assert failed.message.startswith("image_url: the file cannot be decoded")
 
 
-def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
+def test_a_limit_of_the_request_is_held_by_the_worker(
+    tmp_path: Path, shared: WorkerPool
+) -> None:
     clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
     request = RenderRequest(
         job="media_1",
@@ -291,7 +305,7 @@ def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
         output=tmp_path / "out.part",
         limits={"video_url": MediaLimits(formats=("mp4",), max_fps=30)},
     )
-    failed = use(lambda renderer: failure(renderer, request))
+    failed = use(lambda renderer: failure(renderer, request), Renderer(pool=shared))
     assert failed.code == "invalid_input"
     assert failed.message == (
         "video_url: got 60 frames per second, accepted are at most 30 frames per "
@@ -300,14 +314,16 @@ def test_a_limit_of_the_request_is_held_by_the_worker(tmp_path: Path) -> None:
 
 
 def test_clips_and_sounds_are_measured_as_the_client_measures_them(
-    tmp_path: Path,
+    tmp_path: Path, shared: WorkerPool
 ) -> None:
     media = {
         "https://media.test/a": ("video", make_mp4(tmp_path / "a", duration_s=1.3)),
         "https://media.test/b": ("audio", make_wav(tmp_path / "b", 2.345)),
         "https://media.test/c": ("audio", make_mp3(tmp_path / "c", 1.5)),
     }
-    seconds = use(lambda renderer: renderer.probe("media_1", media))
+    seconds = use(
+        lambda renderer: renderer.probe("media_1", media), Renderer(pool=shared)
+    )
     assert seconds == {
         url: probe(path, "video" if kind == "video" else "audio", "field").duration_s
         for url, (kind, path) in media.items()
@@ -327,24 +343,26 @@ def test_clips_and_sounds_are_measured_as_the_client_measures_them(
     ],
 )
 def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
-    tmp_path: Path, medium: str, content: bytes
+    tmp_path: Path, shared: WorkerPool, medium: str, content: bytes
 ) -> None:
     path = tmp_path / "broken"
     path.write_bytes(content)
     media = {"https://media.test/a": (medium, path)}
     with pytest.raises(RenderError) as refused:
-        use(lambda renderer: renderer.probe("media_1", media))
+        use(lambda renderer: renderer.probe("media_1", media), Renderer(pool=shared))
     assert refused.value.code == "invalid_input"
     assert refused.value.message.startswith("https://media.test/a: the file cannot be ")
     assert str(path) not in refused.value.message
 
 
-def test_a_clip_of_an_unknown_codec_is_not_measured(tmp_path: Path) -> None:
+def test_a_clip_of_an_unknown_codec_is_not_measured(
+    tmp_path: Path, shared: WorkerPool
+) -> None:
     path = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.5)
     path.write_bytes(path.read_bytes().replace(b"avc1", b"zz9z"))
     media = {"https://media.test/a": ("video", path)}
     with pytest.raises(RenderError, match="cannot be decoded as a video") as refused:
-        use(lambda renderer: renderer.probe("media_1", media))
+        use(lambda renderer: renderer.probe("media_1", media), Renderer(pool=shared))
     assert refused.value.code == "invalid_input"
 
 

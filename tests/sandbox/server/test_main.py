@@ -2,10 +2,7 @@
 
 import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -13,44 +10,49 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.__main__ import main
-from tests.sandbox.conftest import PATIENCE_S
+from tests.support import zygote
 
+Command = Callable[..., zygote.Process]
 KEY = "a-key-of-my-own"
 
 
-@contextmanager
-def command(*options: str) -> Iterator[subprocess.Popen[str]]:
-    """Run the command until the test ends."""
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "mediakit.sandbox", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
+MAIN = """
+import sys
+from mediakit.sandbox.__main__ import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def command() -> Iterator[Command]:
+    """Run commands until the test ends."""
+    started: list[zygote.Process] = []
+
+    def run(*options: str) -> zygote.Process:
+        started.append(zygote.start(MAIN, *options))
+        return started[-1]
+
+    yield run
+    for process in started:
         # A signal that it can hear: it removes its temporary folder.
-        process.terminate()
-        process.communicate(timeout=PATIENCE_S)
-
-
-def first_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline()
+        process.kill(signal.SIGTERM)
+        process.finish()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_json_is_one_line_and_a_signal_ends_it_cleanly(number: int) -> None:
-    with command("--port", "0", "--json", "--balance-usd", "$5") as process:
-        fields = json.loads(first_line(process))
-        answer = httpx.get(
-            f"{fields['base_url']}/billing/balance",
-            headers={"X-API-Key": fields["api_key"]},
-            trust_env=False,
-        )
-        process.send_signal(number)
-        out, err = process.communicate(timeout=PATIENCE_S)
+def test_json_is_one_line_and_a_signal_ends_it_cleanly(
+    command: Command, number: int
+) -> None:
+    process = command("--port", "0", "--json", "--balance-usd", "$5")
+    fields = json.loads(process.stdout.readline())
+    answer = httpx.get(
+        f"{fields['base_url']}/billing/balance",
+        headers={"X-API-Key": fields["api_key"]},
+        trust_env=False,
+        verify=False,
+    )
+    process.kill(number)
+    out, err = process.finish()
 
     assert list(fields) == ["base_url", "api_key", "functions"]
     assert fields["functions"] == {f.kind: f.path for f in Catalog.default()}
@@ -59,10 +61,10 @@ def test_json_is_one_line_and_a_signal_ends_it_cleanly(number: int) -> None:
 
 
 def test_people_read_a_few_lines_with_the_key_made_for_this_run(
-    tmp_path: Path,
+    command: Command,
 ) -> None:
-    with command() as process:
-        lines = [first_line(process) for _ in range(4)]
+    process = command()
+    lines = [process.stdout.readline() for _ in range(4)]
 
     url = lines[0].split()[4]
     assert url.startswith("http://127.0.0.1:")
@@ -71,35 +73,39 @@ def test_people_read_a_few_lines_with_the_key_made_for_this_run(
     assert "balance $100.00" in lines[3]
 
 
-def test_a_key_that_is_known_already_is_not_shown(tmp_path: Path) -> None:
-    with command("--data-dir", str(tmp_path), "--api-key", KEY) as process:
-        lines = [first_line(process) for _ in range(4)]
+def test_a_key_that_is_known_already_is_not_shown(
+    command: Command, tmp_path: Path
+) -> None:
+    first = command("--data-dir", str(tmp_path), "--api-key", KEY)
+    lines = [first.stdout.readline() for _ in range(4)]
+    first.kill(signal.SIGTERM)
+    first.finish()
 
     assert KEY not in "".join(lines)
     assert lines[1] == "API key: the one you gave.\n"
-    with command("--data-dir", str(tmp_path)) as process:
-        lines = [first_line(process) for _ in range(4)]
+    second = command("--data-dir", str(tmp_path))
+    lines = [second.stdout.readline() for _ in range(4)]
     assert lines[1] == f"API key: stored in {tmp_path / 'account.json'}.\n"
 
 
 def test_a_temporary_folder_is_gone_at_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    with command("--json") as process:
-        first_line(process)
-        assert len(list(tmp_path.iterdir())) == 1
-        process.terminate()
-        process.communicate(timeout=PATIENCE_S)
+    process = command("--json")
+    process.stdout.readline()
+    assert len(list(tmp_path.iterdir())) == 1
+    process.kill(signal.SIGTERM)
+    process.finish()
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_machines_may_reach_it_only_with_a_warning() -> None:
-    with command("--host", "0.0.0.0", "--json", "--api-key", KEY) as process:
-        first_line(process)
-        process.terminate()
-        _, err = process.communicate(timeout=PATIENCE_S)
+def test_other_machines_may_reach_it_only_with_a_warning(command: Command) -> None:
+    process = command("--host", "0.0.0.0", "--json", "--api-key", KEY)
+    process.stdout.readline()
+    process.kill(signal.SIGTERM)
+    _, err = process.finish()
 
     assert "Other machines can reach" in err
     assert "With the API key they can submit jobs and control the sandbox" in err

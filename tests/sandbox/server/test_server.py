@@ -9,8 +9,6 @@ import signal
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +27,7 @@ from mediakit.sandbox.server import admin_client, server_thread
 from mediakit.sandbox.server.data_dir import DataDir
 from mediakit.sandbox.server.running import Sandbox, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png
+from tests.support import zygote
 
 OTHER = """
 import sys
@@ -43,25 +42,19 @@ class Other:
     """Another process that starts, or attaches to, the sandbox of a directory."""
 
     def __init__(self, data_dir: Path, script: str = OTHER) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", script, str(data_dir)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+        self.process = zygote.start(script, str(data_dir))
         self.words = self.line().split()
 
     def line(self) -> str:
-        assert self.process.stdout is not None
         return self.process.stdout.readline()
 
-    def leave(self) -> int:
-        self.process.communicate()
+    def leave(self) -> int | None:
+        self.process.finish()
         return self.process.returncode
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.communicate()
+        self.process.finish()
 
 
 @pytest.fixture
@@ -80,7 +73,9 @@ def other(tmp_path: Path) -> Iterator[Callable[..., Other]]:
 
 def answers(base_url: str) -> bool:
     try:
-        return httpx.get(f"{base_url}/openapi.json", trust_env=False).is_success
+        return httpx.get(
+            f"{base_url}/openapi.json", trust_env=False, verify=False
+        ).is_success
     except httpx.TransportError:
         return False
 
@@ -214,7 +209,9 @@ def test_a_new_key_replaces_the_old_one_and_is_the_same_key_in_the_books(
     second.settled(second.submit("text-to-video", fails)["id"])
 
     balance = f"{second.running.base_url}/billing/balance"
-    old = httpx.get(balance, headers={"X-API-Key": "the-old-key"}, trust_env=False)
+    old = httpx.get(
+        balance, headers={"X-API-Key": "the-old-key"}, trust_env=False, verify=False
+    )
     assert old.status_code == 401
     assert second.http.get("/billing/balance").status_code == 200
     keys = sqlite3.connect(tmp_path / "sandbox.sqlite3")
@@ -250,7 +247,9 @@ def test_a_take_over_keeps_the_key_that_all_clients_have(
 
     assert eventually(lambda: second.owned)
     balance = f"{second.base_url}/billing/balance"
-    known = httpx.get(balance, headers={"X-API-Key": "the-first-key"}, trust_env=False)
+    known = httpx.get(
+        balance, headers={"X-API-Key": "the-first-key"}, trust_env=False, verify=False
+    )
     assert known.status_code == 200
     assert second.clear_faults() == 0
     second.stop()
@@ -291,18 +290,14 @@ def test_an_owner_that_hangs_is_an_error_in_words(
     os.kill(owner.process.pid, signal.SIGSTOP)
     try:
         # Far more than the fifteen seconds that a start takes at most.
-        run = subprocess.run(
-            [sys.executable, "-c", CONNECT, tmp_path / "home"],
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=True,
-        )
+        run = zygote.start(CONNECT, str(tmp_path / "home"))
+        said, _ = run.finish()
     finally:
         os.kill(owner.process.pid, signal.SIGCONT)
 
-    assert f"(number {owner.process.pid}) serves" in run.stdout
-    assert "does not respond" in run.stdout
+    assert run.returncode == 0
+    assert f"(number {owner.process.pid}) serves" in said
+    assert "does not respond" in said
 
 
 class Page(BaseHTTPRequestHandler):
@@ -477,7 +472,7 @@ def test_it_works_while_the_main_thread_runs_a_loop_and_leaves_signals_alone(
 
     async def cell() -> int:
         running = start_embedded(tmp_path)
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, verify=False) as http:
             answer = await http.get(f"{running.base_url}/openapi.json")
         running.stop()
         return answer.status_code
@@ -573,7 +568,7 @@ if child == 0:
     assert other.base_url == running.base_url and not other.owned
     sys.exit(0)
 _, status = os.waitpid(child, 0)
-answer = httpx.get(running.base_url + "/openapi.json", trust_env=False)
+answer = httpx.get(running.base_url + "/openapi.json", trust_env=False, verify=False)
 orphan = os.fork()
 if orphan == 0:
     os.close(1)

@@ -344,6 +344,7 @@ def check(world: World, *, names: bool = True) -> None:
 
 
 @pytest.mark.spec("4.19")
+@settings(max_examples=trials(8, soak=100))
 @given(world=worlds())
 def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     world: World,
@@ -357,7 +358,7 @@ def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     assert result.own_keys == (OWN,)
 
 
-@settings(max_examples=trials(6, soak=25))
+@settings(max_examples=trials(3, soak=25))
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @given(data=st.data())
 def test_one_fault_is_found_and_named_and_nothing_else(
@@ -368,7 +369,7 @@ def test_one_fault_is_found_and_named_and_nothing_else(
     check(world)
 
 
-@settings(max_examples=trials(10, soak=60))
+@settings(max_examples=trials(6, soak=60))
 @given(data=st.data())
 def test_two_faults_at_once_are_found_and_named_and_nothing_else(
     data: st.DataObject,
@@ -380,7 +381,7 @@ def test_two_faults_at_once_are_found_and_named_and_nothing_else(
     check(world)
 
 
-@settings(max_examples=trials(6, soak=25))
+@settings(max_examples=trials(3, soak=25))
 @pytest.mark.parametrize("fault", REPORT_FAULTS, ids=lambda fault: fault.__name__)
 @given(data=st.data())
 def test_the_report_that_differs_from_the_others_is_named(
@@ -391,7 +392,7 @@ def test_the_report_that_differs_from_the_others_is_named(
     check(world, names=False)
 
 
-@settings(max_examples=trials(6, soak=25))
+@settings(max_examples=trials(3, soak=25))
 @pytest.mark.parametrize("fault", REPORT_FAULTS, ids=lambda fault: fault.__name__)
 @given(data=st.data())
 def test_a_report_that_differs_hides_no_fault_of_the_history(

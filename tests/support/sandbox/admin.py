@@ -20,6 +20,7 @@ class AdminClient:
             base_url=f"{api.running.base_url}/sandbox",
             headers={"X-API-Key": api.running.api_key},
             trust_env=False,
+            verify=False,
             timeout=30,
         )
 

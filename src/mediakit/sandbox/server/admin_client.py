@@ -31,8 +31,11 @@ def call(
     """
     headers = {"X-API-Key": api_key}
     try:
-        # The environment's proxies do not apply on loopback.
-        with httpx.Client(trust_env=False, timeout=TIMEOUT_S, headers=headers) as http:
+        # The environment's proxies do not apply on loopback, and plain HTTP has no
+        # certificates, which would take 40 ms to load.
+        with httpx.Client(
+            trust_env=False, verify=False, timeout=TIMEOUT_S, headers=headers
+        ) as http:
             response = http.request(method, f"{base_url}/sandbox/{path}", json=body)
     except httpx.TransportError:
         raise ServiceError(f"No sandbox answers at {base_url}.") from None

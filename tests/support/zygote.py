@@ -1,0 +1,161 @@
+"""Processes that have imported mediakit already: a new one needs a CPU second for it.
+
+Each is a fork of one process that has imported it and done nothing else, runs a script
+as `__main__`, and ends as any interpreter does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+# Python 3.12 and later warn of any fork of a process with threads.
+WARNINGS = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
+LOOP = """
+import importlib, json, os, runpy, signal, socket, sys
+
+def next_script(control):
+    importlib.import_module("mediakit.public")
+    importlib.import_module("mediakit.client")
+    importlib.import_module("mediakit.sandbox.server.running")
+    while True:
+        message, descriptors, *_ = socket.recv_fds(control, 1_000_000, 3)
+        if not message:
+            os._exit(0)
+        asked = json.loads(message)
+        if "wait" in asked:
+            status = os.waitpid(asked["wait"], 0)[1]
+            control.send(b"%d" % os.waitstatus_to_exitcode(status))
+        elif child := os.fork():
+            control.send(b"%d" % child)
+            for descriptor in descriptors:
+                os.close(descriptor)
+        else:
+            control.close()
+            for number, descriptor in enumerate(descriptors):
+                os.dup2(descriptor, number)
+                os.close(descriptor)
+            os.environ.clear()
+            os.environ.update(asked["environment"])
+            os.chdir(asked["folder"])
+            sys.argv = asked["argv"]
+            return sys.argv[0]
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.path[0] = ""
+script = next_script(socket.socket(fileno=int(sys.argv[1])))
+runpy.run_path(script, run_name="__main__")
+"""
+
+
+class Process:
+    """A script that runs in a process of its own.
+
+    Args:
+        zygote: What it was forked from.
+        pid: Its number.
+        stdin: The end of its pipe to write to.
+        stdout: The end of its pipe to read from.
+        errors: The file with what it writes to its stderr.
+    """
+
+    def __init__(
+        self, zygote: Zygote, pid: int, stdin: int, stdout: int, errors: Path
+    ) -> None:
+        self.pid = pid
+        self.stdin = os.fdopen(stdin, "w")
+        self.stdout = os.fdopen(stdout)
+        self.returncode: int | None = None
+        self._zygote, self._errors = zygote, errors
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send it a signal, unless it has been waited for."""
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def finish(self) -> tuple[str, str]:
+        """Close its stdin, wait for its end, and return what it wrote."""
+        if self.returncode is None:
+            self.stdin.close()
+            said = self.stdout.read()
+            self.returncode = self._zygote.ask({"wait": self.pid})
+            self.stdout.close()
+            return said, self._errors.read_text("utf-8")
+        return "", ""
+
+
+class Zygote:
+    """The process that the others are forks of; one for each process of the tests."""
+
+    def __init__(self) -> None:
+        self._folder, self._scripts_n = TemporaryDirectory(), 0
+        self._control, other = socket.socketpair()
+        # So that it ends when this process does, whoever else was forked meanwhile.
+        self._process = subprocess.Popen(
+            [sys.executable, *WARNINGS, "-c", LOOP, str(other.fileno())],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+            pass_fds=[other.fileno()],
+        )
+        other.close()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """End it."""
+        self._control.close()
+        self._process.wait()
+        self._folder.cleanup()
+
+    def ask(self, asked: Mapping[str, Any], descriptors: tuple[int, ...] = ()) -> int:
+        """Send it a request and return the number it answers."""
+        socket.send_fds(self._control, [json.dumps(asked).encode()], list(descriptors))
+        return int(self._control.recv(100))
+
+    def start(
+        self, code: str, arguments: tuple[str, ...], environment: Mapping[str, str]
+    ) -> Process:
+        """Run code with arguments and these variables beside the usual ones."""
+        self._scripts_n += 1
+        script = Path(self._folder.name) / f"script_{self._scripts_n}.py"
+        script.write_text(code, "utf-8")
+        errors = script.with_suffix(".stderr")
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        with errors.open("w") as file:
+            asked = {
+                "argv": [str(script), *arguments],
+                "environment": {**os.environ, **environment},
+                "folder": str(Path.cwd()),
+            }
+            pid = self.ask(asked, (theirs_in, theirs_out, file.fileno()))
+        os.close(theirs_in)
+        os.close(theirs_out)
+        return Process(self, pid, ours_in, ours_out, errors)
+
+
+@cache
+def zygote() -> Zygote:
+    """Return the zygote of this process, started when it is first asked for."""
+    return Zygote()
+
+
+def start(
+    code: str, *arguments: str, environment: Mapping[str, str] | None = None
+) -> Process:
+    """Run code in a process that has imported mediakit.
+
+    Args:
+        code: The script.
+        arguments: What follows the script in its `sys.argv`.
+        environment: Variables beside those of this process.
+    """
+    return zygote().start(code, arguments, environment or {})
