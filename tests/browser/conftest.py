@@ -1,4 +1,4 @@
-"""A JupyterLab for each process of browser tests; a Chromium with a page for each."""
+"""A JupyterLab server and a Chromium for each process of browser tests, and one page."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.browser.harness import Lab, LabServer, serve_lab
+from tests.browser.harness import Lab, LabPages, LabServer, serve_lab
 
 FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
 ARGUMENTS = [
@@ -25,7 +25,6 @@ ARGUMENTS = [
     "--disable-quic",
     "--autoplay-policy=no-user-gesture-required",
 ]
-VIEWPORT = ViewportSize(width=1280, height=900)
 NOT_TESTED = "NOT TESTED: nothing was tried in a real browser, for want of a Chromium."
 
 
@@ -42,10 +41,10 @@ def chromium_path() -> str:
     pytest.skip(reason)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser(chromium_path: str) -> Iterator[Browser]:
     # Playwright's loop runs on this thread while it is open, so it is not kept for
-    # the modules after this one, which may want to run loops of their own.
+    # tests of other packages, which may want to run loops of their own.
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path=chromium_path, headless=True, args=ARGUMENTS
@@ -77,11 +76,19 @@ def lab_server(
         yield server
 
 
+@pytest.fixture(scope="package")
+def lab_pages(browser: Browser) -> Iterator[LabPages]:
+    pages = LabPages(browser)
+    yield pages
+    pages.close()
+
+
 @pytest.fixture
-def lab(browser: Browser, lab_server: LabServer) -> Iterator[Lab]:
-    context = browser.new_context(viewport=VIEWPORT, device_scale_factor=1)
-    with context:
-        yield Lab(context.new_page(), lab_server)
+def lab(lab_pages: LabPages, lab_server: LabServer) -> Iterator[Lab]:
+    """Give the page that the test before has left, unless it failed."""
+    lab = Lab(lab_pages.take(), lab_server)
+    yield lab
+    lab_pages.put_back(lab)
     lab_server.shut_down_kernels()
 
 
@@ -92,6 +99,7 @@ def pytest_runtest_makereport(
     report = yield
     lab = getattr(item, "funcargs", {}).get("lab")
     if report.when == "call" and report.failed and isinstance(lab, Lab):
+        lab.is_spoilt = True
         picture = lab.screenshot(f"failed-{item.name}")
         report.sections.append(("The page when it failed", str(picture)))
         report.sections.append(("Errors on its console", repr(lab.console_errors())))

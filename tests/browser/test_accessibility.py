@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.harness import Lab, LabServer
 from tests.browser.harness.lab import THEMES
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 AXE = files("axe_playwright_python") / "axe.min.js"
 START = """

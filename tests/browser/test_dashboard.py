@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import VIEWPORT
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import VIEWPORT, Lab, LabServer
 from tests.browser.harness.lab import THEMES
 from tests.browser.harness.wait import screenshot, within
 

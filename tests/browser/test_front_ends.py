@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
-from tests.browser.conftest import VIEWPORT
-from tests.browser.harness import LabServer, video_facts
+from tests.browser.harness import VIEWPORT, LabServer, video_facts
 from tests.browser.harness.wait import screenshot, within
 from tests.support.servers.serving import apart, free_port, serving
 

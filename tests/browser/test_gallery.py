@@ -14,9 +14,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.conftest import VIEWPORT
 from tests.browser.geometry import layout_faults, nameless
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import VIEWPORT, Lab, LabServer, video_facts
 from tests.browser.harness.lab import THEMES
 from tests.browser.harness.wait import screenshot, within
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_MS = 120_000.0
 GAPS_MS = (150, 500)  # all are tried on a page of its own
@@ -56,7 +56,6 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
     lab.page.mouse.click(x + 1, y)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("width_px", [1900, 1300])
 def test_a_slow_double_click_on_generate_pays_for_one_clip(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, width_px: int
@@ -80,10 +79,10 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
     assert bought == dict.fromkeys(GAPS_MS, 1)
 
 
-@pytest.mark.parametrize("gap_ms", [300])
 def test_a_double_click_on_erase_pays_for_nothing_of_the_card_that_moves_up(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, gap_ms: int
+    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
+    gap_ms = 300
     opened(lab, lab_server, sandbox, f"erase-{gap_ms}")
     lab.resize(1300, 1000)
     lab.run_cell(1)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Route, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_MS = 120_000.0
 FORM = 'client.form("text-to-video", prompt="a kite that stays", duration=3)'
@@ -80,7 +80,6 @@ def test_a_clip_of_a_form_plays_on_and_its_details_stay_open_while_another_arriv
     assert above["y"] < below["y"]
 
 
-@pytest.mark.soak
 def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -93,7 +92,6 @@ def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     assert lab.page.evaluate("() => window.stopped") == []
 
 
-@pytest.mark.soak
 def test_a_download_continues_while_another_result_arrives(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

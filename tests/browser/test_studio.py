@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.harness import Lab, LabServer
 from tests.browser.harness.lab import THEMES
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_S = 240.0
 PROMPT = "a kite over dunes"
@@ -196,7 +196,6 @@ def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
     assert region.evaluate("region => region === window.region")
 
 
-@pytest.mark.soak
 def test_states_and_changes_are_there_for_those_who_do_not_see_them(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -253,7 +252,6 @@ client.studio()
 """
 
 
-@pytest.mark.soak
 def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     lab: Lab, lab_server: LabServer
 ) -> None:

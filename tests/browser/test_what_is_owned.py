@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_MS = 120_000.0
 TWIN = 'client.form("text-to-video", prompt="a kite over twin dunes", duration=3)'
@@ -68,7 +68,6 @@ def test_a_form_of_another_cell_says_what_one_has_and_shows_it_for_nothing(
     expect(go(other)).to_have_text("Generate · $0.20")
 
 
-@pytest.mark.soak
 def test_a_form_knows_what_code_and_another_notebook_submitted(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

@@ -1,13 +1,16 @@
 """Drive JupyterLab as a person does: a server, a page object and video facts."""
 
 from tests.browser.harness.lab import Lab
+from tests.browser.harness.pages import VIEWPORT, LabPages
 from tests.browser.harness.server import LabServer, serve_lab
 from tests.browser.harness.video import VideoFacts, video_facts
 from tests.browser.harness.wait import SCREENSHOTS
 
 __all__ = [
     "SCREENSHOTS",
+    "VIEWPORT",
     "Lab",
+    "LabPages",
     "LabServer",
     "VideoFacts",
     "serve_lab",

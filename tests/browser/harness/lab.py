@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped] # it ships no types
 from playwright.sync_api import (
@@ -56,6 +55,15 @@ START = """([command, args]) => {
         .catch(error => { call.error = String(error); })
         .finally(() => { call.over = true; });
 }"""
+# Whether a page of JupyterLab is there to open further notebooks in.
+THERE = "() => Boolean(window.jupyterapp && window.mediakitRestored)"
+# What is disposed of asks nobody whether to save it.
+CLEAR = """() => {
+    const { shell } = window.jupyterapp;
+    [...shell.widgets("main")].forEach(widget => widget.dispose());
+    document.querySelectorAll(".jp-Dialog").forEach(dialog => dialog.remove());
+    if (shell.leftCollapsed) shell.expandLeft();
+}"""
 RESTORE = """() => {
     window.jupyterapp.restored.then(() => { window.mediakitRestored = true; });
 }"""
@@ -77,13 +85,17 @@ class Lab:
         self.page = page
         self.server = server
         self.notebook = ""
+        self.is_spoilt = False
+        self._opened = False
         self._console: list[str] = []
         page.set_default_timeout(STEP_S * 1000)
         page.on("console", self._note_console)
         page.on("pageerror", self._note_page_error)
 
     def open(self, notebook: str | Path, *, kernel: bool = True) -> None:
-        """Open a notebook in an empty workspace and wait until it is there.
+        """Open a notebook, the only one on the page, and wait until it is there.
+
+        Without a kernel the page is loaded anew: nothing that it knows can help.
 
         Args:
             notebook: A path below the server's folder, or a file to copy into it.
@@ -92,15 +104,27 @@ class Lab:
         if isinstance(notebook, Path):
             notebook = self.server.add_file(notebook)
         self.notebook = notebook
-        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
-        tree = f"/tree/{quote(notebook)}" if kernel else ""
-        with within(self.page, f"JupyterLab with {notebook}", OPEN_S) as limit_ms:
-            self.page.goto(
-                f"{workspace}{tree}?token={self.server.token}", timeout=limit_ms
-            )
+        if not (kernel and self.page.evaluate(THERE)):
+            self._load()
+        elif self._opened:
+            self.page.evaluate(CLEAR)
+        self._opened = True
+        no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
+        where: dict[str, object] = {"path": notebook, "factory": "Notebook"}
         if not kernel:
-            self._open_without_kernel()
+            where["kernelPreference"] = no_kernel
+        self._command("docmanager:open", where, timeout_s=OPEN_S)
         self._wait_until_open(kernel=kernel)
+
+    def leave(self) -> None:
+        """Leave the page as it was found: no notebook, light, and nobody who listens."""
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.remove_listener("console", self._note_console)
+        self.page.remove_listener("pageerror", self._note_page_error)
+        if self.page.evaluate(THERE):
+            self.page.evaluate(CLEAR)
+            if self.page.evaluate("() => document.body.dataset.jpThemeLight") != "true":
+                self.theme("light")
 
     def reload(self) -> None:
         """Load the page again, as a person does; the kernel goes on."""
@@ -238,18 +262,15 @@ class Lab:
         """Return what the page wrote to its console as errors, so far."""
         return list(self._console)
 
-    def _open_without_kernel(self) -> None:
+    def _load(self) -> None:
+        """Load JupyterLab with an empty workspace."""
+        workspace = f"{self.server.url}/lab/workspaces/{secrets.token_hex(4)}"
+        with within(self.page, "JupyterLab", OPEN_S) as limit_ms:
+            self.page.goto(f"{workspace}?token={self.server.token}", timeout=limit_ms)
         self._wait_for("() => Boolean(window.jupyterapp)", "JupyterLab's page", OPEN_S)
         # What is opened before the layout is restored never becomes the current one.
         self.page.evaluate(RESTORE)
         self._wait_for("() => window.mediakitRestored", "JupyterLab's layout", OPEN_S)
-        no_kernel = {"shouldStart": False, "canStart": False, "autoStartDefault": False}
-        where = {"path": self.notebook, "factory": "Notebook"}
-        self._command(
-            "docmanager:open",
-            {**where, "kernelPreference": no_kernel},
-            timeout_s=OPEN_S,
-        )
 
     def _wait_until_open(self, *, kernel: bool) -> None:
         self._wait_for(READY, f"the cells of {self.notebook}", OPEN_S)

@@ -77,14 +77,6 @@ class LabServer:
         for kernel_id in self.kernel_ids():
             self._call("DELETE", f"api/kernels/{kernel_id}")
 
-    def change_setting(self, plugin: str, values: Mapping[str, object]) -> None:
-        """Store settings of a JupyterLab plugin, such as `apputils-extension:themes`.
-
-        A page that is open takes them up when it is loaded again.
-        """
-        path = f"lab/api/settings/@jupyterlab/{plugin}"
-        self._call("PUT", path, json={"raw": json.dumps(values)}).raise_for_status()
-
     def _call(self, method: str, path: str, **more: Any) -> httpx.Response:
         headers = {"Authorization": f"token {self.token}"}
         return httpx.request(

@@ -14,6 +14,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from tests.browser.harness import VIEWPORT
+
 WAITS_S = 10.0
 PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
 # Jupyter's half of an anywidget: a model, and the module that draws it.
@@ -27,6 +29,7 @@ const toText = data => {
         text += String.fromCharCode(...bytes.subarray(at, at + 8192));
     return btoa(text);
 };
+window.tell = async (...message) => window.hear(await window.toPython(...message));
 window.makeModel = (id, state) => {
     const heard = [];
     let dirty = {};
@@ -40,7 +43,7 @@ window.makeModel = (id, state) => {
             emit("change");
         },
         save_changes: () => {
-            window.toPython(id, { method: "update", state: dirty }, []);
+            window.tell(id, { method: "update", state: dirty }, []);
             dirty = {};
         },
         on: (names, act) => names.split(" ").forEach(name => heard.push({ name, act })),
@@ -49,7 +52,7 @@ window.makeModel = (id, state) => {
             heard.splice(0, Infinity, ...left);
         },
         send: async (content, callbacks, buffers = []) =>
-            window.toPython(id, { method: "custom", content }, buffers.map(toText)),
+            window.tell(id, { method: "custom", content }, buffers.map(toText)),
         hear: (data, buffers) => {
             if (data.method === "custom") emit("msg:custom", data.content, buffers);
             for (const [name, value] of Object.entries(data.state ?? {})) {
@@ -78,12 +81,13 @@ window.show = async ([id, esm, css, state, classes, into]) => {
     document.querySelector(into).append(el);
     await widget.render?.({ model, el });
 };
-setInterval(async () => {
-    for (const [id, data, buffers] of await window.fromPython()) {
+window.hear = messages => {
+    for (const [id, data, buffers] of messages) {
         const views = buffers.map(text => new DataView(window.toBytes(text).buffer));
         window.models[id]?.hear(data, views);
     }
-}, 20);
+};
+setInterval(async () => window.hear(await window.fromPython()), 100);
 """
 
 
@@ -98,13 +102,19 @@ class BarePage:
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
         self.heard: list[Any] = []
+        self._address = address
         self._widgets: dict[str, Any] = {}
         self._waiting: list[tuple[str, Any, list[str]]] = []
         self._ids = map(str, count())
         page.expose_function("toPython", self._to_python)
         page.expose_function("fromPython", self._from_python)
-        page.goto(address)
-        page.evaluate(HOST)
+
+    def begin(self) -> None:
+        """Load the page again, without any widget."""
+        self.page.set_viewport_size(VIEWPORT)
+        self.page.goto(self._address)
+        self.heard, self._widgets, self._waiting = [], {}, []
+        self.page.evaluate(HOST)
 
     def show(self, widget: Any, into: str = "body") -> Locator:
         """Show an anywidget at the end of an element; return what it draws into."""
@@ -132,10 +142,14 @@ class BarePage:
         waiting, self._waiting = self._waiting, []
         return waiting
 
-    def _to_python(self, id_: str, data: Any, buffers: list[str]) -> None:
+    def _to_python(
+        self, id_: str, data: Any, buffers: list[str]
+    ) -> list[tuple[str, Any, list[str]]]:
+        """Give a widget its message; return what Python has to say meanwhile."""
         self.heard.append(data.get("content", data.get("state")))
         views = [memoryview(b64decode(each)) for each in buffers]
         self._widgets[id_]._handle_msg({"content": {"data": data}, "buffers": views})
+        return self._from_python()
 
 
 def _sent(value: object) -> object:
@@ -175,4 +189,4 @@ def until(
     end_s = time.monotonic() + WAITS_S
     while not is_so():
         assert time.monotonic() < end_s, shown()
-        page.wait_for_timeout(10)
+        page.wait_for_timeout(50)

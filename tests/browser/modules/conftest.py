@@ -1,4 +1,4 @@
-"""One Chromium for the widgets on bare pages; an empty page for each test."""
+"""A page for each module of tests, which is loaded again, empty, for each test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.conftest import VIEWPORT
+from tests.browser.harness import VIEWPORT
 from tests.browser.modules.bare_page import PAGE, BarePage
 from tests.support.servers.file_server import FileServer
 
@@ -20,10 +20,16 @@ def bare_address() -> Iterator[str]:
         yield server.url("page.html")
 
 
-@pytest.fixture
-def bare(browser: Browser, bare_address: str) -> Iterator[BarePage]:
+@pytest.fixture(scope="module")
+def bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()
         page.set_default_timeout(WAITS_MS)
         yield BarePage(page, bare_address)
+
+
+@pytest.fixture
+def bare(bare_page: BarePage) -> BarePage:
+    bare_page.begin()
+    return bare_page

@@ -1,0 +1,48 @@
+"""The page with JupyterLab that tests use one after the other."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, Page, ViewportSize
+
+from tests.browser.harness.lab import Lab
+
+VIEWPORT = ViewportSize(width=1280, height=900)
+
+
+class LabPages:
+    """Keeps a page: to load JupyterLab costs more than most tests.
+
+    Kernels and notebooks are each test's own.
+    """
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._page: Page | None = None
+
+    def take(self) -> Page:
+        """Return the page, as large as pages begin."""
+        if self._page is None:
+            context = self._browser.new_context(
+                viewport=VIEWPORT, device_scale_factor=1
+            )
+            self._page = context.new_page()
+        self._page.set_viewport_size(VIEWPORT)
+        return self._page
+
+    def put_back(self, lab: Lab) -> None:
+        """Clear the page for the next test, or give it up."""
+        context = lab.page.context
+        for other in context.pages:
+            if other != lab.page:
+                other.close()
+        context.clear_permissions()
+        if lab.is_spoilt:
+            self.close()
+        else:
+            lab.leave()
+
+    def close(self) -> None:
+        """Close the page, if there is one."""
+        if self._page is not None:
+            self._page.context.close()
+            self._page = None
