@@ -1,4 +1,4 @@
-"""A JupyterLab server and a Chromium for each process of browser tests, and one page."""
+"""A JupyterLab server and a Chromium for each process of browser tests; one page."""
 
 from __future__ import annotations
 

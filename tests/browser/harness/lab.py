@@ -117,7 +117,7 @@ class Lab:
         self._wait_until_open(kernel=kernel)
 
     def leave(self) -> None:
-        """Leave the page as it was found: no notebook, light, and nobody who listens."""
+        """Leave the page as it was found: no notebook, light, without listeners."""
         self.page.unroute_all(behavior="ignoreErrors")
         self.page.remove_listener("console", self._note_console)
         self.page.remove_listener("pageerror", self._note_page_error)
