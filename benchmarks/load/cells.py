@@ -126,15 +126,16 @@ def in_turn(settings: Settings) -> dict[str, Any]:
         "loop on the network loop": looping(next(homes), on_network_loop=True),
     }
     found: dict[str, Any] = {name: [] for name in each_way}
-    for block in range(1 + settings["cells"] // BLOCK_CELLS):
+    block_cells = min(BLOCK_CELLS, settings["cells"])
+    for block in range(1 + settings["cells"] // block_cells):
         # Every other time in reverse, so that no way is always first.
         for name in list(each_way)[:: 1 if block % 2 else -1]:
-            run_block = each_way[name](block * BLOCK_CELLS, BLOCK_CELLS)
+            run_block = each_way[name](block * block_cells, block_cells)
             stopwatch = Stopwatch()
             run_block()
             if block:  # the first block is a warm-up
                 found[name].append([stopwatch.seconds, stopwatch.cpu_seconds])
-    return {**found, "block_cells": BLOCK_CELLS}
+    return {**found, "block_cells": block_cells}
 
 
 # -- one sweep --------------------------------------------------------------------

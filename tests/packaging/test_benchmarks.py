@@ -35,7 +35,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "TAKES": 1,
         "MILLION": 20_000,
         "CHECKED": 100,
-        "CELLS": 1_000,
+        "CELLS": 100,
     },
     "transfers": {"ROUNDS": 1, "SIZE_BYTES": 1_000_000},
     "watching": {"JOBS": 20, "RUNS_S": [0.5, 1.0]},
