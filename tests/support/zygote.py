@@ -25,8 +25,8 @@ LOOP = """
 import importlib, json, os, runpy, signal, socket, sys
 
 def next_script(control):
-    importlib.import_module("mediakit.public")
-    importlib.import_module("mediakit.client")
+    importlib.import_module("mediakit.blocking_client")
+    importlib.import_module("mediakit.async_client")
     importlib.import_module("mediakit.sandbox.server.running")
     while True:
         message, descriptors, *_ = socket.recv_fds(control, 1_000_000, 3)
