@@ -26,7 +26,7 @@ from mediakit.sweep.statistics.comparing import t_quantile
 from tests.support.frames import TEXT, types
 from tests.support.soak import trials
 
-SIMULATED = trials(20, soak=150)
+SIMULATED = trials(60, soak=150)
 NO_FLOAT_HOLDS_IT = 2**53 + 1
 COLUMNS: dict[str, tuple[Any, Any]] = {
     "take": ("int64", 1),

@@ -135,8 +135,8 @@ def test_another_month_is_read_and_an_empty_one_says_so(make: Make) -> None:
     assert "<img" not in shown(dashboard)
 
 
-def test_the_toggle_divides_by_project_and_by_key(make: Make) -> None:
-    dashboard = make()
+def test_the_toggle_divides_by_project_and_by_key(make_drawn: Make) -> None:
+    dashboard = make_drawn()
     dashboard._view.by.value = "Project"
     settle(dashboard)
     assert "Dunes <span>$</span>" in shown(dashboard)
@@ -159,8 +159,8 @@ def test_another_division_does_not_compare_the_month_again(make: Make) -> None:
     assert spend.asked.count("reconcile") == 2
 
 
-def test_one_function_can_be_shown_alone(make: Make) -> None:
-    dashboard = make()
+def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
+    dashboard = make_drawn()
     assert ("R1", "R1") in dashboard._view.only.options
     dashboard._view.only.value = "R1"
     assert "charged, of" in shown(dashboard)
