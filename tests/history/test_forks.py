@@ -81,7 +81,7 @@ def test_a_parent_that_closes_its_history_takes_nothing_from_its_child(
     place: Any,
 ) -> None:
     process = start(OUTLIVES, place)
-    process.communicate()
+    process.finish()
 
     assert process.returncode == 0
     with History(place) as history:
@@ -120,6 +120,6 @@ with no_fork():
 
 def test_a_fork_waits_for_the_work_of_other_threads() -> None:
     process = start(WAITS, "")
-    process.communicate(timeout=60)
+    process.finish()
 
     assert process.returncode == 0
