@@ -37,7 +37,7 @@ SMALL: dict[str, dict[str, Any]] = {
         "CHECKED": 100,
         "CELLS": 100,
     },
-    "transfers": {"ROUNDS": 1, "SIZE_BYTES": 1_000_000},
+    "transfers": {"ROUNDS": 1, "SIZE_BYTES": 1_000_000, "SDKS": []},
     "watching": {"JOBS": 20, "RUNS_S": [0.5, 1.0]},
 }
 # A limit that so little misses says nothing: that it came to its end is what counts.

@@ -130,6 +130,7 @@ def run(channels: Any, source: str) -> list[dict[str, Any]]:
             return messages
 
 
+@pytest.mark.xdist_group("binder")  # one environment
 def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
     origin: str,
 ) -> None:
@@ -156,12 +157,14 @@ def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
     assert video.content[4:8] == b"ftyp"
 
 
+@pytest.mark.xdist_group("binder")
 def test_the_hosted_server_checks_for_no_updates(origin: str) -> None:
     plugin = "@jupyterlab/apputils-extension:notification"
     told = get(f"{origin}{PREFIX}lab/api/settings/{plugin}").json()
     assert told["schema"]["properties"]["fetchNews"]["default"] == "false"
 
 
+@pytest.mark.xdist_group("binder")
 def test_the_browser_reaches_the_sandbox_through_the_hub(
     origin: str, sandbox_url: str, environment: dict[str, str]
 ) -> None:
@@ -170,6 +173,7 @@ def test_the_browser_reaches_the_sandbox_through_the_hub(
     assert get(origin + path).json() == get(f"{sandbox_url}/openapi.json").json()
 
 
+@pytest.mark.xdist_group("binder")
 def test_the_hub_shows_the_sandbox_to_nobody_else(
     origin: str, sandbox_url: str, environment: dict[str, str]
 ) -> None:
