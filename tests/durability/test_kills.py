@@ -31,7 +31,7 @@ from tests.support.samples.media_samples import make_png
 from tests.support.sandbox.killing import KEY, OPENING_USD, Server
 from tests.support.soak import BOTH_DATABASES, IS_SOAK, trials
 
-KILLS = trials(9, soak=200)
+KILLS = trials(10, soak=200)
 KILLS_OF_FOUR = 40
 KILLS_FOR_ONE_OF_THE_SERVICE = trials(5, soak=40)
 PHASES = get_args(Phase)

@@ -13,11 +13,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+LIMIT_S = 120.0
 
 # Python 3.12 and later warn of any fork of a process with threads.
 WARNINGS = ("-W", "default", "-W", "ignore:This process:DeprecationWarning")
@@ -84,14 +87,30 @@ class Process:
             os.kill(self.pid, number)
 
     def finish(self) -> tuple[str, str]:
-        """Close its stdin, wait for its end, and return what it wrote."""
-        if self.returncode is None:
-            self.stdin.close()
-            said = self.stdout.read()
-            self.returncode = self._zygote.ask({"wait": self.pid})
-            self.stdout.close()
-            return said, self._errors.read_text("utf-8")
-        return "", ""
+        """Close its stdin, wait for its end, and return what it wrote.
+
+        Raises:
+            TimeoutError: It had not ended after two minutes, and was killed.
+        """
+        if self.returncode is not None:
+            return "", ""
+        self.stdin.close()
+        is_late = threading.Event()
+
+        def end_late() -> None:
+            is_late.set()
+            self.kill()
+
+        limit = threading.Timer(LIMIT_S, end_late)
+        limit.start()
+        said = self.stdout.read()
+        self.returncode = self._zygote.ask({"wait": self.pid})
+        limit.cancel()
+        self.stdout.close()
+        errors = self._errors.read_text("utf-8")
+        if is_late.is_set():
+            raise TimeoutError(f"{said[-3000:]}{errors[-3000:]}")
+        return said, errors
 
 
 class Zygote:
@@ -99,6 +118,7 @@ class Zygote:
 
     def __init__(self) -> None:
         self._folder, self._scripts_n = TemporaryDirectory(), 0
+        self._owner = os.getpid()
         self._control, other = socket.socketpair()
         # So that it ends when this process does, whoever else was forked meanwhile.
         self._process = subprocess.Popen(
@@ -110,7 +130,11 @@ class Zygote:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """End it."""
+        """End it, unless this is a fork of the process that started it."""
+        if os.getpid() != self._owner:
+            return
+        # A forked process of the tests may have the socket too: closing is not enough.
+        self._control.shutdown(socket.SHUT_RDWR)
         self._control.close()
         self._process.wait()
         self._folder.cleanup()
