@@ -14,7 +14,7 @@ from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.wait import screenshot
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_S = 240.0
 READ_MS = 1_000  # a person reads what the button says
@@ -83,7 +83,6 @@ def test_results_and_typed_words_are_there_after_restart_and_run_all(
     assert lab.console_errors() == []
 
 
-@pytest.mark.soak
 def test_a_restart_in_the_middle_of_a_job_keeps_it_in_its_form(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -108,7 +107,6 @@ def test_a_restart_in_the_middle_of_a_job_keeps_it_in_its_form(
     lab.see(2, "jobs: 1 shown: 1")
 
 
-@pytest.mark.soak
 def test_generate_pressed_twice_pays_twice_only_as_another_take(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -136,7 +134,6 @@ def test_generate_pressed_twice_pays_twice_only_as_another_take(
     lab.see(2, "jobs: 2 shown: 2")
 
 
-@pytest.mark.soak
 def test_a_copied_notebook_begins_with_nothing_of_the_first_one(
     lab: Lab, lab_server: LabServer
 ) -> None:
@@ -204,7 +201,6 @@ CARDS = """async timeout_ms => {
 }"""
 
 
-@pytest.mark.soak
 def test_fifty_results_of_one_form_stay_small_and_are_all_exported(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:

@@ -21,7 +21,7 @@ from tests.browser.harness.wait import screenshot, within
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 COLOURS = ("teal", "orange", "purple", "olive", "navy", "brown")
 CLIP_S = 4.0
@@ -162,7 +162,6 @@ def test_keys_on_a_wall_reach_python_and_the_saved_notebook_and_no_cell(
     assert lab.console_errors() == []
 
 
-@pytest.mark.soak
 def test_a_wall_fits_narrow_and_wide_pages_in_both_themes(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -180,7 +179,6 @@ def test_a_wall_fits_narrow_and_wide_pages_in_both_themes(
     assert nameless(wall) == []
 
 
-@pytest.mark.soak
 def test_a_wall_of_1000_cells_pages_scrolls_and_stays_small(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
@@ -252,7 +250,6 @@ def page(browser: Browser, lab_server: LabServer) -> Iterator[Page]:
     lab_server.shut_down_kernels()
 
 
-@pytest.mark.soak
 def test_the_wall_in_voila(page: Page, lab_server: LabServer, media: str) -> None:
     cells = [CELLS.format(base=media), WALL]
     name = lab_server.add_notebook("voila-wall.ipynb", cells)

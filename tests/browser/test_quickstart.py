@@ -91,6 +91,7 @@ job
 """
 
 
+@pytest.mark.soak
 def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab: Lab, lab_server: LabServer
 ) -> None:

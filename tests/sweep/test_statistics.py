@@ -489,11 +489,16 @@ def found_share(
 @pytest.mark.parametrize(
     "chances",
     [
-        {"prompts": 1, "takes": 2},
-        {"prompts": 6, "takes": 3},
-        {"prompts": 6, "takes": 3, "shared": 0.0, "own": 0.8},
-        {"prompts": 1, "takes": 8},
         {"values": 5, "prompts": 4, "takes": 2},
+        *(
+            pytest.param(chances, marks=pytest.mark.soak)
+            for chances in (
+                {"prompts": 1, "takes": 2},
+                {"prompts": 6, "takes": 3},
+                {"prompts": 6, "takes": 3, "shared": 0.0, "own": 0.8},
+                {"prompts": 1, "takes": 8},
+            )
+        ),
     ],
 )
 def test_without_a_true_difference_hardly_any_winner_is_named(
@@ -502,6 +507,7 @@ def test_without_a_true_difference_hardly_any_winner_is_named(
     assert found_share(shared_seeds=shared_seeds, **chances) < 0.1
 
 
+@pytest.mark.soak
 def test_shared_seeds_find_a_small_difference_more_often() -> None:
     paired = found_share(better=0.5)
     apart = found_share(better=0.5, shared_seeds=False)

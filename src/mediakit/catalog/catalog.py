@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -41,6 +42,11 @@ REQUEST_TYPES: Mapping[str, type[MediaRequest]] = {
 }
 
 
+@cache
+def _default() -> Catalog:
+    return Catalog.of(*REQUEST_TYPES.values())
+
+
 class Catalog:
     """The functions that a service offers, found by kind or by path.
 
@@ -66,8 +72,8 @@ class Catalog:
 
     @classmethod
     def default(cls) -> Catalog:
-        """Return all declared functions at the sandbox's paths."""
-        return cls.of(*REQUEST_TYPES.values())
+        """Return all declared functions at the sandbox's paths, the same each time."""
+        return _default()
 
     @classmethod
     def of(cls, *request_types: type[MediaRequest]) -> Catalog:

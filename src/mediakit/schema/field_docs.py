@@ -9,6 +9,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import cleandoc
 from itertools import pairwise
 
@@ -51,16 +52,20 @@ def doc_at(place: Place, name: str) -> str:
 
 
 def _class_at(place: Place, name: str) -> ast.ClassDef | None:
-    try:
-        tree = ast.parse("".join(linecache.getlines(place.file)))
-    except SyntaxError:  # the file was changed since
-        return None
-    for node in ast.walk(tree):
-        match node:
-            case ast.ClassDef(name=found, lineno=first, end_lineno=last):
-                if found == name and first <= place.line <= (last or first):
-                    return node
+    for node in _classes_in("".join(linecache.getlines(place.file))):
+        if node.name == name and node.lineno <= place.line <= (node.end_lineno or 0):
+            return node
     return None
+
+
+@lru_cache(maxsize=32)
+def _classes_in(source: str) -> tuple[ast.ClassDef, ...]:
+    """Return the classes in a text, which a module has several of."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # the file was changed since
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
 
 
 def _docs(node: ast.ClassDef) -> Iterator[tuple[str, str]]:

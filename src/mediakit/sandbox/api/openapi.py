@@ -1,6 +1,7 @@
 """The machine-readable description of the interface (spec 9)."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from mediakit.catalog import Catalog, Function
@@ -275,12 +276,20 @@ def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
         catalog: The functions that are served.
         base_url: The URL of the service.
     """
-    submits = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
-    key = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Media generation sandbox", "version": VERSION},
         "servers": [{"url": base_url}],
+        **_operations(catalog),
+    }
+
+
+@lru_cache(maxsize=8)
+def _operations(catalog: Catalog) -> Mapping[str, Any]:
+    # Each client that connects asks for it.
+    submits = {f"/v1/media/{f.path}": {"post": _submit(f)} for f in catalog}
+    key = {"type": "apiKey", "in": "header", "name": "X-API-Key"}
+    return {
         "security": [{"ApiKey": []}],
         "paths": {
             **_uploads_path(),
