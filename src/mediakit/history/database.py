@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from errno import EEXIST
+from functools import cache, lru_cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from weakref import WeakSet, finalize
 
 from sqlalchemy import (
     Connection,
+    Dialect,
     Engine,
     QueuePool,
     create_engine,
@@ -24,6 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
+from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError, MediakitError
@@ -53,6 +57,7 @@ LONGEST_LIST = 1_000
 """The longest list that every database accepts in a statement."""
 
 _WRITE_LOCK = int.from_bytes(b"mediakit")
+_COMPILED: LRUCache[Any, Any] = LRUCache(500)
 _open: WeakSet["Database"] = WeakSet()
 
 
@@ -188,7 +193,8 @@ class Database:
                 self._lock(connection)
                 found = _versions(connection)
                 if found is None:
-                    metadata.create_all(connection)
+                    for statement in _table_statements(connection.dialect):
+                        connection.exec_driver_sql(statement)
                     connection.execute(insert(schema_version).values(version=VERSION))
                     return
         if found != [VERSION]:
@@ -241,6 +247,18 @@ def _versions(connection: Connection) -> list[int] | None:
     return list(connection.execute(select(schema_version.c.version)).scalars())
 
 
+@lru_cache(maxsize=2)
+def _table_statements(dialect: Dialect) -> tuple[str, ...]:
+    """Return the statements that create the tables and their indexes."""
+    tables = metadata.sorted_tables
+    indexes = [index for table in tables for index in table.indexes]
+    made: list[ExecutableDDLElement] = [
+        *(CreateTable(each, if_not_exists=True) for each in tables),
+        *(CreateIndex(each, if_not_exists=True) for each in indexes),
+    ]
+    return tuple(str(each.compile(dialect=dialect)) for each in made)
+
+
 def _before_fork() -> None:
     for database in list(_open):
         database.before_fork()
@@ -263,18 +281,33 @@ def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
+    dialect = _sqlite_dialect()
+    names, settings = dialect.create_connect_args(url)
+    settings.update(timeout=BUSY_TIMEOUT_S, check_same_thread=False)
     # A database in memory lives as long as its one connection, which one thread at a
     # time can use.
-    engine = create_engine(
-        url,
-        hide_parameters=True,
-        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
-        poolclass=QueuePool,
+    pool = QueuePool(
+        lambda: dialect.connect(*names, **settings),
         pool_size=1 if in_memory else 5,
         max_overflow=0 if in_memory else 10,
+        dialect=dialect,
     )
+    shared = {"compiled_cache": _COMPILED}
+    engine = Engine(pool, dialect, url, hide_parameters=True, execution_options=shared)
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+@cache
+def _sqlite_dialect() -> Dialect:
+    """Return the dialect of all files, which they share with its compiled statements.
+
+    Compiling what a submission needs takes longer than executing it.
+    """
+    engine = create_engine("sqlite://")
+    engine.connect().close()  # asks for the version of SQLite
+    engine.dispose()
+    return engine.dialect
 
 
 def _make_private(url: URL, file: Path) -> None:
