@@ -116,9 +116,11 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 
 
 @pytest.fixture
-def own_client(mediakit_client: Client) -> Client:
+def own_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
     """Give a client that nobody shares the balance with."""
-    return mediakit_client
+    service = mediakit_sandbox.base_url, mediakit_sandbox.api_key
+    with Client(*service, catalog=Catalog.default()) as client:
+        yield client
 
 
 @pytest.fixture

@@ -226,6 +226,7 @@ def test_a_fresh_history_counts_what_is_settled_of_a_past(seeded: Client) -> Non
     assert spent == frame.loc[label, "charge_micro_usd"].sum()
 
 
+@pytest.mark.soak
 def test_a_postgres_takes_in_a_past_once(
     place: RunningSandbox, tmp_path: Path, postgres_url: str
 ) -> None:

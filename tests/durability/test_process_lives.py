@@ -291,7 +291,9 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
+@pytest.mark.parametrize(
+    "method", [pytest.param("spawn", marks=pytest.mark.soak), "fork"]
+)
 def test_workers_make_clients_of_their_own_and_hand_their_errors_back(
     sandbox: RunningSandbox, tmp_path: Path, method: str
 ) -> None:

@@ -25,7 +25,7 @@ from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
 from mediakit.history import limits as limits_module
 from tests.support.servers.postgres import default_to_stricter_transactions
-from tests.support.soak import trials
+from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -41,7 +41,7 @@ from tests.support.submissions import (
 KITES = BudgetLimit("kites", 1_000)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request, tmp_path):
     if request.param == "sqlite":
         return tmp_path / "history.db"
@@ -430,6 +430,7 @@ class AnyOrder(RuleBasedStateMachine):
         assert self.service.balance - open_ >= 0
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
 def test_any_order_of_submissions_ends_and_charges_keeps_balance_and_budgets(place):
     few = settings(max_examples=trials(30, soak=100) if isinstance(place, Path) else 5)
     with History(place) as one, History(place) as other:
@@ -461,7 +462,11 @@ print(claimed, refused)
 
 @pytest.mark.parametrize(
     ("where", "limit"),
-    [("sqlite", "balance"), ("postgres", "balance"), ("postgres", "budget")],
+    [
+        ("sqlite", "balance"),
+        ("postgres", "balance"),
+        pytest.param("postgres", "budget", marks=pytest.mark.soak),
+    ],
 )
 def test_four_processes_claim_no_more_than_the_money_covers(
     where, limit, tmp_path, request

@@ -12,6 +12,7 @@ from mediakit.history import Entry, EntryState, History, Judgement, rebuilding, 
 from mediakit.history.database import LONGEST_LIST
 from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import submission
 
 LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
@@ -35,9 +36,9 @@ def _settled(n: int, charge_micro_usd: int) -> Entry:
     )
 
 
-@pytest.fixture(params=["file", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "file":
+    if request.param == "sqlite":
         return str(tmp_path / "history.sqlite3")
     url: str = request.getfixturevalue("postgres_url")
     return url

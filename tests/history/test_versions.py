@@ -15,6 +15,7 @@ from sqlalchemy import inspect
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.tables import VERSION
+from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import race, start, submission
 
 UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
@@ -28,7 +29,7 @@ with History(sys.argv[1]) as history:
 """
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=BOTH_DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "sqlite":
         return tmp_path / "history.db"

@@ -110,9 +110,15 @@ OPEN = [
 GUARDED = [
     Case("HTTP_PROXY", PLAIN, "http", CREDENTIALS),
     Case("HTTPS_PROXY", SECURE, "http", CREDENTIALS),
-    Case("HTTP_PROXY", PLAIN, "https", CREDENTIALS),
-    Case("HTTPS_PROXY", SECURE, "https", CREDENTIALS),
-    Case("ALL_PROXY", PLAIN, "socks5h", CREDENTIALS),
+    pytest.param(
+        Case("HTTP_PROXY", PLAIN, "https", CREDENTIALS), marks=pytest.mark.soak
+    ),
+    pytest.param(
+        Case("HTTPS_PROXY", SECURE, "https", CREDENTIALS), marks=pytest.mark.soak
+    ),
+    pytest.param(
+        Case("ALL_PROXY", PLAIN, "socks5h", CREDENTIALS), marks=pytest.mark.soak
+    ),
     Case("ALL_PROXY", SECURE, "socks5", CREDENTIALS),
 ]
 
@@ -418,7 +424,9 @@ def test_a_socks_proxy_that_answers_otherwise_was_sent_nothing(
 
 
 @leaves_open
-@pytest.mark.parametrize("scheme", ["http", "socks5"])
+@pytest.mark.parametrize(
+    "scheme", ["http", pytest.param("socks5", marks=pytest.mark.soak)]
+)
 def test_a_download_through_a_proxy_that_is_silent_ends(
     scheme: str, environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -525,6 +525,7 @@ def lose():
     time.sleep(0.2)
 """
 
+USUAL_ENDINGS = ("left open", "released in a circle", "forked while it was open")
 ENDINGS = {
     "closed": "assert ask() == 200; io_thread().call(transport.aclose)",
     "left open": "assert ask() == 200",
@@ -560,7 +561,13 @@ if child:
 }
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    "ending",
+    [
+        pytest.param(each, marks=[] if each in USUAL_ENDINGS else [pytest.mark.soak])
+        for each in ENDINGS
+    ],
+)
 def test_whichever_way_it_ends_nobody_complains(ending: str) -> None:
     command = [sys.executable, "-W", "default::ResourceWarning:aiohttp", "-c"]
     with ScriptedServer(answers_always(page())) as server:
