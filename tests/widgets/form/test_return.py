@@ -516,6 +516,7 @@ FILL = 'form.values.prompt = "typed"'
 TELL = "print(form.values.prompt)"
 
 
+@pytest.mark.soak
 def test_without_cell_ids_a_form_is_known_by_notebook_function_and_name(
     sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
