@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mediakit import Client
 from mediakit.client import AsyncJob
 from mediakit.clock import VirtualClock
@@ -134,6 +136,7 @@ def texts(cell: Any) -> list[str]:
     return [text for text in found if text]
 
 
+@pytest.mark.soak
 def test_waits_leave_one_display_in_turn_and_together_and_a_value_leaves_its_card(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:

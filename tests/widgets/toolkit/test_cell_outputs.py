@@ -3,6 +3,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
 from tests.support.kernels import run_cells
 
@@ -199,6 +201,7 @@ def test_a_real_kernel_writes_an_earlier_cell_from_another_thread(
     assert second.outputs == []
 
 
+@pytest.mark.soak
 def test_a_real_kernel_gives_a_later_card_to_the_cell_of_its_handle(
     tmp_path: Path,
 ) -> None:
