@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,9 @@ from tests.support.soak import IS_SOAK
 settings.register_profile("test", deadline=None, max_examples=15, derandomize=True)
 settings.register_profile("soak", deadline=None, max_examples=100, print_blob=True)
 settings.load_profile("soak" if IS_SOAK else "test")
+
+# jsonschema would build a parser of IRIs for three seconds in each process.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 pytest_plugins = (
     "mediakit.testing",
