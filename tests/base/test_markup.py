@@ -60,7 +60,9 @@ def test_no_html_of_widgets_is_put_together_without_escaping() -> None:
     found = []
     for folder in ("widgets", "magics"):
         for path in (Path(mediakit.__file__).parent / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            text = path.read_text("utf-8")
+            # Most modules have no tag at all, and are not worth parsing.
+            for node in ast.walk(ast.parse(text)) if "<" in text else ():
                 if isinstance(node, ast.JoinedStr) and tag.search(ast.unparse(node)):
                     found.append(f"{path.name}:{node.lineno}")
 

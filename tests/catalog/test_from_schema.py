@@ -393,7 +393,10 @@ def nested_unions(depth: int) -> Json:
     }
 
 
-@pytest.mark.parametrize("depth", range(1, 14))
+@pytest.mark.parametrize(
+    "depth",
+    [1, 2, 13, *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 13))],
+)
 def test_nested_unions_are_followed_up_to_a_limit(depth: int) -> None:
     function = function_of({"x": nested_unions(depth)})
     value: object = "end"

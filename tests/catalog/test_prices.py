@@ -13,13 +13,16 @@ from mediakit.rates import Estimate, EstimateKind
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, usage_of
 from mediakit.schema import InputFacts
 from tests.support.samples.bodies import accepted_bodies
+from tests.support.soak import trials
 
 FUNCTIONS = list(Catalog.default())
 CLIP_SECONDS = st.decimals(2, 5, places=3)
 PLENTY_MICRO_USD = 10**9
 
 each_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
-drawn = settings(suppress_health_check=list(HealthCheck))
+drawn = settings(
+    max_examples=trials(5, soak=100), suppress_health_check=list(HealthCheck)
+)
 
 
 def ends(estimate: Estimate) -> tuple[int, int | None]:

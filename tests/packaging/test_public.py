@@ -132,17 +132,28 @@ BAD_CELLS = {
     "client.spend.daily('2026-13-01', '2026-13-02')": "2026-13-01",
 }
 BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
+WITHOUT_A_PACKAGE = "import sys\nsys.modules['anywidget'] = None\nmk.doctor()"
 
 
-def test_in_a_cell_bad_input_is_one_free_sentence_and_a_job_is_shown_once(
+def test_in_a_kernel_errors_are_a_sentence_jobs_shown_once_and_installing_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path / "home"))
     (tmp_path / "notes.txt").write_text("no picture", "utf-8")
     connect = "import mediakit as mk\nclient = mk.connect()"
     waiting = "job.wait(timeout_s=60)"
-    _, *bad, books, _, first, value, again = run_cells(
-        [connect, *BAD_CELLS, BOOKS, SUBMIT, waiting, "job", waiting],
+    # One kernel for all that cells show: it takes seconds to start.
+    _, *bad, books, _, first, value, again, doctor = run_cells(
+        [
+            connect,
+            *BAD_CELLS,
+            BOOKS,
+            SUBMIT,
+            waiting,
+            "job",
+            waiting,
+            WITHOUT_A_PACKAGE,
+        ],
         tmp_path,
         allow_errors=True,
     )
@@ -159,3 +170,6 @@ def test_in_a_cell_bad_input_is_one_free_sentence_and_a_job_is_shown_once(
         texts = [each["text/plain"] for each in data if each["text/plain"]]
         assert len(texts) == 1, cell["source"]
         assert texts[0].startswith("Text to video: completed")
+    report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
+    assert "Front end a Jupyter kernel" in report
+    assert '%pip install "mediakit[timeline]" (then restart the kernel)' in report

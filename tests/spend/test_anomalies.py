@@ -16,6 +16,7 @@ from mediakit.spend.forecasting.anomalies import (
     by_columns,
 )
 from tests.spend.made_up_spend import Whole, daily_of, made_up_days
+from tests.support.soak import trials
 
 START = date(2026, 10, 5)  # a Monday
 BEGIN = START - timedelta(days=HISTORY_DAYS)
@@ -45,7 +46,7 @@ def weeks(count: int, week: list[int], *more: int) -> list[int]:
 
 def test_most_bursts_are_found_and_few_other_days() -> None:
     true = wrong = missed = 0
-    months = 100
+    months = trials(40, soak=100)
     for number in range(months):
         random = np.random.default_rng([7, number])
         totals = made_up_days(random, HISTORY_DAYS + DAYS)
@@ -64,7 +65,7 @@ def test_most_bursts_are_found_and_few_other_days() -> None:
 
 
 def test_a_day_ten_times_as_dear_is_always_found() -> None:
-    for number in range(50):
+    for number in range(trials(20, soak=50)):
         random = np.random.default_rng([8, number])
         totals = made_up_days(random, HISTORY_DAYS + DAYS, noise=0.2)
         place = HISTORY_DAYS + 3  # a Thursday

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 
-EXAMPLES = trials(12, soak=60)
+EXAMPLES = trials(8, soak=60)
 BUDGET = Budget("team", "$1.50", period="month")
 LIMIT_MICRO_USD = BUDGET.limit_micro_usd
 PLAIN_LIMIT_MICRO_USD = 700_000
@@ -119,8 +120,10 @@ class Books:
         assert frame["charge_micro_usd"].sum() == self.desk.service.charged_micro_usd
 
     def labels(self) -> list[str]:
-        frame = self.clients[FREE].history.frame()
-        return frame["budget"].dropna().unique().tolist()
+        # After each step: a frame of all columns would cost more than the step.
+        with closing(sqlite3.connect(self.desk.home / "history.sqlite3")) as db:
+            rows = db.execute("SELECT DISTINCT budget FROM mediakit_entries")
+            return [label for (label,) in rows if label is not None]
 
 
 # New examples in every run, in CI as well. An example takes too long to shrink it: what

@@ -300,6 +300,7 @@ print(sent)
 """
 
 
+@pytest.mark.xdist_group("forks")  # where another test has started the zygote
 def test_processes_share_what_is_left(desk: Desk) -> None:
     processes = [start(IN_ANOTHER_PROCESS, desk.home, str(n)) for n in (1, 2)]
     sent = [int(process.finish()[0]) for process in processes]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
@@ -24,7 +24,7 @@ from mediakit.history.frames import charges_query
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
 from tests.support.frames import types
-from tests.support.soak import BOTH_DATABASES
+from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import completed, failed, job, submission
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
@@ -298,6 +298,7 @@ def test_which_of_several_keys_a_project_used_is_not_guessed(history: History) -
     assert of_key.attrs["total_micro_usd"] == 5
 
 
+@settings(max_examples=trials(6, soak=100))
 @given(
     bought=st.lists(
         st.tuples(st.integers(0, 50), st.sampled_from([None, "a", "b"])), max_size=8

@@ -20,10 +20,11 @@ from mediakit.spend.forecasting.forecast import (
 )
 from mediakit.spend.forecasting.weekday_medians import daily_totals, weekday_medians
 from tests.spend.made_up_spend import daily_of, made_up_days
+from tests.support.soak import trials
 
 NOVEMBER = "2026-11"
 FIRST = date(2026, 11, 1)
-MONTHS = 200
+MONTHS = trials(100, soak=200)
 SHAPES: dict[str, dict[str, float]] = {
     "habits": {},
     "bursts": {"bursts": 0.03},

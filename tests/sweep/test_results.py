@@ -27,6 +27,7 @@ from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep.cell_states import Progress
 from mediakit.sweep.results import AsyncResults, Results
 from tests.support import zygote
+from tests.support.rows import assert_each
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -119,13 +120,15 @@ def test_a_wait_that_times_out_says_how_far_the_sweep_is(
         assert results.wait(PATIENCE_S) is results
 
 
-@pytest.mark.parametrize("timeout_s", ["soon", True])
-def test_a_timeout_is_a_number_of_seconds(tmp_path: Path, timeout_s: Any) -> None:
-    with (
-        Service().client(tmp_path) as client,
-        pytest.raises(InputError, match="timeout_s"),
-    ):
-        begin(client, plan_of(client, 1)).wait(timeout_s)
+def test_a_timeout_is_a_number_of_seconds(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        results = begin(client, plan_of(client, 1))
+
+        def check(timeout_s: Any) -> None:
+            with pytest.raises(InputError, match="timeout_s"):
+                results.wait(timeout_s)
+
+        assert_each(["soon", True], check)
 
 
 def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
@@ -312,24 +315,27 @@ def test_kept_gives_the_jobs_in_the_order_of_the_plan(tmp_path: Path) -> None:
         assert all(job.url for job in kept)
 
 
-@pytest.mark.parametrize("rating", [0, 6, 2.5, "good", True])
-def test_a_rating_is_a_whole_number_from_one_to_five(
-    tmp_path: Path, rating: Any
-) -> None:
+def test_a_rating_is_a_whole_number_from_one_to_five(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         results = run(client, plan_of(client, 1))
-        with pytest.raises(InputError, match="rating"):
-            results.rate(results.frame()["job_id"][0], rating)
+        job_id = results.frame()["job_id"][0]
+
+        def check(rating: Any) -> None:
+            with pytest.raises(InputError, match="rating"):
+                results.rate(job_id, rating)
+
+        assert_each([0, 6, 2.5, "good", True], check)
 
 
-@pytest.mark.parametrize("job", ["media_unknown", 7, None])
-def test_what_is_no_job_of_the_history_cannot_be_rated(
-    tmp_path: Path, job: Any
-) -> None:
+def test_what_is_no_job_of_the_history_cannot_be_rated(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         results = run(client, plan_of(client, 1))
-        with pytest.raises(NotFoundError, match="is not in this history"):
-            results.rate(job, 3)
+
+        def check(job: Any) -> None:
+            with pytest.raises(NotFoundError, match="is not in this history"):
+                results.rate(job, 3)
+
+        assert_each(["media_unknown", 7, None], check)
 
 
 # -- progress ---------------------------------------------------------------------
@@ -482,6 +488,7 @@ print(len(client.history.frame()))
 """
 
 
+@pytest.mark.xdist_group("forks")  # where another test has started the zygote
 def test_a_process_may_end_while_its_sweep_continues(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
@@ -531,18 +538,24 @@ def bound(path: Path, mark: float) -> float:
     return mark
 
 
-@pytest.mark.parametrize("judge", [Judge, closure_of, lambda m: partial(bound, mark=m)])
-def test_two_judges_of_one_source_do_not_share_their_scores(
-    own_client: Client, judge: Any
-) -> None:
-    results = run(own_client, plan_of(own_client, 1))
-
-    assert results.score(judge(1.0)).iloc[0, 1] == 1.0
-    assert results.score(judge(2.0)).iloc[0, 1] == 2.0
+def one_picture(client: Client) -> Results[Any]:
+    """Make what is drawn and fetched soonest."""
+    plan = client.sweep("text-to-image", prompt=["a kite"], size="64x64")
+    return plan.run().wait(PATIENCE_S)
 
 
-def test_a_judge_with_a_version_is_asked_once(own_client: Client) -> None:
-    results = run(own_client, plan_of(own_client, 1))
+def test_two_judges_of_one_source_do_not_share_their_scores(client: Client) -> None:
+    results = one_picture(client)
+
+    def check(judge: Any) -> None:
+        assert results.score(judge(1.0)).iloc[0, 1] == 1.0
+        assert results.score(judge(2.0)).iloc[0, 1] == 2.0
+
+    assert_each([Judge, closure_of, lambda mark: partial(bound, mark=mark)], check)
+
+
+def test_a_judge_with_a_version_is_asked_once(client: Client) -> None:
+    results = one_picture(client)
     judges = [Judge(1.0), Judge(2.0)]
     for judge in judges:
         judge.version = "1"  # type: ignore[attr-defined]
@@ -551,8 +564,8 @@ def test_a_judge_with_a_version_is_asked_once(own_client: Client) -> None:
     assert [judge.calls for judge in judges] == [1, 0]
 
 
-def test_what_was_scored_is_not_scored_or_fetched_again(own_client: Client) -> None:
-    plan = own_client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
+def test_what_was_scored_is_not_scored_or_fetched_again(client: Client) -> None:
+    plan = client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
     scored: list[Path] = []
 
     def size_bytes(path: Path) -> int:

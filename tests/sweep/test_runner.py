@@ -29,7 +29,7 @@ from tests.sweep.runs import (
 from tests.sweep.service import Outcome, Service
 
 MOST_RESUMES = 5
-RANDOM_RUNS = trials(10, soak=150)
+RANDOM_RUNS = trials(6, soak=150)
 
 
 @contextmanager
@@ -158,7 +158,9 @@ def test_a_job_that_fails_is_a_failed_cell_and_the_rest_continues(
         assert problems(again, "failed") == {problem}
 
 
-@pytest.mark.parametrize("status", [400, 404, 409, 422])
+@pytest.mark.parametrize(
+    "status", [422, *(pytest.param(s, marks=pytest.mark.soak) for s in (400, 404, 409))]
+)
 def test_a_refused_request_is_a_failed_cell_and_the_rest_continues(
     tmp_path: Path, status: int
 ) -> None:

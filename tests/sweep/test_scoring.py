@@ -78,7 +78,11 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-@pytest.fixture(params=["here", "threads", "processes"])
+# In one process of the tests: the server that forks takes seconds to start.
+forks = pytest.mark.xdist_group("forks")
+
+
+@pytest.fixture(params=["here", "threads", pytest.param("processes", marks=forks)])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
     if request.param == "here":
         yield None
@@ -87,8 +91,14 @@ def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
         with ThreadPoolExecutor(2) as threads:
             yield threads
         return
-    with forked() as pool:
-        yield pool
+    yield request.getfixturevalue("pool")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Share the processes of tests that do not end them."""
+    with forked() as workers:
+        yield workers
 
 
 def forked(workers: int = 2) -> ProcessPoolExecutor:
@@ -269,6 +279,7 @@ def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
     assert kept.saves == [3, 3, 1]
 
 
+@forks
 def test_a_killed_run_continues_with_the_batch_that_it_lost(tmp_path: Path) -> None:
     contents = {f"job{n}": str(n) for n in range(9)} | {"once": "once", "job9": "9"}
     outputs, store = made(tmp_path, contents), FileStore(tmp_path / "scores")
@@ -352,6 +363,7 @@ def test_an_interrupt_keeps_what_ended_on_workers_and_starts_no_more(
     assert len(begun) < 12
 
 
+@forks
 def test_a_file_that_kills_workers_costs_no_other_its_numbers(tmp_path: Path) -> None:
     contents = {f"job{n}": "a" * (n + 1) for n in range(30)} | {"killer": "k"}
     kept = Kept()
@@ -371,6 +383,7 @@ def test_a_file_that_kills_workers_costs_no_other_its_numbers(tmp_path: Path) ->
     assert len(kept.rows) == 31
 
 
+@forks
 def test_a_worker_that_dies_costs_the_batches_in_flight(tmp_path: Path) -> None:
     contents = {f"job{n:02}": str(n) for n in range(60)}
     contents = {"once": "once", **contents}
@@ -434,19 +447,23 @@ def test_a_wrong_argument_is_refused_before_anything_is_fetched(
     assert caught.value.field == field
 
 
-def test_a_process_pool_is_given_no_function_that_it_cannot_import() -> None:
-    with forked() as pool, pytest.raises(InputError, match="top level of a module"):
+@forks
+def test_a_process_pool_is_given_no_function_that_it_cannot_import(
+    pool: ProcessPoolExecutor,
+) -> None:
+    with pytest.raises(InputError, match="top level of a module"):
         score_outputs([], lambda path: 1, fetch=fetch, executor=pool)
 
 
+@forks
 def test_a_process_pool_that_imports_is_given_no_function_of_a_cell(
-    monkeypatch: pytest.MonkeyPatch,
+    pool: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell = ModuleType("__main__")
     exec("def sharp(path): return 1", cell.__dict__)
     monkeypatch.setitem(sys.modules, "__main__", cell)
 
-    with forked() as pool, pytest.raises(InputError, match=r"sharp, .* notebook cell"):
+    with pytest.raises(InputError, match=r"sharp, .* notebook cell"):
         score_outputs([], cell.sharp, fetch=fetch, executor=pool)
 
 

@@ -121,6 +121,7 @@ def sweep(server: Server, history: str, tmp_path: Path) -> Sweep:
     return Sweep(Program(server.base_url, KEY, history, ()), tuple(files))
 
 
+@pytest.mark.xdist_group("forks")
 def test_a_sweep_that_is_killed_and_run_again_pays_for_each_cell_once(
     server: Server, history: str, sweep: Sweep, tell: Callable[[str], None]
 ) -> None:

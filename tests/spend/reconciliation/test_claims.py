@@ -10,6 +10,7 @@ import pytest
 
 from mediakit import Catalog, Client
 from mediakit.spend.reconciliation import Reconciliation
+from tests.support.rows import assert_each
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
 
 PATIENCE_S = 60.0
@@ -185,46 +186,49 @@ UNREAD_CSVS = {
 }
 
 
-@pytest.mark.parametrize("name", UNREAD_CSVS)
 def test_a_csv_that_cannot_be_read_is_compared_with_nothing(
-    client: Client, service: BillingServer, name: str
+    client: Client, service: BillingServer
 ) -> None:
     pay(client, service, 340_000)
     service.bill = Bill.of(bill_row(340_000))
-    service.bill.csv = UNREAD_CSVS[name]
-    result = client.spend.reconcile()
-    assert not result.is_explained
-    assert not accuses_the_service(result)
-    assert verdicts(result) == {"match", None}
-    assert result.text.count("CSV") == 1
-    assert result.frame()["csv_micro_usd"].isna().all()
+
+    def check(name: str) -> None:
+        service.bill.csv = UNREAD_CSVS[name]
+        result = client.spend.reconcile()
+        assert not result.is_explained
+        assert not accuses_the_service(result)
+        assert verdicts(result) == {"match", None}
+        assert result.text.count("CSV") == 1
+        assert result.frame()["csv_micro_usd"].isna().all()
+
+    assert_each(UNREAD_CSVS, check)
 
 
-@pytest.mark.parametrize(
-    "daily",
-    [
+def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 340_000)
+    service.bill = Bill.of(bill_row(340_000))
+
+    def check(daily: dict[str, Any]) -> None:
+        service.bill.daily = daily
+        result = client.spend.reconcile()
+        assert not result.is_explained
+        assert not accuses_the_service(result)
+        assert verdicts(result) == {None}
+        assert result.text.count("daily report") == 1
+        assert result.charged_micro_usd == 340_000
+        assert column_sum(result, "history") == 340_000
+
+    reports = [
         {"days": "none"},
         {"rows": [bill_row(None)]},
         {"rows": [bill_row(340_000), bill_row("free")]},
         {"rows": [bill_row(340_000, date="yesterday")]},
         {"rows": [bill_row(340_000)], "next_cursor": "c2"},
         {"rows": [bill_row(340_000)], "has_more": True},
-    ],
-    ids=["no rows", "no charge", "one unread charge", "no day", "cursor", "more"],
-)
-def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothing(
-    client: Client, service: BillingServer, daily: dict[str, Any]
-) -> None:
-    pay(client, service, 340_000)
-    service.bill = Bill.of(bill_row(340_000))
-    service.bill.daily = daily
-    result = client.spend.reconcile()
-    assert not result.is_explained
-    assert not accuses_the_service(result)
-    assert verdicts(result) == {None}
-    assert result.text.count("daily report") == 1
-    assert result.charged_micro_usd == 340_000
-    assert column_sum(result, "history") == 340_000
+    ]
+    assert_each(reports, check)
 
 
 MONTHS = {
@@ -257,22 +261,27 @@ MONTHS = {
 }
 
 
-@pytest.mark.parametrize("name", MONTHS)
 def test_a_monthly_report_of_another_shape_is_compared_with_nothing(
-    client: Client, service: BillingServer, name: str
+    client: Client, service: BillingServer
 ) -> None:
     pay(client, service, 340_000)
     service.bill = Bill.of(bill_row(340_000))
-    service.bill.monthly = MONTHS[name]
-    result = client.spend.reconcile()
-    assert not result.is_explained
-    assert not accuses_the_service(result)
-    assert verdicts(result) == {"match", None}
-    assert result.text.count("monthly report") == 1
-    assert result.charged_micro_usd == 340_000
+
+    def check(name: str) -> None:
+        service.bill.monthly = MONTHS[name]
+        result = client.spend.reconcile()
+        assert not result.is_explained
+        assert not accuses_the_service(result)
+        assert verdicts(result) == {"match", None}
+        assert result.text.count("monthly report") == 1
+        assert result.charged_micro_usd == 340_000
+
+    assert_each(MONTHS, check)
 
 
 # -- names and totals --------------------------------------------------------------
+
+OTHER_TOTALS = ["All models", ""]
 
 
 def test_a_shorter_name_of_a_function_is_the_same_function(
@@ -305,7 +314,9 @@ def test_a_report_by_model_is_compared_by_its_total(
     )
 
 
-@pytest.mark.parametrize("name", ["Total", "All models", ""])
+@pytest.mark.parametrize(
+    "name", ["Total", *(pytest.param(n, marks=pytest.mark.soak) for n in OTHER_TOTALS)]
+)
 def test_a_row_of_totals_is_not_added_to_its_rows(
     client: Client, service: BillingServer, name: str
 ) -> None:
