@@ -7,13 +7,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import assume, event, given
+from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
 from mediakit.media_limits import MediaLimits
 from mediakit.schema import FieldSpec
+from tests.support.soak import trials
 
 Json = dict[str, Any]
 PNG = "https://a.test/1.png"
@@ -861,6 +862,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     properties=st.dictionaries(
         st.text(st.characters(codec="utf-8"), max_size=8), VALUES, max_size=4

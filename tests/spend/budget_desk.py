@@ -11,6 +11,7 @@ import httpx
 from mediakit import Client
 from mediakit.client.jobs.polling import Turns
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.new_history import with_history
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -45,7 +46,7 @@ class Desk:
         client = Client(
             BASE_URL,
             KEY,
-            home=self.home,
+            home=with_history(self.home),
             catalog=CATALOG,
             clock=self.calendar,
             transport=httpx.MockTransport(self.service.handle),

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
 from mediakit.errors import AuthError, InputError, ServiceError
 from tests.spend.books import NOW, PATH, PATHS, Books, charged, spend_of
+from tests.support.soak import trials
 
 R1 = "sandbox/r1/reference-to-video"
 R2 = "sandbox/r2/reference-to-video"
@@ -129,6 +130,7 @@ def test_an_answer_with_a_note_is_read_again() -> None:
     assert "its rows sum to $0.000001" in frame.attrs["notes"][0]
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     rows=st.lists(
         st.tuples(

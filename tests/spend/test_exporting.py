@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openpyxl import load_workbook
 
@@ -21,6 +21,7 @@ from mediakit.errors import InputError
 from mediakit.spend.exporting import add_usd, export, export_bytes, files, to_focus
 from tests.spend.fake_spend import FORMULA, charges_frame
 from tests.support.frames import IS_PANDAS_3
+from tests.support.soak import trials
 
 SUM = "charge_micro_usd"
 
@@ -77,6 +78,7 @@ def test_a_workbook_read_again_has_the_same_exact_sums(
     assert rows[0][header.index("day")] == pd.Timestamp("2026-10-20")
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(micro_usd=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
 def test_no_format_rounds_an_amount(micro_usd: list[int]) -> None:
     frame = add_usd(pd.DataFrame({SUM: pd.Series(micro_usd, dtype="int64")}))

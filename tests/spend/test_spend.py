@@ -6,12 +6,13 @@ from datetime import UTC, date, datetime
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError, ServiceError
 from mediakit.spend import csv_frame, daily_frame, day_range, month_text, monthly_frame
 from tests.support.frames import types
+from tests.support.soak import trials
 
 KIND = "text-to-video"
 
@@ -127,6 +128,7 @@ NAMES = st.sampled_from(
 )
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(rows=st.lists(st.dictionaries(NAMES, JSON, max_size=5), max_size=6))
 def test_no_row_is_dropped_and_nothing_crashes_whatever_the_fields_hold(rows):
     frame = daily_frame({"rows": [row(), *(row() | each for each in rows)]})

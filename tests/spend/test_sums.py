@@ -11,13 +11,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.spend import daily_frame, rolling, weekly, with_usd
 from tests.spend.books import Books, charged, spend_of
 from tests.support.servers.serving import ROOT
+from tests.support.soak import trials
 
 FIRST = date(2026, 10, 28)  # a Wednesday
 
@@ -51,6 +52,7 @@ def test_a_window_with_an_incomplete_day_is_incomplete() -> None:
     ]
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     charges=st.lists(
         st.tuples(st.integers(0, 13), st.integers(0, 10**15)), max_size=12
@@ -87,6 +89,7 @@ def test_a_frame_that_is_no_daily_spend_is_refused(reduce: Any) -> None:
         reduce(pd.DataFrame({"day": ["2026-10-01"], "charge_micro_usd": [1.5]}))
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     charges=st.lists(st.tuples(st.integers(0, 13), st.integers(0, 10**15)), max_size=12)
 )

@@ -17,6 +17,7 @@ from mediakit import Catalog, Client
 from mediakit.client.jobs.polling import Turns
 from mediakit.errors import InputError
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.new_history import with_history
 
 BASE_URL = "http://service.test"
 KEY = "a-key-for-this-test"
@@ -172,7 +173,7 @@ class Service:
         client = Client(
             BASE_URL,
             KEY,
-            home=home,
+            home=with_history(home),
             catalog=CATALOG,
             clock=clock,
             transport=httpx.MockTransport(self.handle),

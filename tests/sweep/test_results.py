@@ -135,7 +135,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
     gated: Service, tmp_path: Path
 ) -> None:
     with gated.client(tmp_path) as client:
-        results = begin(client, plan_of(client, 20), in_flight=4)
+        results = begin(client, plan_of(client, 10), in_flight=4)
         # A shell ignores interrupts for what it runs in the background.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
@@ -146,7 +146,7 @@ def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
         signal.signal(signal.SIGINT, before)
         assert gated.gate is not None
         gated.gate.set()
-        assert results.wait(PATIENCE_S).progress.completed == 20
+        assert results.wait(PATIENCE_S).progress.completed == 10
 
 
 def test_results_are_awaited_from_a_loop_of_the_callers(tmp_path: Path) -> None:
@@ -204,18 +204,18 @@ def test_a_stopped_sweep_sends_no_more_and_settles_what_is_in_flight(
     gated: Service, tmp_path: Path
 ) -> None:
     with gated.client(tmp_path) as client:
-        results = begin(client, plan_of(client, 20), in_flight=3)
+        results = begin(client, plan_of(client, 10), in_flight=3)
         until(lambda: len(gated.jobs) == 3)
         assert results.stop() is results
         assert gated.gate is not None
         gated.gate.set()
         results.wait(PATIENCE_S)
-        assert statuses(results) == {"completed": 3, "unsent": 17}
+        assert statuses(results) == {"completed": 3, "unsent": 7}
         assert "was stopped" in problems(results, "unsent").pop()
         assert len(gated.jobs) == 3
         results.stop()
         results.retry().wait(PATIENCE_S)
-        assert statuses(results) == {"completed": 20}
+        assert statuses(results) == {"completed": 10}
 
 
 def failing_first(body: dict[str, Any], before: int) -> Outcome:
@@ -497,8 +497,8 @@ def test_a_process_may_end_while_its_sweep_continues(
     assert (life.returncode, errors) == (0, "")
     begun = json.loads(said)
     with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
-        results = run(client, plan_of(client, 10))
-        assert statuses(results) == {"completed": 10}
+        results = run(client, plan_of(client, 5))
+        assert statuses(results) == {"completed": 5}
         assert results.progress.owned >= min(begun, 4)
 
 

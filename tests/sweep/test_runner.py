@@ -46,9 +46,9 @@ def test_every_valid_cell_is_paid_once_and_invalid_ones_are_not_sent(
 ) -> None:
     service = Service(lambda *_: Outcome(reads=1, settles=1))
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 20, duration=[3, 99]))
-        assert statuses(results) == {"completed": 20, "invalid": 20}
-        assert service.charged_micro_usd == 20 * VIDEO_3_S
+        results = run(client, plan_of(client, 8, duration=[3, 99]))
+        assert statuses(results) == {"completed": 8, "invalid": 8}
+        assert service.charged_micro_usd == 8 * VIDEO_3_S
         assert all("duration" in text for text in problems(results, "invalid"))
         assert client.reserved_micro_usd() == 0
 
@@ -65,24 +65,24 @@ def test_what_the_service_says_does_not_decide_whether_a_cell_was_sent(
 def test_a_plan_that_is_run_again_costs_nothing(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(reads=1))
     with serving(service, tmp_path) as client:
-        run(client, plan_of(client, 15))
+        run(client, plan_of(client, 6))
         sold = len(service.jobs)
-        again = run(client, plan_of(client, 15), budget="$0.21")
-        assert (again.progress.owned, again.progress.sent) == (15, 0)
-        assert len(service.jobs) == sold == 15
-        assert statuses(again) == {"completed": 15}
+        again = run(client, plan_of(client, 6), budget="$0.21")
+        assert (again.progress.owned, again.progress.sent) == (6, 0)
+        assert len(service.jobs) == sold == 6
+        assert statuses(again) == {"completed": 6}
     with serving(service, tmp_path) as other:
-        later = run(other, plan_of(other, 15), budget="$0.21")
-        assert (later.progress.owned, later.progress.sent) == (15, 0)
-        assert len(service.jobs) == 15
+        later = run(other, plan_of(other, 6), budget="$0.21")
+        assert (later.progress.owned, later.progress.sent) == (6, 0)
+        assert len(service.jobs) == 6
 
 
 def test_owned_cells_are_known_without_asking_the_service(tmp_path: Path) -> None:
     service = Service()
     with serving(service, tmp_path) as client:
-        run(client, plan_of(client, 15))
+        run(client, plan_of(client, 6))
         reads = {job.id: job.reads for job in service.jobs.values()}
-        first = run(client, plan_of(client, 15)).frame()
+        first = run(client, plan_of(client, 6)).frame()
         assert {job.id: job.reads for job in service.jobs.values()} == reads
         assert set(first["job_id"]) == set(service.jobs)
         assert set(first["charge_micro_usd"]) == {VIDEO_3_S}
@@ -148,13 +148,13 @@ def test_a_job_that_fails_is_a_failed_cell_and_the_rest_continues(
 ) -> None:
     decide = failing_every(4, reads=1, fails="content_moderation")
     with serving(Service(decide), tmp_path) as client:
-        results = run(client, plan_of(client, 20))
-        assert statuses(results) == {"completed": 15, "failed": 5}
+        results = run(client, plan_of(client, 8))
+        assert statuses(results) == {"completed": 6, "failed": 2}
         (problem,) = problems(results, "failed")
         assert "content_moderation" in problem
         assert "It was told to" in problem
-        again = run(client, plan_of(client, 20))
-        assert statuses(again) == {"completed": 15, "failed": 5}
+        again = run(client, plan_of(client, 8))
+        assert statuses(again) == {"completed": 6, "failed": 2}
         assert problems(again, "failed") == {problem}
 
 
@@ -205,9 +205,9 @@ def test_a_lost_answer_is_requested_again_and_paid_once(tmp_path: Path) -> None:
     decide = failing_every(3, loses_answer=True)
     service = Service(decide)
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 12))
-        assert statuses(results) == {"completed": 12}
-        assert len(service.jobs) == 12
+        results = run(client, plan_of(client, 6))
+        assert statuses(results) == {"completed": 6}
+        assert len(service.jobs) == 6
 
 
 def test_a_service_that_does_not_answer_is_not_asked_for_every_cell(
@@ -225,8 +225,8 @@ def test_a_service_that_does_not_answer_is_not_asked_for_every_cell(
 
     service.handle = handle  # type: ignore[method-assign]
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 400), in_flight=4)
-        assert statuses(results) == {"unsent": 400}
+        results = run(client, plan_of(client, 100), in_flight=4)
+        assert statuses(results) == {"unsent": 100}
         assert all(
             "does not answer" in t or "cannot be reached" in t
             for t in problems(results, "unsent")
@@ -253,9 +253,9 @@ def test_a_rejection_that_concerns_all_cells_stops_the_rest(
 
     service = Service(decide)
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 60), in_flight=4)
+        results = run(client, plan_of(client, 30), in_flight=4)
         found = statuses(results)
-        assert found == {"completed": 10, "unsent": 50}
+        assert found == {"completed": 10, "unsent": 20}
         assert all(said in text for text in problems(results, "unsent"))
         assert sum(service.posts.values()) < 20
 
@@ -273,8 +273,8 @@ def test_a_wrong_key_stops_the_rest(tmp_path: Path) -> None:
 
     service.handle = handle  # type: ignore[method-assign]
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 60), in_flight=4)
-        assert statuses(results) == {"unsent": 60}
+        results = run(client, plan_of(client, 30), in_flight=4)
+        assert statuses(results) == {"unsent": 30}
         assert all("API key" in text for text in problems(results, "unsent"))
         assert posts <= 8
 
@@ -283,8 +283,8 @@ def test_a_balance_that_is_used_up_stops_the_rest(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(reads=1, settles=1))
     service.balance_micro_usd = 7 * VIDEO_3_S + 1
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 30), in_flight=4)
-        assert statuses(results) == {"completed": 7, "unsent": 23}
+        results = run(client, plan_of(client, 12), in_flight=4)
+        assert statuses(results) == {"completed": 7, "unsent": 5}
         assert all("balance" in text for text in problems(results, "unsent"))
         assert len(service.jobs) == 7
 
@@ -333,8 +333,8 @@ def test_what_a_failed_job_held_of_the_balance_is_used_for_others(
 def test_the_clients_own_budget_stops_the_rest(tmp_path: Path) -> None:
     service = Service()
     with serving(service, tmp_path, budget="$1") as client:
-        results = run(client, plan_of(client, 30), budget="$3", in_flight=3)
-        assert statuses(results) == {"completed": 4, "unsent": 26}
+        results = run(client, plan_of(client, 12), budget="$3", in_flight=3)
+        assert statuses(results) == {"completed": 4, "unsent": 8}
         assert all("budget" in text for text in problems(results, "unsent"))
 
 
@@ -394,8 +394,8 @@ def test_cells_that_the_budget_does_not_reach_are_unsent_and_say_so(
 ) -> None:
     service = Service(lambda *_: Outcome(reads=1, settles=1))
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 20), budget="$1")
-        assert statuses(results) == {"completed": 4, "unsent": 16}
+        results = run(client, plan_of(client, 8), budget="$1")
+        assert statuses(results) == {"completed": 4, "unsent": 4}
         (problem,) = problems(results, "unsent")
         assert "$0.816 of the budget of $1.00 is spent" in problem
         assert results.progress.spent_micro_usd == 4 * VIDEO_3_S
@@ -415,10 +415,10 @@ def test_cheaper_cells_behind_one_that_does_not_fit_are_sent(tmp_path: Path) -> 
 def test_a_budget_covers_all_runs_of_a_sweep(tmp_path: Path) -> None:
     service = Service()
     with serving(service, tmp_path) as client:
-        run(client, plan_of(client, 20), budget="$1")
+        run(client, plan_of(client, 10), budget="$1")
     with serving(service, tmp_path) as client:
-        results = run(client, plan_of(client, 20), budget="$1.50")
-        assert statuses(results) == {"completed": 7, "unsent": 13}
+        results = run(client, plan_of(client, 10), budget="$1.50")
+        assert statuses(results) == {"completed": 7, "unsent": 3}
         assert service.charged_micro_usd == 7 * VIDEO_3_S
 
 
@@ -482,7 +482,7 @@ def test_two_clients_share_a_sweeps_budget(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(reads=1, settles=1))
     with serving(service, tmp_path) as one, serving(service, tmp_path) as other:
         both = [
-            begin(client, plan_of(client, 40), budget="$3", in_flight=8)
+            begin(client, plan_of(client, 20), budget="$3", in_flight=8)
             for client in (one, other)
         ]
         for results in both:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
@@ -270,6 +270,7 @@ def test_money_is_exact_beyond_what_a_float_can_hold() -> None:
     assert same.loc[0, ["low", "high"]].tolist() == [NO_FLOAT_HOLDS_IT] * 2
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     st.lists(
         st.tuples(
