@@ -12,6 +12,7 @@ from hypothesis import settings
 from mediakit import Catalog, Client
 from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.new_history import with_history
 from tests.support.soak import IS_SOAK
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
@@ -131,7 +132,7 @@ def own_client(mediakit_sandbox: RunningSandbox) -> Iterator[Client]:
 def client(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Client]:
     """Give a client of that sandbox with a history of its own."""
     # Reading the functions of the service takes longer than most tests.
-    catalog, home = Catalog.default(), tmp_path / "home"
+    catalog, home = Catalog.default(), with_history(tmp_path / "home")
     service = sandbox.base_url, sandbox.api_key
     with Client(*service, home=home, catalog=catalog) as client:
         yield client

@@ -19,7 +19,7 @@ from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 
-EXAMPLES = trials(10, soak=60)
+EXAMPLES = trials(12, soak=60)
 BUDGET = Budget("team", "$1.50", period="month")
 LIMIT_MICRO_USD = BUDGET.limit_micro_usd
 PLAIN_LIMIT_MICRO_USD = 700_000

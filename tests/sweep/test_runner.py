@@ -29,7 +29,7 @@ from tests.sweep.runs import (
 from tests.sweep.service import Outcome, Service
 
 MOST_RESUMES = 5
-RANDOM_RUNS = trials(6, soak=150)
+RANDOM_RUNS = trials(10, soak=150)
 
 
 @contextmanager

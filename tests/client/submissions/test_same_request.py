@@ -23,6 +23,7 @@ from mediakit.client import BudgetState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.webhooks import FAILED, Event
 from tests.sandbox.conftest import Api
+from tests.support.new_history import with_history
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.sandbox.admin import AdminClient
 
@@ -101,7 +102,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     running = start(settings)
     api = Api(running)
     with AdminClient(api) as admin, api.http:
-        made = Desk(admin, tmp_path / "home")
+        made = Desk(admin, with_history(tmp_path / "home"))
         yield made
         for client in made.clients:
             client.close()

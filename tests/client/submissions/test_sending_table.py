@@ -40,6 +40,7 @@ from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.new_history import with_history
 from tests.support.samples.sending_rows import (
     PAGE,
     ROWS,
@@ -127,7 +128,7 @@ class Submissions:
         self._service = core.Service(
             base_url, user.http.headers["X-API-Key"], identity="the-service"
         )
-        self._history = home / "history.sqlite3"
+        self._history = with_history(home) / "history.sqlite3"
 
     def history(self) -> History:
         return History(self._history)
