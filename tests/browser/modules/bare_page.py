@@ -87,7 +87,8 @@ window.hear = messages => {
         window.models[id]?.hear(data, views);
     }
 };
-setInterval(async () => window.hear(await window.fromPython()), 100);
+// Answers come at once; only what Python says of itself waits for this.
+setInterval(async () => window.hear(await window.fromPython()), 250);
 """
 
 

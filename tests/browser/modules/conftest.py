@@ -1,8 +1,9 @@
-"""A page for each module of tests, which is loaded again, empty, for each test."""
+"""A page for all modules of tests, which is loaded again, empty, for each test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser
@@ -20,8 +21,14 @@ def bare_address() -> Iterator[str]:
         yield server.url("page.html")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
+    with open_bare_page(browser, bare_address) as page:
+        yield page
+
+
+@contextmanager
+def open_bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
     with browser.new_context(viewport=VIEWPORT, device_scale_factor=1) as context:
         context.grant_permissions(["clipboard-read", "clipboard-write"])
         page = context.new_page()

@@ -39,6 +39,13 @@ DROP = """(field, [name, text]) => {
     return marked && !field.closest(".mk-upload-over");
 }"""
 
+# A key that is held down comes again and again.
+HOLD = """(element, [key, times]) => {
+    for (let n = 0; n < times; n += 1)
+        element.dispatchEvent(new KeyboardEvent(
+            "keydown", { key, bubbles: true, cancelable: true, repeat: n > 0 }));
+}"""
+
 
 def jpeg(size: tuple[int, int], colour: str = "teal") -> bytes:
     out = BytesIO()
@@ -76,8 +83,22 @@ class Mask:
         self.page.mouse.move(*places[0])
         self.page.mouse.down()
         for place in places[1:]:
-            self.page.mouse.move(*place, steps=8)
+            self.page.mouse.move(*place, steps=3)
         self.page.mouse.up()
+
+    def stroke_by_finger(self) -> None:
+        box = self.canvas.bounding_box()
+        assert box is not None
+        touch = self.page.context.new_cdp_session(self.page)
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        for kind, by in (("touchStart", 0), ("touchMove", 40), ("touchMove", 80)):
+            points = {"touchPoints": [{"x": x + by, "y": y}]}
+            touch.send("Input.dispatchTouchEvent", {"type": kind, **points})
+        touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    def hold(self, key: str, times: int) -> None:
+        """Hold a key down, which sends it again and again."""
+        self.canvas.evaluate(HOLD, [key, times])
 
     def used(self) -> list[dict[str, Any]]:
         """Take the mask; return the strokes that Python gets."""
@@ -87,7 +108,9 @@ class Mask:
         return strokes
 
 
-def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip(bare: BarePage) -> None:
+def test_a_mask_is_painted_by_mouse_and_finger_in_pixels_of_the_clip(
+    bare: BarePage,
+) -> None:
     mask = Mask(bare)
     expect(mask.el.get_by_role("button", name="Use this mask")).to_be_disabled()
     mask.drag((0.1, 0.2), (0.4, 0.6))
@@ -96,38 +119,27 @@ def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip(bare: BarePage) -> Non
     mask.drag((0.6, 0.3), (0.8, 0.3), (0.8, 0.5))
     mask.press("Undo")
     expect(mask.status).to_have_text("12% of the frame is painted.")
+    mask.stroke_by_finger()
 
-    [stroke] = mask.used()
-    assert stroke["tool"] == "rectangle"
-    assert stroke["points"] == pytest.approx([64, 72, 256, 216], abs=2)
+    rectangle, stroke = mask.used()
+    assert rectangle["tool"] == "rectangle"
+    assert rectangle["points"] == pytest.approx([64, 72, 256, 216], abs=2)
+    assert stroke["tool"] == "brush"
 
 
 def test_a_mask_is_painted_by_keys(bare: BarePage) -> None:
     mask = Mask(bare)
     mask.canvas.focus()
-    for key in ("-", *["ArrowRight"] * 40, *["ArrowDown"] * 40, "Alt+ArrowUp"):
+    for key in ("-", "ArrowRight", "ArrowDown"):
         mask.page.keyboard.press(key)
+    mask.hold("ArrowRight", 39)
+    mask.hold("ArrowDown", 39)
+    mask.page.keyboard.press("Alt+ArrowUp")
     expect(mask.status).to_contain_text("Rectangle of 128 by ")
     mask.page.keyboard.press("Enter")
     expect(mask.status).to_contain_text("% of the frame is painted.")
 
     assert len(mask.used()) == 1
-
-
-def test_a_finger_paints_too(bare: BarePage) -> None:
-    mask = Mask(bare)
-    mask.press("Brush")
-    box = mask.canvas.bounding_box()
-    assert box is not None
-    touch = mask.page.context.new_cdp_session(mask.page)
-    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    for kind, by in (("touchStart", 0), ("touchMove", 40), ("touchMove", 80)):
-        points = [{"x": x + by, "y": y}]
-        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-    [stroke] = mask.used()
-    assert stroke["tool"] == "brush"
 
 
 class Upload:
@@ -228,7 +240,7 @@ def pictures() -> Iterator[FileServer]:
         yield server
 
 
-def test_before_and_after_share_one_slider_that_keys_move(
+def test_before_and_after_share_one_slider_and_what_is_gone_is_said_to_be_so(
     bare: BarePage, pictures: FileServer
 ) -> None:
     before, after = pictures.url("0.jpg"), pictures.url("1.jpg")
@@ -246,13 +258,8 @@ def test_before_and_after_share_one_slider_that_keys_move(
     bare.page.mouse.up()
     expect(slider).to_have_attribute("aria-valuetext", "25% before")
 
-
-def test_an_input_that_is_gone_is_said_to_be_so(
-    bare: BarePage, pictures: FileServer
-) -> None:
-    gone, after = pictures.url("gone.jpg"), pictures.url("1.jpg")
+    gone = pictures.url("gone.jpg")
     el = bare.show(compare_type()(medium="image", before=gone, after=after))
-
     expect(el.get_by_role("status")).to_contain_text("cannot be shown here")
 
 
@@ -309,7 +316,7 @@ document.getElementById("add").addEventListener("click", () =>
 }"""
 
 
-def test_controls_get_their_names_and_states_and_add_moves_the_focus(
+def test_controls_have_names_add_moves_the_focus_and_a_cleared_number_comes_back(
     bare: BarePage,
 ) -> None:
     page = bare.page
@@ -323,14 +330,6 @@ def test_controls_get_their_names_and_states_and_add_moves_the_focus(
     page.locator("#add").click()
     expect(page.locator("#added")).to_be_focused()
 
-
-def test_a_number_that_is_cleared_becomes_the_last_one_that_was_accepted(
-    bare: BarePage,
-) -> None:
-    page = bare.page
-    page.evaluate(FORM)
-    bare.show(namer_type()(), into="#helper")
-    expect(page.locator("#live")).to_have_attribute("role", "status")
     box = page.locator("#box")
     box.focus()
     box.fill("")

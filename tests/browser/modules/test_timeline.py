@@ -56,8 +56,8 @@ class Composition:
         start = x + width - 3 if from_end else x + width / 2
         self.page.mouse.move(start, y + height / 2)
         self.page.mouse.down()
-        self.page.mouse.move(start + by_px / 2, y + height / 2, steps=5)
-        self.page.mouse.move(start + by_px, y + height / 2, steps=5)
+        self.page.mouse.move(start + by_px / 2, y + height / 2, steps=2)
+        self.page.mouse.move(start + by_px, y + height / 2, steps=2)
         self.page.mouse.up()
 
     def keyframes(self) -> list[tuple[int | None, int | None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,15 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory, keep_in_order
 from tests.support.rows import assert_each
 from tests.support.samples.field_values import begins_filled, values_of
 from tests.support.samples.sample_requests import MADE_UP
+from tests.support.samples.shapes import WITH_EVERY_SHAPE, by_shape
 from tests.support.soak import trials
 
 CATALOG = Catalog.default()
 every_function = pytest.mark.parametrize(
     "function", [*CATALOG, MADE_UP], ids=lambda function: function.kind
+)
+every_shape = pytest.mark.parametrize(
+    "function", by_shape([*CATALOG, MADE_UP]), ids=lambda function: function.kind
 )
 
 
@@ -46,6 +51,15 @@ def control_of(kind: str, field: str, **more: int) -> Control:
     return build(CATALOG.function(kind).fields[field], make_context(**more))
 
 
+def test_every_kind_of_control_is_among_those_that_are_tried() -> None:
+    def kinds(functions: Iterable[Function]) -> set[type[Control]]:
+        specs = (spec for each in functions for spec in each.fields.values())
+        return {type(build(spec, make_context())) for spec in specs}
+
+    every = [*CATALOG, MADE_UP]
+    assert kinds(every) == kinds(f for f in every if f.kind in WITH_EVERY_SHAPE)
+
+
 @every_function
 def test_a_new_control_shows_the_default(function: Function) -> None:
     def check(spec: FieldSpec) -> None:
@@ -55,7 +69,7 @@ def test_a_new_control_shows_the_default(function: Function) -> None:
     assert_each(function.fields.values(), check)
 
 
-@every_function
+@every_shape
 def test_every_value_goes_into_a_control_and_comes_out_the_same(
     function: Function,
 ) -> None:

@@ -25,6 +25,7 @@ from mediakit.widgets.dashboard.html import kept_html
 from mediakit.widgets.dashboard.panels import Panel
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spend.fake_spend import HOSTILE, TODAY, FakeSpend, charges_frame
+from tests.support.soak import IS_SOAK
 from tests.widgets.studio.test_studio import every
 
 # Pictures and files of a module are made once, in one process.
@@ -66,6 +67,19 @@ def make_drawn() -> Iterator[Make]:
     for dashboard in made:
         dashboard.close()
     until(lambda: not any(dashboard._tasks._tasks for dashboard in made))
+
+
+@pytest.fixture
+def make_sketched(make_drawn: Make, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Make the same with plots whose words are there, but not their pixels."""
+    leave_out_pixels(monkeypatch)
+    return make_drawn
+
+
+def leave_out_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave to the soak what takes most of the time of a plot."""
+    if not IS_SOAK:
+        monkeypatch.setattr(panels, "_png", lambda figure: b"no pixels")
 
 
 @pytest.fixture
@@ -135,8 +149,8 @@ def test_another_month_is_read_and_an_empty_one_says_so(make: Make) -> None:
     assert "<img" not in shown(dashboard)
 
 
-def test_the_toggle_divides_by_project_and_by_key(make_drawn: Make) -> None:
-    dashboard = make_drawn()
+def test_the_toggle_divides_by_project_and_by_key(make_sketched: Make) -> None:
+    dashboard = make_sketched()
     dashboard._view.by.value = "Project"
     settle(dashboard)
     assert "Dunes <span>$</span>" in shown(dashboard)
@@ -159,8 +173,8 @@ def test_another_division_does_not_compare_the_month_again(make: Make) -> None:
     assert spend.asked.count("reconcile") == 2
 
 
-def test_one_function_can_be_shown_alone(make_drawn: Make) -> None:
-    dashboard = make_drawn()
+def test_one_function_can_be_shown_alone(make_sketched: Make) -> None:
+    dashboard = make_sketched()
     assert ("R1", "R1") in dashboard._view.only.options
     dashboard._view.only.value = "R1"
     assert "charged, of" in shown(dashboard)
@@ -186,11 +200,10 @@ def test_further_plots_are_drawn_when_they_are_asked_for(make: Make) -> None:
     assert "Cost per kept result" not in shown(dashboard)
 
 
-def test_outside_text_stays_text(make_drawn: Make) -> None:
+def test_outside_text_stays_text(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     charged = charges_frame(project=pd.Categorical([HOSTILE] * len(charges_frame())))
-    dashboard = make_drawn(
-        FakeSpend(charged),
-    )
+    dashboard = make(FakeSpend(charged))
+    monkeypatch.undo()  # the text is in the plots that come from here on
     dashboard._view.by.value = "Project"
     settle(dashboard)
     dashboard._view.more.value = True
@@ -242,7 +255,14 @@ def prepared(dashboard: Dashboard, form: Format) -> bytes:
     return base64.b64decode(data)
 
 
-@pytest.mark.parametrize("form", [Format.CSV, Format.PARQUET, Format.EXCEL])
+@pytest.mark.parametrize(
+    "form",
+    [
+        Format.CSV,
+        pytest.param(Format.PARQUET, marks=pytest.mark.soak),
+        Format.EXCEL,
+    ],
+)
 def test_a_download_has_the_exact_sum(make: Make, form: Format) -> None:
     dashboard = make()
     content = io.BytesIO(prepared(dashboard, form))

@@ -15,7 +15,12 @@ from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
 from mediakit.widgets.dashboard.month_data import By
 from tests.support.soak import trials
-from tests.widgets.dashboard.test_dashboard import settle, shown, until
+from tests.widgets.dashboard.test_dashboard import (
+    leave_out_pixels,
+    settle,
+    shown,
+    until,
+)
 
 # The seeded past is made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
@@ -26,7 +31,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     folder = tmp_path_factory.mktemp("past")
     running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
     with Client(running.base_url, running.api_key, home=folder / "home") as client:
-        client.seed_past(days=trials(75, 120), jobs=trials(120, 400))
+        client.seed_past(days=trials(75, 120), jobs=trials(60, 400))
         yield client
     running.stop()
 
@@ -34,6 +39,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
 def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    leave_out_pixels(monkeypatch)
     dashboard = client.spend.dashboard(budget="$200")
     settle(dashboard)
     dashboard.choose_month(dashboard.state.months[1])
@@ -68,7 +74,10 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
     until(lambda: not dashboard._tasks._tasks)
 
 
-def test_this_month_has_a_forecast(client: Client) -> None:
+def test_this_month_has_a_forecast(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_pixels(monkeypatch)
     dashboard = client.spend.dashboard()
     settle(dashboard)
     until(lambda: not dashboard._tasks._tasks)
@@ -81,7 +90,10 @@ def test_this_month_has_a_forecast(client: Client) -> None:
     until(lambda: not dashboard._tasks._tasks)
 
 
-def test_the_report_of_a_client_is_written(client: Client, tmp_path: Path) -> None:
+def test_the_report_of_a_client_is_written(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave_out_pixels(monkeypatch)
     path = client.spend.report(None, tmp_path / "month.html", budget="$200")
     assert path == tmp_path / "month.html"
     text = path.read_text("utf-8")

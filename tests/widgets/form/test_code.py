@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -22,6 +22,8 @@ from mediakit.widgets.form.state import FormState
 from tests.support.samples.bodies import accepted_bodies
 from tests.support.samples.field_values import JSON, TEXTS
 from tests.support.samples.sample_requests import MADE_UP
+from tests.support.samples.shapes import by_shape
+from tests.support.soak import trials
 from tests.widgets.form.test_form import (
     box,
     control,
@@ -32,7 +34,6 @@ from tests.widgets.form.test_form import (
 )
 
 CATALOG = Catalog.default()
-KINDS = [function.kind for function in CATALOG]
 
 
 @pytest.fixture
@@ -184,9 +185,11 @@ def made_by(code: str) -> Recorder:
 
 
 @given(data=st.data())
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_copied_call_makes_the_same_request(kind: str, data: st.DataObject) -> None:
-    function = CATALOG.function(kind)
+@settings(max_examples=trials(5, 100))
+@pytest.mark.parametrize("function", by_shape(CATALOG), ids=lambda f: f.kind)
+def test_the_copied_call_makes_the_same_request(
+    function: Function, data: st.DataObject
+) -> None:
     body = data.draw(accepted_bodies(function))
     paths = {item.value: f"folder/{item.value[-5:]}" for item in function.media(body)}
     if data.draw(st.booleans()):

@@ -47,10 +47,15 @@ def make_form(client: Client) -> Iterator[Callable[..., Form]]:
         finish(form)
 
 
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("clip") / "a.mp4"
+    return make_mp4(path, (854, 480), 2.5).read_bytes()
+
+
 def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
-    make_form: Callable[..., Form], tmp_path: Path
+    make_form: Callable[..., Form], clip: bytes
 ) -> None:
-    clip = make_mp4(tmp_path / "a.mp4", (854, 480), 2.5).read_bytes()
     with FileServer({"a.mp4": clip}) as server:
         form = make_form("r1", video_urls=[server.url("a.mp4")], **EDIT)
         assert not generate_button(form).disabled
@@ -61,9 +66,8 @@ def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
 
 
 def test_a_length_is_asked_for_once_another_field_makes_it_matter(
-    make_form: Callable[..., Form], tmp_path: Path
+    make_form: Callable[..., Form], clip: bytes
 ) -> None:
-    clip = make_mp4(tmp_path / "a.mp4", (854, 480), 2.5).read_bytes()
     with FileServer({"a.mp4": clip}) as server:
         form = make_form(
             "r1", video_urls=[server.url("a.mp4")], **EDIT | {"duration": 5}

@@ -24,10 +24,13 @@ from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
+from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
 
 FUNCTIONS = (*Catalog.default(), MADE_UP)
-every_function = pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.kind)
+every_shape = pytest.mark.parametrize(
+    "function", by_shape(FUNCTIONS), ids=lambda f: f.kind
+)
 with_rules = pytest.mark.parametrize(
     "function", [f for f in FUNCTIONS if f.rules], ids=lambda f: f.kind
 )
@@ -85,7 +88,7 @@ def exactly(values: Mapping[str, object]) -> str:
     return json.dumps(values, sort_keys=True)
 
 
-@every_function
+@every_shape
 def test_values_that_become_a_request_become_the_same_values_again(
     function: Function,
 ) -> None:
@@ -171,7 +174,9 @@ def is_inner_gap(problem: Problem) -> bool:
     return problem.is_missing and problem.field != problem.root
 
 
-@with_rules
+@pytest.mark.parametrize(
+    "function", by_shape(f for f in FUNCTIONS if f.rules), ids=lambda f: f.kind
+)
 def test_problems_stand_beside_their_field_once_it_was_touched_and_never_before(
     function: Function,
 ) -> None:

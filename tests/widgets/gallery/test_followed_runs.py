@@ -11,11 +11,11 @@ from tests.support.samples.walls import until
 from tests.support.soak import trials
 from tests.sweep.runs import run
 
-TIMES = trials(3, 20)
+CLIPS, TIMES = trials(3, 6), trials(2, 20)
 
 
 def test_a_wall_of_owned_clips_shows_all_of_them_as_done(own_client: Client) -> None:
-    prompts = [f"a kite over dune {n}" for n in range(6)]
+    prompts = [f"a kite over dune {n}" for n in range(CLIPS)]
     plan = own_client.sweep("text-to-image", prompt=prompts)
     run(own_client, plan)
 

@@ -155,7 +155,7 @@ def test_only_the_mask_is_painted_and_only_on_a_clip(form: Form) -> None:
 def test_a_painted_mask_becomes_the_fields_value_and_is_painted_on_again(
     form: Form, tmp_path: Path
 ) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4")
+    clip = make_mp4(tmp_path / "clip.mp4", duration_s=0.5)
     form.values.update(video=str(clip), prompt="a tree")
     paint_button(form).value = True
     until(lambda: canvas_of(form), form)
@@ -191,7 +191,7 @@ def test_the_mask_of_a_portrait_phone_clip_marks_what_the_service_replaces(
     form: Form, client: Client, tmp_path: Path
 ) -> None:
     # Stored as 854 x 480, with the rotation of a phone that was held upright.
-    clip = make_mp4(tmp_path / "clip.mp4", duration_s=1, rotation_degrees=-90)
+    clip = make_mp4(tmp_path / "clip.mp4", duration_s=0.5, rotation_degrees=-90)
     with av.open(str(clip)) as stored:
         first = next(stored.decode(video=0)).to_ndarray(format="rgb24")
     shown_frame = np.rot90(first, -1).astype(int)

@@ -15,7 +15,8 @@ from mediakit.client.loop import io_thread
 from mediakit.history import tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.inputs.result_search import PAGE, Found, Results
+from mediakit.widgets.inputs import result_search
+from mediakit.widgets.inputs.result_search import Found, Results
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.media_fields import MediaControl
 from tests.widgets.form.test_form import (
@@ -115,19 +116,20 @@ def test_results_are_searched_by_the_words_of_their_prompts(
 
 
 def test_results_come_newest_first_and_page_by_page(
-    sandbox: RunningSandbox, tmp_path: Path
+    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(result_search, "PAGE", 2)
     own = mk.connect(sandbox.base_url, sandbox.api_key, home=tmp_path)
-    names = [f"a boat no. {number}" for number in range(PAGE + 2)]
-    jobs = [own.submit("text-to-video", prompt=name, duration=3) for name in names]
+    names = [f"a boat no. {number}" for number in range(3)]
+    jobs = [own.submit("text-to-image", prompt=name) for name in names]
     for job in jobs:
         job.wait()
     results = Results(own)
-    first = io_thread().call(results.page, "video", "boat")
-    second = io_thread().call(results.page, "video", "boat", first.last)
+    first = io_thread().call(results.page, "image", "boat")
+    second = io_thread().call(results.page, "image", "boat", first.last)
 
     assert titles(first) + titles(second) == names[::-1]
-    assert len(first.results) == PAGE
+    assert len(first.results) == 2
     assert second.last is None
     own.close()
 

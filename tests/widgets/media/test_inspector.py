@@ -30,7 +30,7 @@ def look(inspector: Inspector, kind: MediaName, path: Path | str) -> Inspection:
 def test_a_picture_a_clip_and_a_sound_are_what_they_are(tmp_path: Path) -> None:
     inspector = an_inspector()
     picture = look(inspector, "image", make_png(tmp_path / "a.png", (64, 48)))
-    clip = look(inspector, "video", make_mp4(tmp_path / "a.mp4"))
+    clip = look(inspector, "video", make_mp4(tmp_path / "a.mp4", (320, 180), 0.5))
     sound = look(inspector, "audio", make_wav(tmp_path / "a.wav"))
 
     assert picture.info is not None

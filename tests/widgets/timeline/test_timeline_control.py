@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import comm
 import pytest
 from comm.base_comm import BaseComm
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit import Client
@@ -25,6 +25,7 @@ from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import shape_of
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from tests.support.soak import trials
 from tests.widgets.form.test_form import finish, shown, until
 from tests.widgets.nested.test_objects import all_in, fail, named, told
 from tests.widgets.timeline.test_timeline import (
@@ -240,6 +241,7 @@ def test_it_is_named_required_and_noted_as_its_list_is() -> None:
     assert inner.spec.name == "url"
 
 
+@settings(max_examples=trials(6, 100))
 @given(tracks, st.lists(EDITS, max_size=6))
 def test_after_any_edits_the_fields_hold_what_the_edits_say(
     value: list[dict[str, Any]], edits: list[dict[str, Any]]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -399,8 +397,11 @@ def test_without_anywidget_a_disk_that_takes_no_file_is_said(
 # -- staying ---------------------------------------------------------------------------
 
 
-def test_copied_code_runs_in_another_process_with_an_uploaded_file(
-    make_form: Callable[..., Form], sandbox: RunningSandbox, tmp_path: Path
+def test_copied_code_runs_elsewhere_with_an_uploaded_file(
+    make_form: Callable[..., Form],
+    sandbox: RunningSandbox,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     form = make_form("image-upscale")
@@ -411,18 +412,13 @@ def test_copied_code_runs_in_another_process_with_an_uploaded_file(
     assert "my cat.png" in code
     form.close()
     form.client.close()
-    connect = f"mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home='elsewhere')"
-    lines = ["import mediakit as mk", f"client = {connect}", f"job = {code}"]
-    script = "\n".join([*lines, "print(job.wait(60).status)"])
+    # Another process would know nothing of this one, and stand in a folder of its own.
+    monkeypatch.setattr(uploaded_names, "_paths", {})
     (tmp_path / "another").mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path / "another",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "completed" in ran.stdout, ran.stderr
+    monkeypatch.chdir(tmp_path / "another")
+    with Client(sandbox.base_url, sandbox.api_key, home="elsewhere") as client:
+        job = eval(code, {"client": client})
+        assert job.wait(60).status == "completed"
 
 
 def test_an_upload_comes_back_after_a_restart_under_its_name(
