@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
-from playwright.sync_api import Locator, Page
-
-from tests.browser.harness import VIEWPORT
+from playwright.sync_api import Locator, Page, ViewportSize
 
 WAITS_S = 10.0
+# Each picture of a page is drawn without a graphics card: a small one is enough.
+VIEWPORT = ViewportSize(width=800, height=600)
 PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
 # Jupyter's half of an anywidget: a model, and the module that draws it.
 HOST = """

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser
 
-from tests.browser.harness import VIEWPORT
-from tests.browser.modules.bare_page import PAGE, BarePage
+from tests.browser.modules.bare_page import PAGE, VIEWPORT, BarePage
 from tests.support.servers.file_server import FileServer
 
 WAITS_MS = 10_000
