@@ -80,7 +80,7 @@ def comes_out_the_same(spec: FieldSpec) -> None:
     control = build(spec, make_context())
     control.listen(lambda: fail("nobody changed it by hand"))
 
-    @settings(max_examples=trials(5, 100))
+    @settings(max_examples=trials(3, 100))
     @given(values_of(spec))
     def check(value: object) -> None:
         control.value = value
@@ -90,7 +90,7 @@ def comes_out_the_same(spec: FieldSpec) -> None:
     check()
 
 
-@every_function
+@every_shape
 def test_every_box_has_a_name_for_those_who_cannot_see_it(function: Function) -> None:
     def check(spec: FieldSpec) -> None:
         control = build(spec, make_context())
@@ -378,7 +378,7 @@ def test_a_list_takes_no_more_items_than_its_field() -> None:
     assert not add.disabled
 
 
-@every_function
+@every_shape
 def test_a_control_that_is_off_keeps_its_value(function: Function) -> None:
     def check(spec: FieldSpec) -> None:
         control = build(spec, make_context())

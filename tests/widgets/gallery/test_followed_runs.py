@@ -14,10 +14,10 @@ from tests.sweep.runs import run
 CLIPS, TIMES = trials(3, 6), trials(2, 20)
 
 
-def test_a_wall_of_owned_clips_shows_all_of_them_as_done(own_client: Client) -> None:
+def test_a_wall_of_owned_clips_shows_all_of_them_as_done(client: Client) -> None:
     prompts = [f"a kite over dune {n}" for n in range(CLIPS)]
-    plan = own_client.sweep("text-to-image", prompt=prompts)
-    run(own_client, plan)
+    plan = client.sweep("text-to-image", prompt=prompts)
+    run(client, plan)
 
     for _ in range(TIMES):
         results: Any = plan.refresh().run()
