@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from mediakit import Catalog, Client
-from mediakit.sandbox.jobs.renderer import POOL
+from mediakit.sandbox.jobs.renderer import POOL, Renderer
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.new_history import with_history
 from tests.support.soak import IS_SOAK
@@ -50,9 +50,12 @@ def _settings_of_nobody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
 
 @pytest.fixture(scope="session", autouse=True)
 def _render_workers_stay() -> Iterator[None]:
-    """Keep idle render workers between sandboxes: each takes half a second to start."""
+    """Keep render workers, between sandboxes too: each takes half a second to start."""
     POOL.join()
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        defaults = Renderer.__init__.__kwdefaults__
+        patch.setitem(defaults, "max_jobs_per_worker", 500)
+        yield
     POOL.leave()
 
 

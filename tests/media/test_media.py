@@ -64,12 +64,12 @@ def test_a_clip_is_read_with_length_rate_codec_and_sound(
     tmp_path: Path, container: str, content_type: str
 ) -> None:
     path = tmp_path / f"clip.{container}"
-    make_mp4(path, (320, 240), 2.0, 24, audio=True, container=container)  # type: ignore[arg-type]
+    make_mp4(path, (320, 240), 1.0, 24, audio=True, container=container)  # type: ignore[arg-type]
 
     info = probe(path, "video", "video_urls[0]")
     assert info.content_type == content_type
     assert (info.width, info.height, info.codec) == (320, 240, "h264")
-    assert info.duration_s == pytest.approx(2.0, abs=0.1)
+    assert info.duration_s == pytest.approx(1.0, abs=0.1)
     assert info.fps == pytest.approx(24)
     assert info.has_audio
 
@@ -110,7 +110,7 @@ def test_a_clip_without_a_picture_and_a_sound_without_sound_are_refused(
     with pytest.raises(InputError, match="not a clip"):
         probe(make_png(tmp_path / "a.png"), "video", "video_urls[0]")
     with pytest.raises(InputError, match="no sound"):
-        probe(make_mp4(tmp_path / "a.mp4"), "audio", "audio_urls[0]")
+        probe(make_mp4(tmp_path / "a.mp4", (64, 64), 0.5), "audio", "audio_urls[0]")
 
 
 @given(st.data(), st.sampled_from(["image", "video", "audio"]))
@@ -166,7 +166,7 @@ def test_the_length_of_a_clip_is_that_of_its_picture(tmp_path: Path) -> None:
 
 
 def test_posters_and_thumbnails_are_small_jpegs(tmp_path: Path) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4", (640, 360))
+    clip = make_mp4(tmp_path / "clip.mp4", (640, 360), 0.25)
     picture = make_png(tmp_path / "a.png", (900, 600))
 
     for content, size in [
@@ -183,7 +183,7 @@ def test_posters_and_thumbnails_are_small_jpegs(tmp_path: Path) -> None:
 
 def test_local_paths_are_stood_in_for_until_they_are_uploaded(tmp_path: Path) -> None:
     function = CATALOG.function("r1")
-    clip = str(make_mp4(tmp_path / "my clip.mp4", duration_s=2.5))
+    clip = str(make_mp4(tmp_path / "my clip.mp4", (64, 64), 2.5))
     body = {
         "prompt": "a",
         "duration": "auto",

@@ -13,7 +13,7 @@ from PIL import Image
 
 from mediakit import Client
 from mediakit.media import poster_jpeg, probe
-from mediakit.media.previews import make_preview
+from mediakit.media.previews import write_preview
 from mediakit.schema import MediaName
 from mediakit.sweep import scorers
 from tests.support.samples.media_samples import make_jpeg, make_mp4
@@ -72,7 +72,7 @@ def test_a_turned_picture_has_an_upright_poster(tmp_path: Path) -> None:
 
 def test_the_small_copy_of_a_turned_clip_is_upright(tmp_path: Path) -> None:
     clip = stored_sideways(tmp_path / "a.mp4")
-    make_preview(clip, tmp_path / "copy.mp4")
+    write_preview(clip, tmp_path / "copy.mp4")
 
     assert probe(tmp_path / "copy.mp4", "video", "video").width == SHOWN[0]
     copy = stored_frame(tmp_path / "copy.mp4")
@@ -83,7 +83,7 @@ def test_a_turned_clip_and_an_upright_one_look_alike_to_the_scorers(
     tmp_path: Path,
 ) -> None:
     clip = stored_sideways(tmp_path / "a.mp4")
-    make_preview(clip, tmp_path / "copy.mp4")
+    write_preview(clip, tmp_path / "copy.mp4")
     clip_hash, copy_hash = (
         [scorers.perceptual_hash(path)[name] for name in scorers.HASH_COLUMNS]
         for path in (clip, tmp_path / "copy.mp4")

@@ -1,12 +1,13 @@
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, changes, changes_frame
 from tests.plots.drawn import bars, notes, said, title
 from tests.plots.made_frames import daily, monthly
+from tests.support.soak import trials
 
 BEFORE = monthly("2026-09", r1=80_000_000, keyframes=9_000_000, r2=4_000_000, r3=5)
 AFTER = monthly("2026-10", r1=93_400_001, keyframes=7_000_000, r5=1_000_000, r3=5)
@@ -39,6 +40,7 @@ def test_what_did_not_change_is_counted_and_not_drawn():
     assert notes(changes(BEFORE, AFTER)) == ["1 without a change not drawn"]
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(AMOUNTS, AMOUNTS)
 def test_the_differences_sum_to_the_difference_of_the_months_exactly(before, after):
     drawn = changes_frame(monthly("2026-09", **before), monthly("2026-10", **after))

@@ -2,13 +2,14 @@ from fractions import Fraction
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, cost_per_keeper, cost_per_keeper_frame
 from tests.plots.drawn import bars, figure_of, notes, said, title
 from tests.plots.made_frames import charge, charges
+from tests.support.soak import trials
 
 KEPT = charge("r1", 1_000_000, keep=True)
 DROPPED = charge("r1", 2_500_000, keep=False)
@@ -56,6 +57,7 @@ def test_prompts_and_parameters_have_keepers_too():
     assert names == ["5.0", "not set"]
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(st.lists(ROW, max_size=40))
 def test_charges_and_counts_are_exact_and_the_cost_is_rounded_once(rows):
     frame = charges(*(charge(name, amount, keep=keep) for name, amount, keep in rows))

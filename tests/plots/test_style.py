@@ -1,4 +1,5 @@
 import inspect
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -36,14 +37,21 @@ def contrast(one, other):
 
 
 def texts(figure):
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     found = figure.findobj(lambda each: hasattr(each, "get_fontsize"))
     return [text for text in found if text.get_visible() and text.get_text()]
 
 
 @EVERY
-@pytest.mark.parametrize("drawn", [PLOTS, EMPTY], ids=["full", "empty"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("theme", "drawn"),
+    [
+        pytest.param("light", PLOTS, id="light-full"),
+        pytest.param("dark", PLOTS, id="dark-full"),
+        pytest.param("dark", EMPTY, id="dark-empty"),
+        pytest.param("light", EMPTY, id="light-empty", marks=pytest.mark.soak),
+    ],
+)
 def test_every_text_is_readable_on_the_themes_background(name, drawn, theme):
     figure = figure_of((5, 3))
     drawn[name](ax=figure.subplots(), theme=theme)
@@ -54,11 +62,17 @@ def test_every_text_is_readable_on_the_themes_background(name, drawn, theme):
 
 
 @EVERY
-@pytest.mark.parametrize("size", [(9, 3.6), (5, 3)], ids=["notebook", "dashboard"])
+@pytest.mark.parametrize(
+    "size",
+    [
+        pytest.param((5, 3), id="dashboard"),
+        pytest.param((9, 3.6), id="notebook", marks=pytest.mark.soak),
+    ],
+)
 def test_no_text_is_cut_off_and_no_two_labels_of_an_axis_touch(name, size):
     figure = figure_of(size, layout="constrained")
     axes = PLOTS[name](ax=figure.subplots())
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     inches = figure.get_tightbbox()  # of all that is drawn
     assert inches.x0 >= 0
     assert inches.y0 >= 0
@@ -72,9 +86,15 @@ def test_no_text_is_cut_off_and_no_two_labels_of_an_axis_touch(name, size):
             assert begin > end
 
 
+@cache
+def in_notebook(name):
+    """A plot as a notebook shows it, drawn once for those who only look at it."""
+    return PLOTS[name]()
+
+
 @EVERY
 def test_without_axes_a_figure_of_notebook_size_is_made_with_no_background(name):
-    axes = PLOTS[name]()
+    axes = in_notebook(name)
     assert axes.figure.get_size_inches().tolist() == [9, 3.6]
     assert axes.figure.get_facecolor()[3] == 0
     assert axes.get_facecolor()[3] == 0
@@ -97,7 +117,7 @@ def test_another_theme_is_refused_in_words(name):
 
 @EVERY
 def test_an_axes_carries_its_frame_and_its_words(name):
-    axes = PLOTS[name]()
+    axes = in_notebook(name)
     assert plots.alt_text(axes) == axes.frame.attrs["alt_text"]
     assert axes.get_title(loc="left") == axes.frame.attrs["title"]
     empty = EMPTY[name]()
@@ -140,6 +160,6 @@ def test_a_name_keeps_its_colour_in_both_themes():
 def test_many_characters_that_no_font_has_show_no_warning():
     row = charge("r1", 5, keep=True, prompt="夜の街 🎬 \N{ZERO WIDTH JOINER} été")
     axes = plots.cost_per_keeper(charges(row), by="prompt")
-    axes.figure.canvas.draw()
+    axes.figure.draw_without_rendering()
     (label,) = axes.get_yticklabels()
     assert label.get_text().endswith("été")

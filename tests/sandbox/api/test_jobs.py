@@ -33,7 +33,7 @@ def test_a_job_runs_completes_and_settles(api: Api) -> None:
     assert before - api.balance() == 204_000
     with av.open(BytesIO(api.http.get(url).content), "r") as video:
         stream = video.streams.video[0]
-        assert (stream.width, stream.height) == (1280, 720)
+        assert (stream.width, stream.height) == (720, 720)
         assert video.duration == 3_000_000
 
 

@@ -518,11 +518,11 @@ def test_twenty_are_sent_at_once_and_no_more(lone: LoneSender) -> None:
         await asyncio.sleep(0.3)  # for a twenty-first one to come, if it did
         most = len(receiver.received)
         released.set()
-        assert await sending == 45
+        assert await sending == 25
         return most
 
     with receiving(hold) as receiver:
-        ids = [lone.add(receiver.url) for _ in range(45)]
+        ids = [lone.add(receiver.url) for _ in range(25)]
         assert asyncio.run(count(receiver)) == 20
 
     assert {lone.delivery(one).status for one in ids} == {"delivered"}
@@ -616,18 +616,18 @@ def test_what_was_cut_off_is_sent_again_under_the_same_id(
 def test_the_ordinary_loop_sends_more_than_fit_at_once(lone: LoneSender) -> None:
     async def serve(receiver: Receiver) -> None:
         running = asyncio.create_task(lone.sender.run())
-        await asyncio.to_thread(receiver.until, 45)
+        await asyncio.to_thread(receiver.until, 25)
         await lone.sender.do_due(lone.service.clock.now_us())
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
 
     with receiving() as receiver:
-        ids = [lone.add(receiver.url) for _ in range(45)]
+        ids = [lone.add(receiver.url) for _ in range(25)]
         run(serve(receiver))
 
     assert {lone.delivery(one).status for one in ids} == {"delivered"}
-    assert len(receiver.received) == 45
+    assert len(receiver.received) == 25
 
 
 def test_an_event_is_of_an_ended_job_and_has_a_body(lone: LoneSender) -> None:

@@ -414,7 +414,13 @@ def test_a_late_settlement_is_late_by_so_much(calm: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "charge"), [(0.5, 102_000), (0, 0), (0.1, 20_400), (3, KITE_MICRO_USD)]
+    ("factor", "charge"),
+    [
+        (0, 0),
+        (0.1, 20_400),
+        (3, KITE_MICRO_USD),
+        pytest.param(0.5, 102_000, marks=pytest.mark.soak),
+    ],
 )
 def test_a_drifted_rate_changes_the_charge_up_to_what_was_held(
     calm: Api, factor: float, charge: int

@@ -166,7 +166,7 @@ def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> Non
 def test_a_clip_whose_pictures_begin_late_has_all_of_them(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
-    fps, frames_n = 24, 24
+    fps, frames_n = 24, 12
     path = tmp_path / "late.mp4"
     with av.open(str(path), "w") as file:
         video = file.add_stream("libx264", rate=fps)

@@ -8,8 +8,8 @@ import re
 import signal
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,6 +25,18 @@ from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, ma
 
 T = TypeVar("T")
 Use = Callable[[Renderer], Awaitable[T]]
+
+# Reads its inputs and answers. It starts in a twentieth of the time of the real one,
+# whose imports are large.
+SMALL_WORKER = """
+import json, sys
+for line in sys.stdin:
+    request = json.loads(line)
+    for path in request["inputs"].values():
+        open(path, "rb").read()
+    answer = {"job": request["job"], "ok": True, "content_type": "image/jpeg"}
+    print(json.dumps(answer | {"width": 40, "height": 20}), flush=True)
+"""
 
 
 def new_renderer(**settings: Any) -> Renderer:
@@ -55,6 +67,27 @@ def shared() -> Iterator[WorkerPool]:
     pool.leave()
 
 
+def program(folder: Path, script: str) -> str:
+    """Write a program that is a Python script, whatever it is started with."""
+    code, path = folder / "worker.py", folder / "worker"
+    code.write_text(script)
+    path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -IS "{code}"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.fixture(params=["small", pytest.param("real", marks=pytest.mark.soak)])
+def _any_worker(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let the workers be small ones where only their life matters."""
+    if request.param == "small":
+        monkeypatch.setattr(sys, "executable", program(tmp_path, SMALL_WORKER))
+
+
+any_worker = pytest.mark.usefixtures("_any_worker")
+
+
 @pytest.fixture
 def quick(tmp_path: Path) -> RenderRequest:
     """A job of a few milliseconds."""
@@ -69,16 +102,38 @@ def quick(tmp_path: Path) -> RenderRequest:
     )
 
 
+@dataclass(frozen=True)
+class Slow:
+    """A job that never ends: its picture is a pipe that nothing comes out of."""
+
+    request: RenderRequest
+    pipe: Path
+    ends: list[int]
+
+    async def is_rendered(self) -> None:
+        """Wait until a worker reads the picture."""
+        while not self.ends:
+            # There is no such end before the other one is open.
+            with contextlib.suppress(OSError):
+                self.ends.append(os.open(self.pipe, os.O_WRONLY | os.O_NONBLOCK))
+            await asyncio.sleep(0.01)
+
+
 @pytest.fixture
-def slow(tmp_path: Path) -> RenderRequest:
-    """A job of many seconds."""
-    return RenderRequest(
+def slow(tmp_path: Path) -> Iterator[Slow]:
+    pipe, url = tmp_path / "pipe", "https://media.test/pipe.png"
+    os.mkfifo(pipe)
+    request = RenderRequest(
         job="media_slow",
-        kind="r1",
-        body={"prompt": "waves", "duration": 30, "resolution": "1080p"},
-        inputs={},
+        kind="image-upscale",
+        body={"image_url": url},
+        inputs={url: pipe},
         output=tmp_path / "slow.part",
     )
+    slow = Slow(request, pipe, [])
+    yield slow
+    for end in slow.ends:
+        os.close(end)
 
 
 @pytest.fixture
@@ -94,16 +149,6 @@ def pids(caplog: pytest.LogCaptureFixture) -> Callable[[], list[int]]:
         ]
 
     return started
-
-
-async def until_it_writes(request: RenderRequest) -> None:
-    """Wait until a job is being rendered."""
-
-    def wait() -> None:
-        while not request.output.exists():
-            time.sleep(0.01)
-
-    await asyncio.to_thread(wait)
 
 
 async def failure(renderer: Renderer, order: RenderRequest) -> RenderError:
@@ -148,6 +193,7 @@ def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
     assert gone(pid)
 
 
+@any_worker
 def test_no_process_is_started_before_it_is_needed(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
@@ -179,17 +225,18 @@ def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
     assert [result.content_type for result in results] == ["image/jpeg"]
 
 
+@any_worker
 def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
     quick: RenderRequest,
-    slow: RenderRequest,
+    slow: Slow,
     pids: Callable[[], list[int]],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     failures: list[RenderError] = []
 
     async def work(renderer: Renderer) -> None:
-        task = asyncio.create_task(failure(renderer, slow))
-        await until_it_writes(slow)
+        task = asyncio.create_task(failure(renderer, slow.request))
+        await slow.is_rendered()
         os.kill(pids()[0], signal.SIGKILL)
         failures.append(await task)
         await renderer.render(quick)
@@ -204,6 +251,7 @@ def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
     assert f"The render worker {pids()[0]} ended with code -9" in caplog.text
 
 
+@any_worker
 def test_a_worker_that_died_between_two_jobs_is_replaced(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
@@ -220,21 +268,27 @@ def test_a_worker_that_died_between_two_jobs_is_replaced(
     use(work)
 
 
+@any_worker
 def test_a_job_that_takes_too_long_is_stopped(
-    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+    quick: RenderRequest, slow: Slow, pids: Callable[[], list[int]]
 ) -> None:
-    async def work(renderer: Renderer) -> RenderError:
-        late = await failure(renderer, slow)
-        await renderer.render(quick)
+    async def work(patient: Renderer) -> RenderError:
+        hasty = Renderer(pool=pool, timeout_s=0.2)
+        await hasty.start()
+        late = await failure(hasty, slow.request)
+        await hasty.close()
+        await patient.render(quick)
         return late
 
-    late = use(work, new_renderer(timeout_s=1.5))
+    pool = WorkerPool()
+    late = use(work, Renderer(pool=pool))
     assert late.code == "timed_out"
-    assert late.message == "The render took longer than 1.5 s and was stopped."
+    assert late.message == "The render took longer than 0.2 s and was stopped."
     assert len(pids()) == 2
     assert all(gone(pid) for pid in pids())
 
 
+@any_worker
 def test_a_worker_is_replaced_after_its_number_of_jobs(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
@@ -246,12 +300,11 @@ def test_a_worker_is_replaced_after_its_number_of_jobs(
     assert len(set(pids())) == 2
 
 
-def test_two_workers_render_two_jobs_at_once(
-    quick: RenderRequest, slow: RenderRequest
-) -> None:
+@any_worker
+def test_two_workers_render_two_jobs_at_once(quick: RenderRequest, slow: Slow) -> None:
     async def work(renderer: Renderer) -> None:
-        task = asyncio.create_task(renderer.render(slow))
-        await until_it_writes(slow)
+        task = asyncio.create_task(renderer.render(slow.request))
+        await slow.is_rendered()
         await renderer.render(quick)
         assert not task.done()
         task.cancel()
@@ -261,24 +314,28 @@ def test_two_workers_render_two_jobs_at_once(
     use(work, new_renderer(workers=2))
 
 
+@any_worker
 def test_a_cancelled_render_does_not_answer_for_the_next_one(
-    quick: RenderRequest, slow: RenderRequest
+    quick: RenderRequest, slow: Slow
 ) -> None:
     async def work(renderer: Renderer) -> Rendered:
-        task = asyncio.create_task(renderer.render(slow))
-        await until_it_writes(slow)
+        task = asyncio.create_task(renderer.render(slow.request))
+        await slow.is_rendered()
         task.cancel()
         return await renderer.render(quick)
 
     assert use(work).content_type == "image/jpeg"
 
 
+@any_worker
 def test_closing_ends_what_is_rendered_and_refuses_later_requests(
-    quick: RenderRequest, slow: RenderRequest, pids: Callable[[], list[int]]
+    quick: RenderRequest, slow: Slow, pids: Callable[[], list[int]]
 ) -> None:
     async def work(renderer: Renderer) -> list[RenderError]:
-        tasks = [asyncio.create_task(failure(renderer, job)) for job in (slow, quick)]
-        await until_it_writes(slow)
+        tasks = [
+            asyncio.create_task(failure(renderer, job)) for job in (slow.request, quick)
+        ]
+        await slow.is_rendered()
         await renderer.close()
         return [*await asyncio.gather(*tasks), await failure(renderer, quick)]
 
@@ -378,13 +435,18 @@ def test_measuring_without_a_worker_is_an_internal_failure(
 
 def test_what_a_worker_says_goes_to_the_log(
     quick: RenderRequest,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setenv("PYTHONVERBOSE", "1")  # some hundred kilobytes of it
+    # More than a pipe holds.
+    script = (
+        'import sys\nprint(("many words " * 20 + "\\n") * 2_000, file=sys.stderr)\n'
+    )
+    monkeypatch.setattr(sys, "executable", program(tmp_path, script + SMALL_WORKER))
     caplog.set_level(logging.INFO, "mediakit.sandbox")
     use(lambda renderer: renderer.render(quick))
-    assert re.search(r"render worker \d+: import 'numpy'", caplog.text)
+    assert len(re.findall(r"render worker \d+: many words", caplog.text)) == 2_000
 
 
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
@@ -405,6 +467,7 @@ def test_a_worker_is_given_no_key() -> None:
     assert worker_environment(environment) == {"PATH": "/bin"}
 
 
+@any_worker
 def test_two_sandboxes_share_the_idle_workers(
     quick: RenderRequest, pids: Callable[[], list[int]]
 ) -> None:
@@ -423,14 +486,15 @@ def test_two_sandboxes_share_the_idle_workers(
     assert all(gone(pid) for pid in pids())
 
 
+@any_worker
 def test_a_sandbox_that_stops_leaves_the_renders_of_others_alone(
-    quick: RenderRequest, slow: RenderRequest
+    quick: RenderRequest, slow: Slow
 ) -> None:
     async def work(first: Renderer) -> str:
         second = Renderer(pool=pool)
         await second.start()
-        ending = asyncio.create_task(failure(second, slow))
-        await until_it_writes(slow)
+        ending = asyncio.create_task(failure(second, slow.request))
+        await slow.is_rendered()
         await first.render(quick)
         await second.close()
         assert (await ending).code == "internal"

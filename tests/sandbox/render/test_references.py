@@ -57,6 +57,12 @@ SMALL: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+def families(usual: str, *others: str) -> pytest.MarkDecorator:
+    """Draw one family, and in the soak the others too: one scene draws all of them."""
+    rest = [pytest.param(kind, marks=pytest.mark.soak) for kind in others]
+    return pytest.mark.parametrize("kind", [usual, *rest])
+
+
 @pytest.fixture
 def studio(tmp_path: Path) -> Studio:
     return Studio(tmp_path)
@@ -131,7 +137,7 @@ def test_every_family_keeps_size_length_codec_and_sound(
 
 
 @pytest.mark.spec("4.5", "4.6", "4.9")
-@pytest.mark.parametrize("kind", ["r2", "r3", "r5", "r3b", "r5b"])
+@families("r3", "r2", "r5", "r3b", "r5b")
 @pytest.mark.parametrize("ratio", [{}, {"ratio": "adaptive"}])
 def test_an_adaptive_ratio_follows_the_first_picture(
     studio: Studio, kind: str, ratio: dict[str, object]
@@ -145,11 +151,11 @@ def test_an_adaptive_ratio_follows_the_first_picture(
 
 
 @pytest.mark.spec("4.5", "4.9")
-@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+@families("r5b", "r2", "r5")
 def test_an_adaptive_ratio_follows_the_clip_where_there_is_no_picture(
     studio: Studio, kind: str
 ) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (480, 480), 2)
+    clip = make_mp4(studio.folder / "c.mp4", (240, 240), 0.25)
     body = body_of(kind, video_urls=urls(clip))
     rendered = studio.sketch(kind, body, clip)
     assert rendered.width == rendered.height
@@ -162,7 +168,7 @@ def test_an_adaptive_ratio_follows_the_clip_where_there_is_no_picture(
 
 
 @pytest.mark.spec("4.5", "4.9")
-@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+@families("r2", "r5", "r5b")
 def test_the_sounds_that_are_given_are_heard_one_after_the_other(
     studio: Studio, kind: str
 ) -> None:
@@ -177,9 +183,9 @@ def test_the_sounds_that_are_given_are_heard_one_after_the_other(
 
 
 @pytest.mark.spec("4.5", "4.9")
-@pytest.mark.parametrize("kind", ["r2", "r5", "r5b"])
+@families("r2", "r5", "r5b")
 def test_limits_are_those_of_the_order(studio: Studio, kind: str) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 2)
+    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 0.25)
     order = studio.order(kind, body_of(kind, video_urls=urls(clip)), clip)
     assert render(replace(order, sketch=True)).frames == 96
     limits = {"video_urls": MediaLimits(min_s=3)}
@@ -193,7 +199,7 @@ def _limited(order: RenderRequest, limits: Mapping[str, MediaLimits]) -> RenderR
 
 
 @pytest.mark.spec("4.6", "4.10")
-@pytest.mark.parametrize("kind", ["r3", "r6"])
+@families("r6", "r3")
 def test_a_broken_picture_is_named_by_the_family_s_own_field(
     studio: Studio, kind: str
 ) -> None:
@@ -201,7 +207,7 @@ def test_a_broken_picture_is_named_by_the_family_s_own_field(
     broken = studio.folder / "broken.png"
     broken.write_bytes(good.read_bytes()[:60])
     with pytest.raises(RenderError, match=r"^reference_image_urls\[1\]: "):
-        studio.make(kind, body_of(kind, good, broken), good, broken)
+        studio.sketch(kind, body_of(kind, good, broken), good, broken)
 
 
 # Fields of the families
@@ -209,12 +215,16 @@ def test_a_broken_picture_is_named_by_the_family_s_own_field(
 
 @pytest.mark.spec("4.5")
 @pytest.mark.parametrize(
-    ("prompt", "duration"), [("replace the sky", "auto"), ("continue the walk", 5)]
+    ("prompt", "duration"),
+    [
+        pytest.param("replace the sky", "auto", marks=pytest.mark.soak),
+        ("continue the walk", 5),
+    ],
 )
 def test_only_r1_edits_and_extends(
     studio: Studio, prompt: str, duration: str | int
 ) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, fps=24)
+    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 0.25)
     body = body_of("r2", video_urls=urls(clip), prompt=prompt, duration=duration)
     studio.sketch("r2", body, clip)
     shown, source = look(studio.output, every=96), look(clip, every=96)

@@ -192,7 +192,12 @@ def test_the_resolution_names_the_short_side_and_the_ratio_stays(
 
 @pytest.mark.spec("4.16")
 @pytest.mark.parametrize(
-    ("source_s", "duration_s", "frames"), [(6.5, 5, 120), (6.5, 10, 156), (1.3, 5, 31)]
+    ("source_s", "duration_s", "frames"),
+    [
+        (6.5, 5, 120),
+        pytest.param(6.5, 10, 156, marks=pytest.mark.soak),
+        (1.3, 5, 31),
+    ],
 )
 def test_the_length_is_the_source_s_but_at_most_what_was_asked(
     tmp_path: Path, source_s: float, duration_s: int, frames: int

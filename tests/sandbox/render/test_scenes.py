@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +100,11 @@ def look(path: Path, *, every: int = 1) -> Seen:
         video = file.streams.video[0]
         size = Size(video.codec_context.width, video.codec_context.height)
         codec = video.codec_context.name
+        # Nothing is decoded behind the last frame that is looked at.
+        last = (video.frames - 1) // every * every
         frames = [
             frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)
-            for index, frame in enumerate(file.decode(video))
-            if index % every == 0
+            for frame in islice(file.decode(video), 0, last + 1, every)
         ]
         seconds = (file.duration or 0) / 1e6
     return Seen(size, codec, frames, seconds, listen(path))
@@ -168,8 +170,9 @@ class Studio:
     def sketch(
         self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
     ) -> Rendered:
+        """Draw a frame of each shot, of clips that may be smaller than real ones."""
         order = self.order(kind, body, *files, seed=seed)
-        return render(dataclasses.replace(order, sketch=True))
+        return render(dataclasses.replace(order, sketch=True, limits={}))
 
     @staticmethod
     def url(path: Path) -> str:
@@ -250,14 +253,13 @@ def test_a_sketch_shows_the_first_frame_of_each_shot_for_its_whole_length(
 
 
 def test_a_seed_repeats_a_scene_and_another_one_changes_it(studio: Studio) -> None:
-    body = {"prompt": "somewhere", "duration": 3}
-    first, again, other = (_first_frame(studio, body, seed) for seed in (7, 7, 8))
+    first, again, other = (_first_frame(studio, seed) for seed in (7, 7, 8))
     assert difference(first, again) == 0
     assert difference(first, other) > 5
 
 
-def _first_frame(studio: Studio, body: Mapping[str, object], seed: int = 1) -> Rgb:
-    studio.sketch("text-to-video", body, seed=seed)
+def _first_frame(studio: Studio, seed: int) -> Rgb:
+    studio.sketch("text-to-video", {"prompt": "somewhere", "duration": 3}, seed=seed)
     return look(studio.output, every=1000).frames[0]
 
 
@@ -295,7 +297,7 @@ def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
 
 @pytest.mark.spec("4.4")
 def test_an_edit_keeps_length_ratio_and_sound_of_its_source(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (640, 640), 2.5, fps=25, audio=True)
+    clip = make_mp4(studio.folder / "c.mp4", (240, 240), 2.5, fps=25, audio=True)
     body = {
         **R1,
         "duration": "auto",
@@ -305,7 +307,7 @@ def test_an_edit_keeps_length_ratio_and_sound_of_its_source(studio: Studio) -> N
     }
     rendered = studio.sketch("r1", body, clip)
     assert rendered == Rendered("video/mp4", 480, 480, 2500, 60, 2.5)
-    seen, source = look(studio.output), look(clip)
+    seen, source = look(studio.output, every=60), look(clip, every=63)
     assert seen.sound is not None
     assert pitch_hz(seen.sound) == pytest.approx(440, abs=2)
     fitted = pixels(Image.fromarray(source.frames[0]), seen.size)
@@ -314,7 +316,7 @@ def test_an_edit_keeps_length_ratio_and_sound_of_its_source(studio: Studio) -> N
 
 @pytest.mark.spec("4.4")
 def test_an_extension_begins_with_the_last_frame_of_its_source(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 3)
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 0.5)
     body = {
         **R1,
         "omni_reference_task_type": "extend",
@@ -322,14 +324,14 @@ def test_an_extension_begins_with_the_last_frame_of_its_source(studio: Studio) -
     }
     rendered = studio.sketch("r1", body, clip)
     assert rendered.output_seconds == 4.0
-    seen, source = look(studio.output), look(clip)
+    seen, source = look(studio.output, every=96), look(clip)
     bar = slice(165, 235)
-    assert difference(seen.frames[0][bar], source.frames[-1][bar]) < 3
+    assert difference(seen.frames[0][bar], source.frames[-1][bar]) < 5
     assert difference(seen.frames[0][bar], source.frames[0][bar]) > 20
 
 
 def test_a_clip_is_turned_the_way_its_camera_was_held(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, rotation_degrees=90)
+    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 0.25, rotation_degrees=90)
     rendered = studio.sketch("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
     assert (rendered.width, rendered.height) == (480, 854)
     shown = look(studio.output, every=96).frames[0]
@@ -338,10 +340,11 @@ def test_a_clip_is_turned_the_way_its_camera_was_held(studio: Studio) -> None:
 
 
 def test_an_hevc_clip_can_be_a_reference(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 2, codec="libx265")
+    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 0.25, codec="libx265")
     studio.sketch("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
-    shown, given_frame = look(studio.output), look(clip)
-    assert difference(middle(shown.frames[0]), middle(given_frame.frames[0])) < 4
+    shown, source = look(studio.output, every=96), look(clip, every=6)
+    fitted = pixels(Image.fromarray(source.frames[0]), shown.size)
+    assert difference(middle(shown.frames[0]), middle(fitted)) < 4
 
 
 @pytest.mark.spec("4.4")
@@ -442,7 +445,7 @@ def test_an_m4a_is_a_sound_where_no_format_is_asked_for(studio: Studio) -> None:
     assert refusal.value.message == (
         "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
     )
-    render(dataclasses.replace(order, limits={}))
+    render(dataclasses.replace(order, limits={}, sketch=True))
     sound = look(studio.output, every=96).sound
     assert sound is not None
     assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
@@ -457,9 +460,9 @@ def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
 
 @pytest.mark.spec("4.4")
 def test_clips_that_are_too_long_together_are_refused(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 6)
-    body = {**R1, "video_urls": [studio.url(clip)] * 6}
-    with pytest.raises(RenderError, match=r"video_urls: got 36 s together"):
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 2)
+    body = {**R1, "video_urls": [studio.url(clip)] * 16}
+    with pytest.raises(RenderError, match=r"video_urls: got 32 s together"):
         studio.make("r1", body, clip)
 
 
@@ -485,9 +488,10 @@ def test_sounds_outside_the_limits_are_refused(
     assert refusal.value.code == "invalid_input"
 
 
-@pytest.fixture
-def broken_files(tmp_path: Path) -> dict[str, Path]:
+@pytest.fixture(scope="module")
+def broken_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Files that are not what their field wants, by what they are."""
+    tmp_path = tmp_path_factory.mktemp("broken")
     whole = make_mp4(tmp_path / "whole.mp4", (854, 480), 2).read_bytes()
     picture = make_png(tmp_path / "picture.png")
     contents = {
@@ -574,7 +578,7 @@ def test_a_strip_of_a_picture_is_cut_to_a_frame_of_three_to_one(studio: Studio) 
         "transition_duration_s": 1,
         "loop": True,
     }
-    rendered = studio.make("keyframes", body, strip)
+    rendered = studio.sketch("keyframes", body, strip)
     assert (rendered.width, rendered.height) == (2160, 720)
 
 
@@ -800,7 +804,8 @@ def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
     broken = studio.folder / "bad.png"
     broken.write_bytes(picture.read_bytes()[:100])
     body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
-    answer = json.loads(response_line(studio.order("r1", body, picture, broken).line()))
+    order = studio.order("r1", body, picture, broken)
+    answer = json.loads(response_line(dataclasses.replace(order, sketch=True).line()))
     assert answer["code"] == "invalid_input"
     assert "image_urls[1]" in answer["message"]
     assert not studio.output.exists()

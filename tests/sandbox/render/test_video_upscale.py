@@ -172,8 +172,15 @@ def test_a_silent_source_stays_silent(tmp_path: Path) -> None:
     assert made(silent).sound is None
 
 
-@pytest.mark.parametrize("fps", [12, 60])
-@CODECS
+@pytest.mark.parametrize(
+    ("fps", "fields"),
+    [
+        (12, {}),
+        (60, {"h264_output": True}),
+        pytest.param(12, {"h264_output": True}, marks=pytest.mark.soak),
+        pytest.param(60, {}, marks=pytest.mark.soak),
+    ],
+)
 def test_frame_rate_and_length_are_those_of_the_source(
     tmp_path: Path, fps: int, fields: dict[str, object]
 ) -> None:
@@ -196,7 +203,13 @@ class Grey:
         planes.y[:], planes.u[:], planes.v[:] = 16 + 8 * index, 128, 128
 
 
-@pytest.mark.parametrize("fps", [Fraction(24_000, 1001), Fraction(30_000, 1001)])
+@pytest.mark.parametrize(
+    "fps",
+    [
+        Fraction(24_000, 1001),
+        pytest.param(Fraction(30_000, 1001), marks=pytest.mark.soak),
+    ],
+)
 def test_a_frame_rate_that_is_no_whole_number_is_kept(
     tmp_path: Path, fps: Fraction
 ) -> None:

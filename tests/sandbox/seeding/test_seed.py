@@ -17,6 +17,7 @@ from mediakit.errors import ServiceError
 from mediakit.sandbox.jobs.pricing import hold_of
 from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+from tests.support.soak import trials
 
 DAYS, JOBS = 90, 400
 OPENING_MICRO_USD = 100_000_000
@@ -185,7 +186,7 @@ def test_a_seed_tells_its_requests_where_they_are_asked_for(
     sandboxes: StartSandbox,
 ) -> None:
     api = sandboxes(concurrency=0)
-    asked = {"days": 30, "jobs": 200, "requests": True}
+    asked = {"days": 30, "jobs": 60, "requests": True}
     answer = api.http.post("/sandbox/seed", json=asked).json()
     catalog = Catalog.default()
 
@@ -290,8 +291,9 @@ def test_the_same_seed_makes_the_same_past() -> None:
 
 def test_every_function_has_a_past_with_a_price() -> None:
     catalog = Catalog.default()
+    jobs = trials(250, soak=3_000)
     past = past_jobs(
-        catalog, days=365, jobs=3_000, keys_n=1, seed=3, now_us=20_000 * US_PER_DAY
+        catalog, days=365, jobs=jobs, keys_n=1, seed=3, now_us=20_000 * US_PER_DAY
     )
 
     completed = [job for job in past if job.failure is None]

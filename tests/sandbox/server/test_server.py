@@ -537,7 +537,7 @@ def alive(pid: int) -> bool:
     return text.rpartition(")")[2].split()[0] != "Z"
 
 
-@pytest.mark.parametrize("end", ["leave", "kill"])
+@pytest.mark.parametrize("end", [pytest.param("leave", marks=pytest.mark.soak), "kill"])
 def test_the_render_worker_ends_with_its_process(
     other: Callable[..., Other], end: str
 ) -> None:

@@ -83,7 +83,14 @@ def test_reference_clips_of_r5_are_charged_by_their_length(
     assert job["billing"]["charge_micro_usd"] == (4_000 + 2 * 2_500) * 80
 
 
-@pytest.mark.parametrize("kind", ["text-to-image", "r5b", "r1-finalize"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text-to-image",
+        pytest.param("r5b", marks=pytest.mark.soak),
+        pytest.param("r1-finalize", marks=pytest.mark.soak),
+    ],
+)
 def test_a_function_without_a_rate_has_the_sandboxes_own_price(
     api: Api, kind: str
 ) -> None:

@@ -1,7 +1,5 @@
 """The sandbox's time: real time, times a speed, forwards only."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +12,7 @@ from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.timing.clock import SandboxClock, iso, to_instant, to_us
 from tests.sandbox.conftest import Api, StartSandbox
+from tests.support import zygote
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -126,21 +125,15 @@ sys.stdin.read()
 def test_the_clock_does_not_go_back_after_a_kill(
     tmp_path: Path, sandboxes: StartSandbox
 ) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", KILLED, tmp_path],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdout is not None
-        base_url, api_key = process.stdout.readline().split()
-        headers = {"X-API-Key": api_key}
-        with httpx.Client(
-            base_url=base_url, headers=headers, trust_env=False, verify=False
-        ) as http:
-            answer = http.get("/sandbox/clock")
-        process.kill()
+    process = zygote.start(KILLED, str(tmp_path))
+    base_url, api_key = process.stdout.readline().split()
+    headers = {"X-API-Key": api_key}
+    with httpx.Client(
+        base_url=base_url, headers=headers, trust_env=False, verify=False
+    ) as http:
+        answer = http.get("/sandbox/clock")
+    process.kill()
+    process.finish()
 
     after = now_of(sandboxes(tmp_path, concurrency=0))
 

@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import Literal
 
@@ -118,7 +120,26 @@ def make_mp4(
         rotation_degrees: How far players turn the frames, counter-clockwise.
         colour: Of the background.
     """
-    with av.open(str(path), "w", format=container) as file:
+    heard_s = (duration_s if sound_s is None else sound_s) if audio else None
+    look = (size, duration_s, fps, codec, rotation_degrees, colour)
+    path.write_bytes(_clip(container, heard_s, *look))
+    return path
+
+
+# Most tests ask for one of a few clips, and coding one takes longer than most tests.
+@cache
+def _clip(
+    container: str,
+    heard_s: float | None,
+    size: tuple[int, int],
+    duration_s: float,
+    fps: int,
+    codec: str,
+    rotation_degrees: int,
+    colour: Colour,
+) -> bytes:
+    content = BytesIO()
+    with av.open(content, "w", format=container) as file:
         video = file.add_stream(codec, rate=fps)
         assert isinstance(video, av.VideoStream)
         video.width, video.height = size
@@ -127,16 +148,17 @@ def make_mp4(
         video.codec_context.thread_count = 2
         if rotation_degrees:
             video.set_display_rotation(rotation_degrees)
-        sound = file.add_stream("aac", rate=SAMPLE_RATE_HZ) if audio else None
+        sound = None
+        if heard_s is not None:
+            sound = file.add_stream("aac", rate=SAMPLE_RATE_HZ)
         for picture in _moving_bar(size, round(duration_s * fps), colour):
             frame = av.VideoFrame.from_ndarray(picture, "rgb24")
             file.mux(video.encode(frame))
         file.mux(video.encode(None))
-        if sound is not None:
-            samples = make_sound(duration_s if sound_s is None else sound_s)
-            file.mux(sound.encode(_audio_frame(samples, "fltp")))
+        if sound is not None and heard_s is not None:
+            file.mux(sound.encode(_audio_frame(make_sound(heard_s), "fltp")))
             file.mux(sound.encode(None))
-    return path
+    return content.getvalue()
 
 
 def _moving_bar(
@@ -154,7 +176,14 @@ def _moving_bar(
 def _make_audio(
     path: Path, container: str, codec: str, duration_s: float, frequency_hz: float
 ) -> Path:
-    with av.open(str(path), "w", format=container) as file:
+    path.write_bytes(_sound(container, codec, duration_s, frequency_hz))
+    return path
+
+
+@cache
+def _sound(container: str, codec: str, duration_s: float, frequency_hz: float) -> bytes:
+    content = BytesIO()
+    with av.open(content, "w", format=container) as file:
         stream = file.add_stream(codec, rate=SAMPLE_RATE_HZ, layout="stereo")
         assert isinstance(stream, av.AudioStream)
         samples = make_sound(duration_s, frequency_hz)
@@ -165,7 +194,7 @@ def _make_audio(
             frame = _audio_frame(samples, "fltp")
         file.mux(stream.encode(frame))
         file.mux(stream.encode(None))
-    return path
+    return content.getvalue()
 
 
 def _audio_frame(
