@@ -15,7 +15,7 @@ from mediakit.errors import ServiceError
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store import admission, holds_and_charges, job_queue, named_values
 from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
-from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.job_queue import Finished, JobRow
 from mediakit.sandbox.store.organizations import keys
 from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
@@ -204,6 +204,34 @@ def test_settling_twice_at_one_instant_collects_once(db: Database) -> None:
     assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
 
 
+def test_what_was_held_for_a_charge_is_free_once_it_settles(db: Database) -> None:
+    submit(db, "a", 10)
+    job_queue.complete(db, claimed(db), finished(7), now_us=0, settle_due_us=5)
+
+    holds_and_charges.settle_due(db, 4)
+    assert held(db) == 10
+    holds_and_charges.settle_due(db, 5)
+    assert held(db) == 0
+
+
+def test_a_charge_that_settles_meanwhile_is_collected_once(
+    db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit(db, "a", 10)
+    job_queue.complete(db, claimed(db), finished(10), now_us=0, settle_due_us=0)
+    other, rows = Database(tmp_path / "db"), db.rows
+
+    def rows_that_are_outdated(sql: str, *values: Value) -> list[sqlite3.Row]:
+        found = rows(sql, *values)
+        holds_and_charges.settle_due(other, 0)
+        return found
+
+    monkeypatch.setattr(db, "rows", rows_that_are_outdated)
+    holds_and_charges.settle_due(db, 0)
+    assert holds_and_charges.balance_micro_usd(db, DEFAULT_ORG) == OPENING - 10
+    other.close()
+
+
 @pytest.mark.parametrize(
     "statement", ["UPDATE ledger SET amount_micro_usd = 0", "DELETE FROM ledger"]
 )
@@ -331,6 +359,17 @@ def test_queued_and_running_jobs_are_found_by_their_partial_indexes(
     )
 
     assert "job_queued" in plan[0]["detail"]
+
+
+def test_what_a_transaction_has_read_stays_true_until_it_commits(
+    db: Database, tmp_path: Path
+) -> None:
+    other = sqlite3.connect(tmp_path / "db", timeout=0)
+    with db.transaction():
+        assert named_values.read(db, "name") is None
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("DELETE FROM job")
+    other.close()
 
 
 def test_a_commit_that_fails_leaves_the_next_transaction_its_own(

@@ -9,7 +9,12 @@ import pytest
 
 from mediakit.errors import InputError
 from mediakit.spend.reconciliation.own_api_keys import own_keys
-from mediakit.spend.reconciliation.service_and_history import Charge, Ours, Spent
+from mediakit.spend.reconciliation.service_and_history import (
+    Charge,
+    OpenJob,
+    Ours,
+    Spent,
+)
 from tests.spend.reconciliation.bills import (
     PATHS,
     Job,
@@ -97,6 +102,14 @@ def test_our_keys_are_found_among_more_than_can_be_enumerated() -> None:
         for n in (2, 11, 17)
     )
     assert own_keys(daily, Ours(charges, (), ())) == ("key_02", "key_11", "key_17")
+
+
+def test_a_key_is_inferred_from_half_of_its_spend_and_from_no_less() -> None:
+    day = date(2026, 10, 5)
+    job = OpenJob("media_1", R1, day, day, day, 50, 200, has_ended=True)
+    for spent_micro_usd, found in ((100, ("key_1",)), (101, ())):
+        daily = {(day, "key_1", R1): Spent(spent_micro_usd, 1)}
+        assert own_keys(daily, Ours((), (), (job,))) == found
 
 
 def test_a_frame_by_anything_else_is_refused() -> None:

@@ -135,6 +135,7 @@ def test_a_balance_that_is_not_known_is_said_and_escaped() -> None:
         (100, None, "plain"),
         (None, 100, "plain"),
         (0, 0, "plain"),
+        (0, -1, "bad"),
     ],
 )
 def test_the_price_warns_while_few_fit_and_is_red_from_the_last_one_on(

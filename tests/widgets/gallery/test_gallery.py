@@ -25,6 +25,8 @@ from mediakit.widgets.gallery import (
     board,
     gallery_widget,
 )
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
+from tests.support.advancing_clock import AdvancingClock
 from tests.support.kernels import run_cells
 from tests.support.samples.walls import Page, make_cell, make_cells, make_poster, until
 
@@ -378,6 +380,25 @@ def test_a_closed_wall_hears_and_says_nothing(make: Make) -> None:
 
     assert store.judged == []
     assert page.sent == []
+
+
+def test_a_wall_that_closes_while_it_is_written_is_not_written_again(
+    make: Make,
+) -> None:
+    written: list[str] = []
+    wall = make(clock=AdvancingClock())
+
+    class Twin(CardHandle):
+        def show(self, html: str, text: str = "") -> None:
+            written.append(html)
+            wall.follow_with(self)
+            wall.close()
+
+    wall.follow_with(Twin())
+    until(lambda: wall.is_closed)
+    time.sleep(0.3)
+
+    assert len(written) == 1
 
 
 def test_two_cells_of_one_index_are_refused() -> None:
