@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -53,7 +54,7 @@ def _render_workers_stay() -> Iterator[None]:
     """Keep render workers, between sandboxes too: each takes half a second to start."""
     POOL.join()
     with pytest.MonkeyPatch.context() as patch:
-        defaults = Renderer.__init__.__kwdefaults__
+        defaults: Any = Renderer.__init__.__kwdefaults__
         patch.setitem(defaults, "max_jobs_per_worker", 500)
         yield
     POOL.leave()

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import IPython
-import jedi
+import jedi  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

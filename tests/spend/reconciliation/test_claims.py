@@ -220,7 +220,7 @@ def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothi
         assert result.charged_micro_usd == 340_000
         assert column_sum(result, "history") == 340_000
 
-    reports = [
+    reports: list[dict[str, Any]] = [
         {"days": "none"},
         {"rows": [bill_row(None)]},
         {"rows": [bill_row(340_000), bill_row("free")]},
