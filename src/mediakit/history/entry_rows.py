@@ -60,6 +60,21 @@ def first_entry(db: Connection, column: Column[Any], value: str) -> Entry | None
     return None if row is None else entry_of(row)
 
 
+_BY_KEY_OR_JOB = whole_entries().where(
+    or_(entries.c.key == bindparam("key"), entries.c.job_id == bindparam("job_id"))
+)
+
+
+def entries_of(
+    db: Connection, *, key: str, job_id: str
+) -> tuple[Entry | None, Entry | None]:
+    """Return the entry with this key, and the one with this job id."""
+    found = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
+    both = [entry_of(row) for row in found]
+    by_key = next((each for each in both if each.key == key), None)
+    return by_key, next((each for each in both if each.job_id == job_id), None)
+
+
 _SAME_ATTEMPT = whole_entries().where(
     or_(
         and_(

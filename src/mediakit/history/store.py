@@ -28,6 +28,7 @@ from mediakit.history.entry import (
 )
 from mediakit.history.entry_rows import (
     change_entry,
+    entries_of,
     entry_of,
     first_entry,
     joined,
@@ -238,17 +239,12 @@ class History:
         def changes_of(entry: Entry) -> Changes:
             return changes_from_job(entry, job, now=now)
 
-        with self.database.reading() as db:
-            entry = first_entry(db, entries.c.key, key)
-        if entry is not None and not changes_of(entry):
-            return entry  # like most records; so no write lock is taken
         with self.database.writing() as db:
-            entry = first_entry(db, entries.c.key, key)
+            entry, owner = entries_of(db, key=key, job_id=job.id)
             if entry is None:
                 raise _not_claimed(key)
             changes = changes_of(entry)
             if "job_id" in changes:
-                owner = first_entry(db, entries.c.job_id, job.id)
                 entry = (owner and joined(db, entry, owner)) or entry
                 is_own = owner is None or entry.job_id == job.id
                 # A charge is recorded once for each job (spec 2.2).
