@@ -45,11 +45,9 @@ def _used_s(pid: int) -> float:
     return sum(map(int, stat.rpartition(")")[2].split()[11:15])) / TICKS_HZ
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Note the CPU seconds of a test with its fixtures."""
-    item.stash[_BEFORE] = _cpu_s()
-    yield
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to count with the first test."""
+    session.config.stash[_COUNTED_S] = _cpu_s()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -58,13 +56,14 @@ def pytest_runtest_makereport(
 ) -> Iterator[None]:
     """Add them to the report that xdist sends to the process that prints."""
     if call.when == "teardown":
+        now_s, before_s = _cpu_s(), item.config.stash[_COUNTED_S]
         # What is killed, and waited for by nobody, is not counted: never less than 0.
-        used_s = max(0.0, _cpu_s() - item.stash[_BEFORE])
-        item.user_properties.append((CPU, used_s))
+        item.user_properties.append((CPU, max(0.0, now_s - before_s)))
+        item.config.stash[_COUNTED_S] = now_s
     yield
 
 
-_BEFORE = pytest.StashKey[float]()
+_COUNTED_S = pytest.StashKey[float]()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
