@@ -54,8 +54,9 @@ def _render_workers_stay() -> Iterator[None]:
     """Keep render workers, between sandboxes too: each takes half a second to start."""
     POOL.join()
     with pytest.MonkeyPatch.context() as patch:
-        defaults: Any = Renderer.__init__.__kwdefaults__
-        patch.setitem(defaults, "max_jobs_per_worker", 500)
+        if not IS_SOAK:
+            defaults: Any = Renderer.__init__.__kwdefaults__
+            patch.setitem(defaults, "max_jobs_per_worker", 500)
         yield
     POOL.leave()
 
@@ -85,6 +86,8 @@ def pytest_collection_modifyitems(
         names = [each for each in settings.values() if isinstance(each, str)]
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.xdist_group(_browser_group(item)))
+        elif item.get_closest_marker("xdist_group"):
+            pass  # a second group would make a third one of both
         elif "postgres" in names or "postgres_url" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("postgres"))
     left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}

@@ -249,7 +249,7 @@ def test_fifty_results_stay_small_and_are_neither_paid_twice_nor_lost(
 
     lab.restart_kernel()
     lab.run_all(timeout_s=400)
-    lab.see(MANY + 1, once)
+    expect(lab.outputs(MANY + 1)).to_have_text(once)
     lab.see(1, "nothing was sent")
     assert lab.page.evaluate(LIVE, [1, MANY, 60_000]) == []
 

@@ -294,6 +294,9 @@ def test_a_job_can_have_an_id_that_no_database_can_store(history):
     history.claim(submission())
     assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
     assert history.find("media\0\ud800").key == "k1"
+    history.claim(submission("k2"))
+    with pytest.raises(ServiceError, match="the job of another request"):
+        history.record_job("k2", job(job_id="media\0\ud800"))
 
 
 def test_a_job_of_an_unclaimed_key_is_refused_with_a_readable_error(history):

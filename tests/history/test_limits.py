@@ -464,6 +464,7 @@ print(claimed, refused)
     ("where", "limit"),
     [
         ("sqlite", "balance"),
+        ("sqlite", "budget"),
         ("postgres", "balance"),
         pytest.param("postgres", "budget", marks=pytest.mark.soak),
     ],

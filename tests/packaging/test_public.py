@@ -132,22 +132,28 @@ BAD_CELLS = {
     "client.spend.daily('2026-13-01', '2026-13-02')": "2026-13-01",
 }
 BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
+NOTEBOOK = (
+    "from mediakit.widgets.form.memory.form_memory import current_notebook\n"
+    "print(current_notebook())"
+)
 WITHOUT_A_PACKAGE = "import sys\nsys.modules['anywidget'] = None\nmk.doctor()"
 
 
-def test_in_a_kernel_errors_are_a_sentence_jobs_shown_once_and_installing_explained(
+def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
     (tmp_path / "notes.txt").write_text("no picture", "utf-8")
     connect = "import mediakit as mk\nclient = mk.connect()"
     waiting = "job.wait(timeout_s=60)"
     # One kernel for all that cells show: it takes seconds to start.
-    _, *bad, books, _, first, value, again, doctor = run_cells(
+    _, *bad, books, notebook, _, first, value, again, doctor = run_cells(
         [
             connect,
             *BAD_CELLS,
             BOOKS,
+            NOTEBOOK,
             SUBMIT,
             waiting,
             "job",
@@ -164,6 +170,7 @@ def test_in_a_kernel_errors_are_a_sentence_jobs_shown_once_and_installing_explai
         assert words in sentence
         assert len(sentence) < 400
     assert books["outputs"][0]["text"] == "0 100000000\n"
+    assert notebook["outputs"][0]["text"] == f"{tmp_path / 'a.ipynb'}\n"
     for cell in (first, value, again):
         data = [output.get("data", {}) for output in cell["outputs"]]
         # The card stands for the line that was there while the cell waited.
@@ -171,5 +178,5 @@ def test_in_a_kernel_errors_are_a_sentence_jobs_shown_once_and_installing_explai
         assert len(texts) == 1, cell["source"]
         assert texts[0].startswith("Text to video: completed")
     report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
-    assert "Front end a Jupyter kernel" in report
+    assert "Front end JupyterLab or Notebook" in report
     assert '%pip install "mediakit[timeline]" (then restart the kernel)' in report

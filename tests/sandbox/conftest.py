@@ -120,9 +120,7 @@ def sandboxes(
 
         def make(data_dir: Path | None = None, **settings: Any) -> Api:
             folder = data_dir or tmp_path_factory.mktemp("sandbox")
-            running = start(
-                Sandbox(folder, **{"sketch": True, "concurrency": 2} | settings)
-            )
+            running = start(Sandbox(folder, **{"sketch": True} | settings))
             stack.callback(running.stop)
             api = Api(running)
             stack.callback(api.http.close)

@@ -224,7 +224,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-@pytest.mark.soak
 def test_writes_that_all_fail_for_a_while_under_load_lose_and_double_nothing(
     server: Server,
 ) -> None:

@@ -214,7 +214,8 @@ def test_a_handler_that_always_fails_is_given_up_until_a_replay(
         inbox.add("msg_1", body_of(), clock.now())
         await hook.start()
         await until(lambda: inbox.count("failed") == 1, clock)
-        # The clock is ahead of the last try, which may have been taken up once more.
+        # The clock may have run past the lease of the last try, which is then claimed
+        # again.
         await hook.stop()
         await hook.start()
         well.append("from now on")

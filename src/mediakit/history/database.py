@@ -251,7 +251,9 @@ def _versions(connection: Connection) -> list[int] | None:
 def _table_statements(dialect: Dialect) -> tuple[str, ...]:
     """Return the statements that create the tables and their indexes."""
     tables = metadata.sorted_tables
-    indexes = [index for table in tables for index in table.indexes]
+    indexes = sorted(
+        {i for each in tables for i in each.indexes}, key=lambda i: str(i.name)
+    )
     made: list[ExecutableDDLElement] = [
         *(CreateTable(each, if_not_exists=True) for each in tables),
         *(CreateIndex(each, if_not_exists=True) for each in indexes),
@@ -305,8 +307,9 @@ def _sqlite_dialect() -> Dialect:
     Compiling what a submission needs takes longer than executing it.
     """
     engine = create_engine("sqlite://")
-    engine.connect().close()  # asks for the version of SQLite
-    engine.dispose()
+    with no_fork():
+        engine.connect().close()  # asks for the version of SQLite
+        engine.dispose()
     return engine.dialect
 
 

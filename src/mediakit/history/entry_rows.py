@@ -68,11 +68,12 @@ _BY_KEY_OR_JOB = whole_entries().where(
 def entries_of(
     db: Connection, *, key: str, job_id: str
 ) -> tuple[Entry | None, Entry | None]:
-    """Return the entry with this key, and the one with this job id."""
+    """Return the entry with this key, and another one with this job id."""
     found = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
     both = [entry_of(row) for row in found]
+    # Compared by the key alone: a stored job id has other characters replaced.
     by_key = next((each for each in both if each.key == key), None)
-    return by_key, next((each for each in both if each.job_id == job_id), None)
+    return by_key, next((each for each in both if each.key != key), None)
 
 
 _SAME_ATTEMPT = whole_entries().where(

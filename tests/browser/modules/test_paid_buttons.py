@@ -77,7 +77,7 @@ def test_the_second_click_of_a_slow_hand_pays_nothing_and_one_after_a_while_is_m
         assert clicks(page)["go"] == number, gap_ms
 
 
-def test_a_free_button_takes_every_click_and_pays_for_nothing_that_comes_below_it(
+def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_it(
     page: Page,
 ) -> None:
     x, y = rest(page, "free")
@@ -98,7 +98,7 @@ def test_a_free_button_takes_every_click_and_pays_for_nothing_that_comes_below_i
     assert clicks(page) == {"go": 0, "free": 3}
 
 
-def test_a_paid_button_that_comes_or_becomes_another_one_is_not_clicked_at_once(
+def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(
     page: Page,
 ) -> None:
     x, y = middle(page, "go")

@@ -78,8 +78,10 @@ PRESSED = """async (tile, keys) => {
         press(key);
         press("Escape");
         document.querySelector("dialog")?.close();
-        do await new Promise(resolve => setTimeout(resolve));
-        while (document.querySelector("dialog"));
+        for (let n = 0; n === 0 || document.querySelector("dialog"); n += 1) {
+            if (n > 1_000) throw new Error(`a dialog stays after ${key}`);
+            await new Promise(resolve => setTimeout(resolve));
+        }
     }
     return [window.keys, meant];
 }"""

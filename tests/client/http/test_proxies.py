@@ -109,13 +109,13 @@ OPEN = [
 ]
 GUARDED = [
     Case("HTTP_PROXY", PLAIN, "http", CREDENTIALS),
-    Case("HTTPS_PROXY", SECURE, "http", CREDENTIALS),
+    pytest.param(
+        Case("HTTPS_PROXY", SECURE, "http", CREDENTIALS), marks=pytest.mark.soak
+    ),
     pytest.param(
         Case("HTTP_PROXY", PLAIN, "https", CREDENTIALS), marks=pytest.mark.soak
     ),
-    pytest.param(
-        Case("HTTPS_PROXY", SECURE, "https", CREDENTIALS), marks=pytest.mark.soak
-    ),
+    Case("HTTPS_PROXY", SECURE, "https", CREDENTIALS),
     pytest.param(
         Case("ALL_PROXY", PLAIN, "socks5h", CREDENTIALS), marks=pytest.mark.soak
     ),

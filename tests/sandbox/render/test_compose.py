@@ -159,7 +159,7 @@ class Desk:
         return render(self.order(*tracks))
 
     def stills(self, *tracks: Track) -> Seen:
-        """Compose pictures, of which no frame but the first needs to be drawn."""
+        """Compose pictures; of each shot only the first frame is drawn."""
         render(replace(self.order(*tracks), sketch=True))
         return look(self.output)
 

@@ -100,7 +100,7 @@ def look(path: Path, *, every: int = 1) -> Seen:
         video = file.streams.video[0]
         size = Size(video.codec_context.width, video.codec_context.height)
         codec = video.codec_context.name
-        # Nothing is decoded behind the last frame that is looked at.
+        # Nothing is decoded after the last frame that is looked at.
         last = (video.frames - 1) // every * every
         frames = [
             frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)

@@ -71,7 +71,8 @@ class World:
 
 def instants() -> st.SearchStrategy[datetime]:
     # Not so near midnight that reading it two seconds later is another day.
-    seconds = st.integers(0, DAYS - 1).flatmap(
+    # The simplest day, which is tried first, is in the month.
+    seconds = st.sampled_from([*range(2, DAYS), 0, 1]).flatmap(
         lambda day: st.integers(0, 86_390).map(lambda s: day * 86_400 + s)
     )
     return seconds.map(lambda s: START + timedelta(seconds=s))
@@ -343,7 +344,7 @@ def check(world: World, *, names: bool = True) -> Reconciliation:
 
 
 @pytest.mark.spec("4.19")
-@settings(max_examples=trials(5, soak=100))
+@settings(max_examples=trials(8, soak=100))
 @given(world=worlds())
 def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     world: World,
@@ -355,7 +356,7 @@ def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     assert result.own_keys == (OWN,)
 
 
-@settings(max_examples=trials(2, soak=25))
+@settings(max_examples=trials(3, soak=25))
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @given(data=st.data())
 def test_one_fault_is_found_and_named_and_nothing_else(
@@ -366,7 +367,7 @@ def test_one_fault_is_found_and_named_and_nothing_else(
     check(world)
 
 
-@settings(max_examples=trials(4, soak=60))
+@settings(max_examples=trials(6, soak=60))
 @given(data=st.data())
 def test_two_faults_at_once_are_found_and_named_and_nothing_else(
     data: st.DataObject,
@@ -378,7 +379,7 @@ def test_two_faults_at_once_are_found_and_named_and_nothing_else(
     check(world)
 
 
-@settings(max_examples=trials(2, soak=25))
+@settings(max_examples=trials(3, soak=25))
 @pytest.mark.parametrize("fault", REPORT_FAULTS, ids=lambda fault: fault.__name__)
 @given(data=st.data())
 def test_the_report_that_differs_from_the_others_is_named(
@@ -389,7 +390,7 @@ def test_the_report_that_differs_from_the_others_is_named(
     check(world, names=False)
 
 
-@settings(max_examples=trials(4, soak=150))
+@settings(max_examples=trials(6, soak=150))
 @given(data=st.data())
 def test_a_report_that_differs_hides_no_fault_of_the_history(
     data: st.DataObject,

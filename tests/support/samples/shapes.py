@@ -9,7 +9,14 @@ import pytest
 
 from mediakit.catalog import Function
 
-WITH_EVERY_SHAPE = ("made-up", "keyframes", "region-replace", "r3", "compose-video")
+WITH_EVERY_SHAPE = (
+    "made-up",
+    "keyframes",
+    "region-replace",
+    "r1",
+    "r3",
+    "compose-video",
+)
 
 
 def by_shape(functions: Iterable[Function]) -> list[Any]:

@@ -233,8 +233,8 @@ def test_the_call_can_be_copied_as_python() -> None:
 
 
 @pytest.fixture
-def form(client: Client) -> Iterator[Form]:
-    made = client.form("text-to-video", prompt="a kite", duration=3)
+def form(own_client: Client) -> Iterator[Form]:
+    made = own_client.form("text-to-video", prompt="a kite", duration=3)
     until(lambda: made.state.funds.balance is not None, made)
     yield made
     finish(made)
@@ -285,7 +285,7 @@ def test_nothing_of_a_sweep_is_made_before_it_is_opened(form: Form) -> None:
 
 
 def test_the_plan_follows_what_is_ticked_and_the_form_and_sends_nothing(
-    form: Form, client: Client
+    form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
     tick(form, "prompt")
@@ -298,7 +298,7 @@ def test_the_plan_follows_what_is_ticked_and_the_form_and_sends_nothing(
     until_planned(form, "Run 4 cells · $1.58")
     named(form, "takes").value = 2
     until_planned(form, "Run 8 cells · $3.16")
-    assert len(client.history.frame()) == 0
+    assert len(own_client.history.frame()) == 0
 
 
 def test_cells_that_are_invalid_are_shown_with_their_reason(form: Form) -> None:
@@ -333,7 +333,7 @@ def test_a_plan_of_which_no_cell_can_be_sent_says_why(form: Form) -> None:
 
 
 def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
-    form: Form, client: Client
+    form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
     tick(form, "duration")
@@ -344,11 +344,11 @@ def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     assert CHANGED in shown(form)
     until_planned(form, "Run 2 cells · $1.224")
     assert CHANGED not in shown(form)
-    assert len(client.history.frame()) == 0
+    assert len(own_client.history.frame()) == 0
 
 
 def test_run_pays_for_each_cell_once_and_shows_the_wall(
-    form: Form, client: Client
+    form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
     tick(form, "duration")
@@ -356,19 +356,19 @@ def test_run_pays_for_each_cell_once_and_shows_the_wall(
     until_planned(form, "Run 2 cells · $0.476")
     run_button(form).click()
     until_planned(form, "Show 2 cells · $0.00")
-    assert len(client.history.frame()) == 2
+    assert len(own_client.history.frame()) == 2
     wall = form.widget.children[2]
     assert "mk-below" in wall._dom_classes
 
     run_button(form).click()
     until(lambda: form.widget.children[2] is not wall, form)
     until(lambda: not run_button(form).disabled, form)
-    assert len(client.history.frame()) == 2
+    assert len(own_client.history.frame()) == 2
     assert wall.comm is None
 
 
 def test_two_clicks_at_once_begin_one_run(
-    form: Form, client: Client, monkeypatch: pytest.MonkeyPatch
+    form: Form, own_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
     begin = AsyncPlan._begin
@@ -386,7 +386,7 @@ def test_two_clicks_at_once_begin_one_run(
     until_planned(form, "Show 1 cell · $0.00")
 
     assert len(begun) == 1
-    assert len(client.history.frame()) == 1
+    assert len(own_client.history.frame()) == 1
 
 
 def test_local_files_vary_and_are_not_uploaded_for_the_plan(
@@ -404,7 +404,7 @@ def test_local_files_vary_and_are_not_uploaded_for_the_plan(
 
 
 def test_a_budget_below_the_cheapest_cell_is_refused_in_a_sentence(
-    form: Form, client: Client
+    form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
     tick(form, "duration")
@@ -414,7 +414,7 @@ def test_a_budget_below_the_cheapest_cell_is_refused_in_a_sentence(
 
     until(lambda: "the price of the cheapest new cell" in shown(form), form)
     until(lambda: not run_button(form).disabled, form)
-    assert len(client.history.frame()) == 0
+    assert len(own_client.history.frame()) == 0
 
 
 def test_the_code_is_the_plan_that_is_shown(form: Form) -> None:
@@ -430,11 +430,11 @@ def test_the_code_is_the_plan_that_is_shown(form: Form) -> None:
     assert code.split("resolution")[0] in shown(form).replace("&#34;", '"')
 
 
-def test_a_rerun_keeps_what_was_chosen_to_vary(form: Form, client: Client) -> None:
+def test_a_rerun_keeps_what_was_chosen_to_vary(form: Form, own_client: Client) -> None:
     open_sweep(form)
     tick(form, "duration")
     named(form, "values of duration (s)").value = "3, 4"
-    again = client.form("text-to-video", prompt="a kite", duration=3)
+    again = own_client.form("text-to-video", prompt="a kite", duration=3)
     assert named(again, "Sweep…").value is False
 
     open_sweep(again)

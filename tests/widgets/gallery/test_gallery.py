@@ -421,7 +421,6 @@ def test_without_anywidget_the_wall_is_its_static_twin(
     assert "$0.61 spent" in bundle["text/plain"]
 
 
-@pytest.mark.soak
 def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -> None:
     shown, _ = run_cells([SHOWN, RATED], tmp_path)
 

@@ -137,7 +137,7 @@ def h264(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return make_mp4(path, (320, 180), 0.5).read_bytes()
 
 
-def test_what_does_not_play_is_shown_at_once_and_then_with_a_copy_made_only_once(
+def test_what_does_not_play_is_shown_at_once_and_then_as_a_copy_made_once(
     hevc: bytes, tmp_path: Path
 ) -> None:
     first, then = Output(hevc, tmp_path / "looks").seen()
