@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(
         if item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.xdist_group(_browser_group(item)))
         elif item.get_closest_marker("xdist_group"):
-            pass  # a second group would make a third one of both
+            continue  # a second group would make a third one of both
         elif "postgres" in names or "postgres_url" in item.fixturenames:
             item.add_marker(pytest.mark.xdist_group("postgres"))
     left = {item for item in items if item.get_closest_marker("soak") and not IS_SOAK}

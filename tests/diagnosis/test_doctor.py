@@ -7,6 +7,7 @@ import fcntl
 import re
 import runpy
 import sqlite3
+import subprocess
 import sys
 import tomllib
 from contextlib import closing
@@ -169,6 +170,15 @@ def test_what_is_missing_comes_with_the_line_that_installs_it(
         'The sandbox needs uvicorn: python -m pip install "mediakit[sandbox]"',
         'A history on Postgres needs psycopg: python -m pip install "mediakit[team]"',
     )
+
+
+@pytest.mark.soak
+def test_the_report_is_a_program_of_its_own() -> None:
+    command = [sys.executable, "-m", "mediakit"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Front end" in done.stdout
 
 
 def test_the_report_fits_on_one_screen(

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
+import pytest
+
 Row = TypeVar("Row")
 
 
@@ -13,20 +15,21 @@ def assert_each(rows: Iterable[Row], check: Callable[[Row], None]) -> None:
 
     Raises:
         AssertionError: There are no rows.
-        ExceptionGroup: The failures, each with the row that it is about. An error that
-            is no failed assertion ends the test at once.
+        BaseExceptionGroup: The failures, each with the row that it is about. An error
+            that is no failed assertion ends the test at once.
     """
-    failures: list[Exception] = []
+    failures: list[BaseException] = []
     tried = 0
     for row in rows:
         tried += 1
         try:
             check(row)
-        except Exception as failure:
+        except (Exception, pytest.fail.Exception) as failure:
             failure.add_note(f"The row: {row}")
-            if not isinstance(failure, AssertionError):
+            # `pytest.raises` fails with an exception of pytest's own.
+            if not isinstance(failure, AssertionError | pytest.fail.Exception):
                 raise
             failures.append(failure)
     assert tried, "there are no rows"
     if failures:
-        raise ExceptionGroup(f"{len(failures)} of {tried} rows", failures)
+        raise BaseExceptionGroup(f"{len(failures)} of {tried} rows", failures)

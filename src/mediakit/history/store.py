@@ -239,6 +239,7 @@ class History:
         def changes_of(entry: Entry) -> Changes:
             return changes_from_job(entry, job, now=now)
 
+        # Nearly every answer is new, so it is not looked up before the lock is taken.
         with self.database.writing() as db:
             entry, owner = entries_of(db, key=key, job_id=job.id)
             if entry is None:

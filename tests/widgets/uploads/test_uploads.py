@@ -33,6 +33,7 @@ from mediakit.widgets.uploads.upload_folder import (
     own_name,
     shown_path,
 )
+from tests.support import zygote
 from tests.support.samples.media_samples import make_png
 from tests.widgets.form.test_form import (
     box,
@@ -397,11 +398,8 @@ def test_without_anywidget_a_disk_that_takes_no_file_is_said(
 # -- staying ---------------------------------------------------------------------------
 
 
-def test_copied_code_runs_elsewhere_with_an_uploaded_file(
-    make_form: Callable[..., Form],
-    sandbox: RunningSandbox,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_copied_code_runs_in_another_process_with_an_uploaded_file(
+    make_form: Callable[..., Form], sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     form = make_form("image-upscale")
@@ -412,13 +410,17 @@ def test_copied_code_runs_elsewhere_with_an_uploaded_file(
     assert "my cat.png" in code
     form.close()
     form.client.close()
-    # Another process would know nothing of this one, and stand in a folder of its own.
-    monkeypatch.setattr(uploaded_names, "_paths", {})
-    (tmp_path / "another").mkdir()
-    monkeypatch.chdir(tmp_path / "another")
-    with Client(sandbox.base_url, sandbox.api_key, home="elsewhere") as client:
-        job = eval(code, {"client": client})
-        assert job.wait(60).status == "completed"
+    another = tmp_path / "another"
+    another.mkdir()
+    lines = [
+        "import os, mediakit as mk",
+        f"os.chdir({str(another)!r})",
+        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home='here')",
+        f"job = {code}",
+        "print(job.wait(60).status)",
+    ]
+    said, errors = zygote.start("\n".join(lines)).finish()
+    assert "completed" in said, errors
 
 
 def test_an_upload_comes_back_after_a_restart_under_its_name(
