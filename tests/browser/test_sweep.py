@@ -10,7 +10,7 @@ from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
 
-RUN_MS = 240_000
+RUN_MS = 600_000
 CONNECT = "import mediakit as mk\nclient = mk.connect(home='sweep')"
 PLAN = """
 plan = client.sweep(
@@ -25,10 +25,10 @@ RESULTS = "results = plan.refresh().run()\nresults.wait(60)\nresults"
 RATED = "print(results.frame()['rating'].dropna().astype(int).tolist())"
 UPSCALED = """
 clips = client.sweep("text-to-video", prompt=["a kite", "a gull"], duration=3).run()
-for row in clips.wait(120).frame().itertuples():
+for row in clips.wait(300).frame().itertuples():
     clips.keep(row.job_id)
 large = client.sweep("video-upscale", video=clips.kept).run()
-large.wait(120)
+large.wait(300)
 large
 """
 AGAIN = "print(plan.refresh())"

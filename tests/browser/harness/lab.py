@@ -24,11 +24,11 @@ from playwright.sync_api import (
 from tests.browser.harness.server import LabServer
 from tests.browser.harness.wait import screenshot, within
 
-OPEN_S = 180.0
-RUN_S = 120.0
-STEP_S = 90.0
+OPEN_S = 300.0
+RUN_S = 240.0
+STEP_S = 180.0
 SETTLES_MS = 300
-RESTARTS_MS = 45_000
+RESTARTS_MS = 120_000
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 # JupyterLab's own, when a kernel ends while questions to it are open; and anywidget's,
