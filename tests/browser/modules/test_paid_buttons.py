@@ -40,8 +40,9 @@ def bare_page(browser: Browser, bare_address: str) -> Iterator[BarePage]:
 
 @pytest.fixture
 def page(bare: BarePage) -> Page:
-    """Give a page with a paid button, a free one below it, and a clock of its own."""
-    bare.page.clock.install()
+    """Give a page with a paid button, a free one below it, and a clock that stands."""
+    bare.page.clock.install(time=0)
+    bare.page.clock.pause_at(60)
     bare.page.evaluate(BUTTONS)
     bare.show(namer_type()())
     return bare.page
