@@ -126,8 +126,14 @@ def press_generate(form: Form) -> None:
     assert not generate_button(form).disabled, form.state.submit_reason
     # As people do: once the price, and what the button does, are there to be read.
     now_s = form._clock.monotonic_s
-    until(lambda: form._seen.at(now_s()) == form.state.estimate)
-    until(lambda: now_s() - (form._another_since_s or 0.0) >= ARRIVES_S)
+
+    def is_read() -> bool:
+        with form._lock:  # another thread may be between the state and what it shows
+            since_s = form._another_since_s or 0.0
+            is_seen = form._seen.at(now_s()) == form.state.estimate
+            return is_seen and now_s() - since_s >= ARRIVES_S
+
+    until(is_read)
     generate_button(form).click()
     until(lambda: not form.state.sending, form)
 
