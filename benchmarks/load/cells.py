@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import mediakit
-from mediakit.client import AsyncClient
+from mediakit import AsyncClient
 
 KEY = "a-key-for-the-benchmark"
 KIND = "text-to-video"

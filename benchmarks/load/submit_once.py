@@ -22,13 +22,18 @@ TIMEOUT_S = 2.0
 
 
 def mediakit(base_url: str, folder: Path) -> Callable[[], object]:
-    from mediakit.client import AsyncClient, Service
+    from mediakit import AsyncClient, Catalog
+    from mediakit.client import Service
+    from mediakit.client.components import Components
+    from mediakit.client.service import Place
     from mediakit.history import History
 
     async def submit() -> object:
         history = History(folder / "history.sqlite3")
         service = Service(base_url, KEY, identity="the-service")
-        async with AsyncClient(service, history=history, timeout_s=TIMEOUT_S) as client:
+        place = Place(service, Catalog.default())
+        components = Components(place, history, timeout_s=TIMEOUT_S)
+        async with AsyncClient.of(components) as client:
             return await client.submit("text-to-image", prompt=PROMPT)
 
     def run() -> object:

@@ -1,31 +1,41 @@
-"""The client that people await."""
+"""The client that people await; the blocking one waits for it."""
 
 from __future__ import annotations
 
+import logging
 import threading
-from functools import partial
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
-from mediakit import client as core
 from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
-from mediakit.client import AnyBudget, AsyncJob
-from mediakit.client.async_client import opened
+from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.budgets import check_budget
+from mediakit.client.components import Components
+from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.functions import Functions
-from mediakit.client.loop import (
-    closed,
-    io_thread,
-    networked,
-)
+from mediakit.client.history_view import AsyncHistoryView
+from mediakit.client.jobs.async_job import check_timeout
+from mediakit.client.jobs.client_jobs import Handled
+from mediakit.client.loop import ProcessBound, closed, io_thread, networked
+from mediakit.client.progress import Transfer
+from mediakit.client.requests import Seconds
+from mediakit.client.service import Place
+from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
-from mediakit.connection import Place, Settings, locate, refuse_no_catalog
+from mediakit.connection import Settings, locate, refuse_no_catalog
+from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
+from mediakit.rates import Estimate
+from mediakit.records import Balance
+from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
     import httpx
@@ -34,33 +44,27 @@ if TYPE_CHECKING:
     from mediakit.widgets.dashboard import AsyncSpend
     from mediakit.widgets.sweeps import AsyncPlan
 
-BEHIND = frozenset(
-    {
-        "core",
-        "delays",
-        "home",
-        "io",
-        "on_close",
-        "owned",
-        "place",
-        "remote_media",
-        "store",
-    }
-    | {
-        "account_history",
-        "admission",
-        "clock",
-        "jobs",
-        "requests",
-        "submissions",
-        "uploads",
-    }
-    | {"left_to_resend", "owned_entry", "prepared", "submit_prepared", "transport"}
-)
-"""The names of a client that its own parts need, and people hardly do."""
+log = logging.getLogger("mediakit.client")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class AsyncClient(core.AsyncClient):
+def opened(
+    method: Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    """Make a client's method run on the I/O thread, once the client is open."""
+
+    @networked
+    @wraps(method)
+    async def when_open(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        await self._opened()
+        return await method(self, *args, **kwargs)
+
+    return when_open
+
+
+class AsyncClient(ProcessBound):
     """A client to be awaited, on any event loop of asyncio.
 
     `mk.connect` explains its arguments; `clock` gives the time, the system's by
@@ -72,6 +76,10 @@ class AsyncClient(core.AsyncClient):
         InputError: A setting is not acceptable.
         ServiceError: The sandbox cannot be started.
     """
+
+    _components: Components | None = None
+    _transport: httpx.AsyncBaseTransport | None = None
+    _is_closed = False
 
     def __init__(
         self,
@@ -87,56 +95,85 @@ class AsyncClient(core.AsyncClient):
         own_rates: bool = False,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self._is_open = self._is_closed = False
-        self._opening = threading.Lock()
-        self._settings = Settings.read(
+        settings = Settings.read(
             base_url, api_key, home=home, history=history, own_rates=own_rates
         )
         refuse_no_catalog(catalog)
         check_budget(project, budget)
-        self._find = partial(locate, self._settings, catalog, transport)
-        self._given: dict[str, Any] = {
-            "clock": clock,
-            "project": project,
-            "budget": budget,
-            "transport": transport,
-            "home": self._settings.home,
-        }
+
+        def connect() -> Components:
+            return Components(
+                locate(settings, catalog, transport),
+                History(settings.history, clock=clock),
+                clock=clock,
+                project=project,
+                budget=budget,
+                transport=transport,
+                home=settings.home,
+                on_wait=_show_own_wait,
+            )
+
+        self._connect = connect
+        self._opening = threading.Lock()
+        self._transport = transport
+
+    @classmethod
+    def of(cls, components: Components) -> Self:
+        """Return a client of a service that need not be found first."""
+        client = cls.__new__(cls)
+        client._opening = threading.Lock()
+        client._components = components
+        return client
+
+    @property
+    def components(self) -> Components:
+        """Return what the client works with.
+
+        Raises:
+            AttributeError: The client is not open yet.
+        """
+        if self._components is None:
+            raise AttributeError(
+                f"this {type(self).__name__} is not open yet: use `async with`, or "
+                "await a method first"
+            )
+        return self._components
 
     def _open(self) -> Self:
-        """Find the service and open the history, unless that is done; it blocks.
-
-        Every method that is awaited does it in the background.
-        """
+        """Find the service and open the history, unless that is done; it blocks."""
         with self._opening:
             if self._is_closed:
                 raise closed()
-            if not self._is_open:
-                self.place: Place = self._find()
-                super().__init__(
-                    self.place.service,
-                    history=History(self._settings.history, clock=self._given["clock"]),
-                    catalog=self.place.catalog,
-                    on_wait=_show_own_wait,
-                    **self._given,
-                )
-                self._is_open = True
+            if self._components is None:
+                self._components = self._connect()
         return self
 
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__()} - BEHIND)
-
-    async def _ready(self) -> None:
-        if not self._is_open:
+    async def _opened(self) -> None:
+        if self._components is None:
             await to_thread.run_sync(self._open)
 
-    if not TYPE_CHECKING:  # the type checker knows what an open client has
+    def __repr__(self) -> str:
+        of = f" of {self.service.label}" if self._components else ""
+        return f"<{type(self).__name__}{of}>"
 
-        def __getattr__(self, name: str) -> NoReturn:
-            text = f"{type(self).__name__} has no attribute {name!r}"
-            if not vars(self).get("_is_open", True):
-                text += " before it is open: use `async with`, or await a method first"
-            raise AttributeError(text)
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"components", "of", "place"})
+
+    async def __aenter__(self) -> Self:
+        await io_thread().run(self._opened)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def close(self) -> None:
+        """Call `aclose`."""
+        await self.aclose()
 
     @networked
     async def aclose(self) -> None:
@@ -145,30 +182,298 @@ class AsyncClient(core.AsyncClient):
         Calls that wait end with `WaitTimeoutError`; later ones say that the client is
         closed. Its history can still be read. Closing twice does nothing more.
         """
-        if await to_thread.run_sync(self._shut):
-            await super().aclose()
-            await to_thread.run_sync(self.store.close)
-        elif (transport := self._given["transport"]) is not None:
-            self._given["transport"] = None
+        components = await to_thread.run_sync(self._shut)
+        if components is not None:
+            await components.aclose()
+        transport, self._transport = self._transport, None
+        if transport is not None:
             await transport.aclose()
 
-    def _shut(self) -> bool:
-        """Let nothing open it any more; tell whether it is open."""
+    def _shut(self) -> Components | None:
+        """Let nothing open it any more; return what is open."""
         with self._opening:
             self._is_closed = True
-            return self._is_open
+            return self._components
+
+    # -- what it has --------------------------------------------------------------
+
+    @property
+    def place(self) -> Place:
+        """Return the service with its functions."""
+        return self.components.place
+
+    @property
+    def service(self) -> Service:
+        """Return the service that this client talks to."""
+        return self.place.service
+
+    @property
+    def catalog(self) -> Catalog:
+        """Return the functions of the service."""
+        return self.place.catalog
 
     @cached_property
     def functions(self) -> Functions:
         """Return the functions as attributes, with their fields as arguments."""
         return Functions(self, self.catalog)
 
+    @property
+    def history(self) -> AsyncHistoryView:
+        """Return the history of submissions to this service."""
+        return self.components.history
+
+    @property
+    def deliveries(self) -> AsyncDeliveries:
+        """Return the log of webhook deliveries, and their signing secret."""
+        return self.components.deliveries
+
     @cached_property
     def spend(self) -> AsyncSpend:
         """Return the reports of what was spent (spec 4.19)."""
         from mediakit.widgets.dashboard import AsyncSpend
 
-        return AsyncSpend(self.billing, self.history, self.catalog, self.clock)
+        components = self.components
+        return AsyncSpend(
+            components.billing, self.history, self.catalog, components.clock
+        )
+
+    # -- reads --------------------------------------------------------------------
+
+    @opened
+    async def estimate(
+        self,
+        function: str,
+        /,
+        *,
+        seconds: Seconds | None = None,
+        **fields: object,
+    ) -> Estimate:
+        """Price a request without sending anything to the service (spec 8).
+
+        Where the price depends on the length of a clip behind a URL, the clip's
+        header is read from there, without key and cookies.
+
+        Args:
+            function: A kind or a path.
+            seconds: Known durations of media, seconds by URL or path; these are not
+                read.
+            fields: The request's fields; local files are read, and a job is replaced
+                by its output.
+
+        Raises:
+            InputError: The function is unknown, or a field that determines the price
+                is missing or wrong.
+        """
+        request = await self.components.requests.validated(
+            function, fields, seconds=seconds, price_only=True
+        )
+        return request.estimate
+
+    @opened
+    async def reserved_micro_usd(self) -> int:
+        """Return the holds for jobs whose charge is not settled, in micro-USD."""
+        store, owner = self.components.store, self.components.account_history.owner
+        return await to_thread.run_sync(partial(store.reserved_micro_usd, **owner))
+
+    @opened
+    async def budget(self) -> BudgetState | None:
+        """Return how far this client's budget is used; None without one."""
+        return await self.components.admission.state()
+
+    @opened
+    async def balance(self) -> Balance:
+        """Read what can be spent (spec 2.4).
+
+        Raises:
+            AuthError: The API key is missing, wrong or inactive.
+            ServiceError: The service does not answer.
+        """
+        return await self.components.billing.balance()
+
+    # -- submitting ---------------------------------------------------------------
+
+    @opened
+    async def submit(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
+        **fields: object,
+    ) -> AsyncJob:
+        """Submit a job; the same call returns its existing job.
+
+        The request is checked and priced before anything is sent; the history commits
+        the key and the exact bytes before the first byte is sent.
+
+        Args:
+            function: A kind or a path.
+            take: Which draw of this request; "next" submits another one.
+            webhook_url: Where the service posts the job's end (spec 6.2).
+            extra: Properties unknown to mediakit, sent as given.
+            seconds: Known durations of media, seconds by URL or path, for the price.
+            fields: The request's fields; local files are uploaded, and a job is
+                replaced by its output. Both are recognised again; a presigned URL
+                makes a new request each time.
+
+        Raises:
+            InputError: A field or a file is invalid; nothing was sent.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            JobFailedError: The job failed, now or when it was submitted before.
+            GoneError: The service does not know the existing job for this API key.
+            RateLimitError: The service asks to wait longer than this call waits.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        check_take(take)
+        request = await self.components.prepared(
+            function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
+        )
+        for line in request.warnings:
+            log.info(line)
+        return await self.components.submit_prepared(request, take)
+
+    @opened
+    async def run(
+        self,
+        function: str,
+        /,
+        *,
+        take: Take = 1,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        seconds: Seconds | None = None,
+        timeout_s: float | None = None,
+        **fields: object,
+    ) -> AsyncJob:
+        """Submit a job, as `submit` does, and wait until it completes.
+
+        Args:
+            function: A kind or a path.
+            take: Which draw of this request; "next" submits another one.
+            webhook_url: Where the service posts the job's end (spec 6.2).
+            extra: Properties unknown to mediakit, sent as given.
+            seconds: Known durations of media, seconds by URL or path, for the price.
+            timeout_s: Seconds to wait; None waits without a limit.
+            fields: The request's fields; local files are uploaded, and a job is
+                replaced by its output.
+
+        Raises:
+            InputError: A field or a file is invalid; nothing was sent.
+            BalanceError: It may cost more than is left; nothing was sent.
+            BudgetError: The same, of the client's budget.
+            JobFailedError: The job failed, now or when it was submitted before.
+            GoneError: The service does not know the existing job for this API key.
+            WaitTimeoutError: The time is over; the job continues.
+            RateLimitError: The service asks to wait longer than this call waits.
+            ServiceError: The service did not answer; the error says what was sent.
+        """
+        check_timeout(timeout_s)
+        job = await self.submit(
+            function,
+            take=take,
+            webhook_url=webhook_url,
+            extra=extra,
+            seconds=seconds,
+            **fields,
+        )
+        return await job.wait(timeout_s)
+
+    @opened
+    async def resume(self) -> list[AsyncJob]:
+        """Resume an earlier process's unanswered submissions and unsettled charges.
+
+        An unanswered submission is sent again under its own key, so that its job is
+        found, or created, once.
+
+        Returns:
+            The jobs, oldest first; they are watched until their charge is settled.
+        """
+        self.components.refuse_closed()
+        return await self.components.submissions.resume()
+
+    @opened
+    async def job(self, job_id: str) -> AsyncJob:
+        """Return a job by its id, from any process (spec 4.18).
+
+        Args:
+            job_id: The job id, shape `media_<uuid>`.
+
+        Raises:
+            InputError: It is not text; nothing was sent.
+            NotFoundError: The organization has no such job.
+            ServiceError: The service does not answer.
+        """
+        _check_job_id(job_id)
+        return await self.components.jobs.job(job_id)
+
+    @opened
+    async def handle_event(self, event: Event) -> Handled:
+        """End a job by a verified webhook event, from any receiver (spec 6).
+
+        The effect is that of a poll: its listeners are notified, `wait()` returns, the
+        history records the end, and the charge is read from the job endpoint. An event
+        may arrive twice, late, or before the response to its submission. Pass this
+        method to `mediakit.webhooks.receiver`, or call it with the result of
+        `mediakit.verify_webhook`.
+
+        Args:
+            event: The event.
+
+        Returns:
+            "ended" if it ended the job, "known" if the job had already ended,
+            "unknown" if this account has no such job here, "ignored" if the event
+            is not about the end of a job.
+
+        Raises:
+            MediakitError: The client is closed.
+        """
+        self.components.refuse_closed()
+        return await self.components.jobs.handle(event)
+
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each job that has settled.
+
+        Args:
+            listener: The function; it must not block.
+
+        Returns:
+            A function that unsubscribes it.
+        """
+        return self.components.jobs.on_settled(listener)
+
+    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each step of each transfer.
+
+        Args:
+            listener: The function; it must not block.
+
+        Returns:
+            A function that unsubscribes it.
+        """
+        return self.components.progress.subscribe(listener)
+
+    @opened
+    async def upload(self, path: str | Path, /, *, field: str = "file") -> str:
+        """Upload a local file; the same bytes are uploaded once (spec 4.2).
+
+        Args:
+            path: An image, a video or an audio file.
+            field: Its name in errors.
+
+        Returns:
+            The permanent URL to use as an input.
+
+        Raises:
+            InputError: There is no such file, or it is not a readable medium.
+            ServiceError: The upload failed.
+        """
+        return await self.components.uploads.upload(path, field)
+
+    # -- sweeps and the sandbox ---------------------------------------------------
 
     @opened
     async def sweep(
@@ -247,16 +552,19 @@ class AsyncClient(core.AsyncClient):
                 acceptable; nothing was sent.
             ServiceError: The sandbox does not answer.
         """
-        from mediakit.client.sample_history import (
-            check_past,
-            seed_past,
-        )
+        from mediakit.client.sample_history import check_past, seed_past
 
         asked = {"days": days, "jobs": jobs, "seed": seed}
-        is_sandbox = self.place.is_sandbox and self.service.on_this_machine
-        check_past(is_sandbox=is_sandbox, label=self.service.label, asked=asked)
+        components = self.components
+        check_past(
+            is_sandbox=self.place.is_sandbox, label=self.service.label, asked=asked
+        )
         return await seed_past(
-            self.transport, self.account_history, self.catalog, self.clock, asked
+            components.transport,
+            components.account_history,
+            self.catalog,
+            components.clock,
+            asked,
         )
 
 
@@ -264,3 +572,8 @@ def _show_own_wait(job: AsyncJob) -> None:
     """Show a wait that people asked for: not those of the I/O thread itself."""
     if in_notebook() and not io_thread().is_here:
         show_wait(job)
+
+
+def _check_job_id(job_id: object) -> None:
+    if not isinstance(job_id, str) or not job_id:
+        raise InputError("job_id", got=job_id, accepted="a job id: media_<uuid>")

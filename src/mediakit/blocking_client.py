@@ -11,10 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from mediakit.async_client import BEHIND, AsyncClient
+from mediakit.async_client import AsyncClient
 from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
+from mediakit.client.components import Components
 from mediakit.client.deliveries import Deliveries
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
@@ -30,9 +31,9 @@ from mediakit.client.loop import (
 )
 from mediakit.client.progress import Transfer
 from mediakit.client.requests import Seconds, ValidatedRequest
+from mediakit.client.service import Place
 from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
-from mediakit.connection import Place
 from mediakit.errors import JobFailedError
 from mediakit.job import Job
 from mediakit.notebook import in_notebook
@@ -116,7 +117,8 @@ class Client(Blocking, ProcessBound):
         return f"<{type(self).__name__}{of}>"
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__()} - BEHIND)
+        inner = {"components", "on_close", "owned", "place"}
+        return sorted({*super().__dir__()} - inner)
 
     def __enter__(self) -> Self:
         return self
@@ -130,6 +132,11 @@ class Client(Blocking, ProcessBound):
         self.close()
 
     # -- what it has --------------------------------------------------------------
+
+    @property
+    def components(self) -> Components:
+        """Return what the client works with."""
+        return self.core.components
 
     @property
     def place(self) -> Place:
@@ -194,7 +201,7 @@ class Client(Blocking, ProcessBound):
         """Submit a job; the same call returns its existing job."""
         check_take(take)
         request = self._with_files(
-            self.core.prepared,
+            self.components.prepared,
             function,
             fields,
             seconds=seconds,
@@ -257,9 +264,9 @@ class Client(Blocking, ProcessBound):
     def _job_of(self, request: ValidatedRequest, take: Take) -> Job:
         """Submit a request; an interrupt ends only the waiting for the response."""
         self.io.refuse_itself()
-        submitting = self.io.post(self.core.submit_prepared, request, take)
+        submitting = self.io.post(self.components.submit_prepared, request, take)
         try:
-            why = self.core.delays.submit_text
+            why = self.components.delays.submit_text
             return self.owned(self._explained(submitting, why, after_s=[SILENT_S]))
         except KeyboardInterrupt:
             submitting.add_done_callback(_log_failure)
@@ -281,7 +288,7 @@ class Client(Blocking, ProcessBound):
         future = self.io.post(function, *args, **kwargs)
         after_s = chain([SILENT_S], repeat(STILL_SILENT_S))
         try:
-            return self._explained(future, self.core.delays.files_text, after_s)
+            return self._explained(future, self.components.delays.files_text, after_s)
         except KeyboardInterrupt:
             future.cancel()
             raise

@@ -109,11 +109,14 @@ def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
         client = getattr_static(client, name, None)
     if not isinstance(client, Client | AsyncClient):
         return None
+    catalog = getattr(client, "catalog", None)
+    if catalog is None:  # an AsyncClient that is not open yet
+        return None
     if call.text is not None and not call.arguments.strip():
-        return functions_offer(call.text, client.catalog)
+        return functions_offer(call.text, catalog)
     try:
         name = literal_eval(call.arguments.split(",", 1)[0].strip())
-        function = client.catalog.function(name)
+        function = catalog.function(name)
     except (ValueError, SyntaxError, InputError):
         return None
     return _offered(call, function)

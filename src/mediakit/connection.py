@@ -18,6 +18,7 @@ from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.client.http import TIMEOUT_S, HttpClient
 from mediakit.client.loop import ProcessBound, io_thread
 from mediakit.client.service import (
+    Place,
     check_api_key,
     normal_url,
     refuse_credentials,
@@ -125,21 +126,6 @@ def _is_service_url(url: object) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-@dataclass(frozen=True)
-class Place:
-    """A service that was found, and its functions.
-
-    Args:
-        service: The service.
-        catalog: Its functions.
-        is_sandbox: True if it is a sandbox, which costs no real money.
-    """
-
-    service: Service
-    catalog: Catalog
-    is_sandbox: bool
 
 
 def locate(

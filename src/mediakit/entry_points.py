@@ -13,7 +13,7 @@ from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
 from mediakit.client.requests import known_lengths
-from mediakit.connection import Place
+from mediakit.client.service import Place
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.money import format_usd
@@ -81,7 +81,7 @@ def connect(
     )
     try:
         balance = client.balance()
-        resent = client.io.call(client.core.left_to_resend)
+        resent = client.io.call(client.components.submissions.left_to_resend)
     except BaseException:
         client.close()
         raise

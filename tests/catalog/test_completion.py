@@ -144,6 +144,7 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
     [
         'other.submit("te',
         'missing.submit("te',
+        'unopened.submit("te',
         'client.job("te',
         'client.submit("text-to-video", prompt="te',
         'client.submit("nothing", du',
@@ -157,7 +158,7 @@ def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
     ],
 )
 def test_nothing_is_offered_elsewhere(client: Client, code: str) -> None:
-    names = {"client": client, "other": object()}
+    names = {"client": client, "other": object(), "unopened": mk.AsyncClient()}
 
     assert offer_at(code, names) is None
     assert line_offer(code, CATALOG, names) is None
@@ -225,7 +226,7 @@ def test_any_code_can_be_scanned(code: str) -> None:
 
 def test_the_tab_key_offers_the_public_methods_of_a_client(client: Client) -> None:
     offered = [name for name in dir(client) if not name.startswith("_")]
-    plumbing = {"core", "io", "owned", "place"}
+    plumbing = {"components", "core", "io", "owned", "place"}
 
     assert plumbing.isdisjoint(offered)
     assert {"submit", "estimate", "history", "spend", "form", "studio"} <= set(offered)

@@ -259,7 +259,7 @@ def test_a_report_that_contradicts_the_history_is_an_error_for_its_reader(
 def test_while_another_program_locks_the_history_jobs_continue_and_are_recorded_later(
     client: Client, tmp_path: Path
 ) -> None:
-    store = client.core.store
+    store = client.components.store
     one = client.submit("text-to-video", prompt="a locked kite", duration=3)
 
     with locked(store.place):
@@ -283,7 +283,7 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
     own_client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
-    place = own_client.core.store.place
+    place = own_client.components.store.place
 
     def said() -> list[str]:
         return [
@@ -305,4 +305,4 @@ def test_a_submit_says_that_another_program_holds_the_history_and_is_made_once(
     # The service counts a job on the day on which its charge was settled.
     assert one.wait(PATIENCE_S).settle(PATIENCE_S).charge_micro_usd == 204_000
     assert int(own_client.spend.daily()["jobs"].sum()) == 1
-    assert len(own_client.core.store.page()) == 1
+    assert len(own_client.components.store.page()) == 1

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, Client, Job, format_usd
-from mediakit import client as core
-from mediakit.async_client import BEHIND
+from mediakit.client import AsyncJob, Service
 from mediakit.client.idempotency import submission_of
 from mediakit.client.uploads import fingerprint
 from mediakit.errors import (
@@ -33,6 +32,7 @@ from mediakit.errors import (
 from mediakit.history import EntryState, History, uploads
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
 from tests.support.servers.lossy_proxy import LossyProxy
@@ -187,10 +187,10 @@ def closed_port() -> str:
         return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def impatient(base_url: str, api_key: str, home: Path) -> core.AsyncClient:
+def impatient(base_url: str, api_key: str, home: Path) -> AsyncClient:
     """Give a client that asks for half a second only."""
-    return core.AsyncClient(
-        core.Service(base_url, api_key, identity="one-service"),
+    return async_client(
+        Service(base_url, api_key, identity="one-service"),
         history=History(home / "history.sqlite3"),
         submit_retry_for_s=0.5,
     )
@@ -208,9 +208,9 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
             function.canonical_body({"prompt": "kept", "duration": 3}),
             function.estimate({"duration": 3}),
         )
-        dead.store.claim(submission)
+        dead.components.store.claim(submission)
         await dead.resume()
-        [entry] = dead.store.unanswered_entries(**owner(dead))
+        [entry] = dead.components.store.unanswered_entries(**owner(dead))
         assert entry.state is EntryState.UNANSWERED
 
         live = impatient(sandbox.base_url, sandbox.api_key, tmp_path)
@@ -219,7 +219,7 @@ def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
         await job.wait(PATIENCE_S)
         same = await live.submit("text-to-video", prompt="kept", duration=3)
         assert same.id == job.id
-        assert live.store.unanswered_entries(**owner(live)) == []
+        assert live.components.store.unanswered_entries(**owner(live)) == []
         await live.aclose()
 
     with asyncio.Runner() as runner:
@@ -254,7 +254,7 @@ def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_submitting_an
     running.stop()
 
 
-def owner(client: core.AsyncClient) -> dict[str, str]:
+def owner(client: AsyncClient) -> dict[str, str]:
     service = client.service
     return {"service": service.identity, "account": service.account}
 
@@ -265,7 +265,7 @@ def test_a_service_that_is_not_there_is_one_sentence_and_costs_nothing(
     client = Client(closed_port(), "key-01234567", home=tmp_path)
 
     with pytest.raises(ServiceError, match="does not answer") as caught:
-        client.io.call(client.core.billing.balance, retry_for_s=0.3)
+        client.io.call(client.components.billing.balance, retry_for_s=0.3)
     assert "key-01234567" not in str(caught.value)
 
 
@@ -392,7 +392,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     assert len(client.history.frame()) == 0
     digest = fingerprint(short).sha256
     uploaded = uploads.uploaded(
-        client.core.store,
+        client.components.store,
         service=client.core.service.identity,
         sha256=digest,
         content_type="video/mp4",
@@ -685,7 +685,7 @@ def test_an_upload_that_takes_long_says_how_far_it_is_and_says_it_again(
         length = f"{cat.stat().st_size} bytes"
         assert len(said) > 1
         assert said[-1] == f"Uploading cat.png: {length} of {length}."
-        assert client.core.delays.upload_text() == ""
+        assert client.components.delays.upload_text() == ""
     running.stop()
 
 
@@ -827,7 +827,7 @@ def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
         client = AsyncClient(home=tmp_path)
         for name in ("catalog", "history", "deliveries", "spend", "service"):
             assert not hasattr(client, name)
-        with pytest.raises(AttributeError, match="before it is open: use `async"):
+        with pytest.raises(AttributeError, match="not open yet: use `async with`"):
             client.functions  # noqa: B018
         assert not written()
 
@@ -861,8 +861,8 @@ def test_a_listener_that_fails_keeps_no_other_from_hearing_of_the_end(
     assert "a broken listener" in caplog.text
 
 
-BLOCKING_ONLY = {"form", "studio"}
-ASYNC_ONLY = {"aclose", "billing"}
+BLOCKING_ONLY = {"form", "on_close", "owned", "studio"}
+ASYNC_ONLY = {"aclose"}
 
 
 def signatures(kind: type) -> dict[str, str]:
@@ -876,13 +876,13 @@ def signatures(kind: type) -> dict[str, str]:
 def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
     blocking, awaited = signatures(Client), signatures(AsyncClient)
 
-    assert set(blocking) - BLOCKING_ONLY - BEHIND == set(awaited) - ASYNC_ONLY - BEHIND
+    assert set(blocking) - BLOCKING_ONLY == set(awaited) - ASYNC_ONLY
     for name in set(blocking) & set(awaited):
         assert blocking[name] == awaited[name], name
 
 
 def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
-    blocking, awaited = signatures(Job), signatures(core.AsyncJob)
+    blocking, awaited = signatures(Job), signatures(AsyncJob)
     inner = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
     inner |= {"raise_if_failed", "read_content", "read_output", "pass_output"}
 

@@ -23,14 +23,15 @@ import trustme
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mediakit import Client, Job
-from mediakit.client import AsyncClient, Service
+from mediakit import AsyncClient, Client, Job
+from mediakit.client import Service
 from mediakit.client.downloads import PartialFile
 from mediakit.client.progress import Transfer
 from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.job_server import SETTLED, JobServer, Said
 from tests.support.servers.proxies import HTTPProxy
@@ -69,7 +70,7 @@ class Desk:
     def run(self, work: Callable[[AsyncClient], Coroutine[Any, Any, Any]]) -> Any:
         async def main() -> Any:
             service = Service(self.server.base_url, API_KEY)
-            client = AsyncClient(
+            client = async_client(
                 service, history=self.history, clock=self.clock, timeout_s=5
             )
             try:
@@ -467,7 +468,7 @@ def test_a_small_file_beside_the_result_says_where_it_came_from(
     file = job.download(tmp_path)
 
     said = beside(file)
-    entry = client.core.store.find(job.id)
+    entry = client.components.store.find(job.id)
     assert entry is not None
     assert (said["mediakit"], said["job_id"]) == (1, job.id)
     assert said["service"] == client.service.identity

@@ -169,7 +169,7 @@ def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
 
     again = client.submit("video-upscale", video_url=clip.core)
     assert (again.id, again.reused) == (large.id, True)
-    store = client.core.store
+    store = client.components.store
     assert tuning.parents(store, [large.id, clip.id]) == {
         large.id: (("video_url", clip.id),),
     }
@@ -187,7 +187,7 @@ def test_an_awaited_client_takes_jobs_too(
         ) as client:
             clip = await client.run("text-to-video", prompt="awaited", duration=3)
             large = await client.run("video-upscale", video=clip)
-            assert tuning.parents(client.store, [large.id]) == {
+            assert tuning.parents(client.components.store, [large.id]) == {
                 large.id: (("video_url", clip.id),)
             }
 

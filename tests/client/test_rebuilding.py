@@ -132,7 +132,7 @@ def test_a_rebuilt_entry_says_what_was_asked_and_when(
         before = history.find(job.id)
     with client_of(running, tmp_path / "second") as client:
         client.history.rebuild(folders=folder, deliveries=False)
-        after = client.core.store.find(job.id)
+        after = client.components.store.find(job.id)
 
     assert before is not None
     assert after is not None
@@ -247,13 +247,13 @@ def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge
 ) -> None:
     with client_of(running, tmp_path / "first") as client:
         job = done(paint(client, takes_up))
-        claimed = client.core.store.find(job.id)
+        claimed = client.components.store.find(job.id)
     assert claimed is not None
     with client_of(running, tmp_path / "second") as client:
         client.history.rebuild(job.id, deliveries=False)
         if takes_up == "the next start":
             # As a submit leaves it whose answer was lost.
-            client.core.store.claim(Submission(**plain_values(claimed)))
+            client.components.store.claim(Submission(**plain_values(claimed)))
             assert [found.id for found in client.resume()] == [job.id]
         assert paint(client, takes_up).id == job.id
 

@@ -10,19 +10,20 @@ from typing import Any
 
 import pytest
 
-from mediakit import Catalog
-from mediakit import client as core
+from mediakit import AsyncClient, Catalog
 from mediakit.catalog.own_rates import OwnRate
+from mediakit.client import AsyncJob, Service
 from mediakit.errors import BudgetError, JobFailedError, ServiceError
 from mediakit.history import History
 from mediakit.money import MicroUSD
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
 
 KIND = "text-to-image"
-SERVICE = core.Service("http://127.0.0.1:9", "key-0123456789")
+SERVICE = Service("http://127.0.0.1:9", "key-0123456789")
 OLD_MICRO_USD, NEW_MICRO_USD = 10_000, 900_000
 UPSCALED_MICRO_USD_PER_S = 76_000
 
@@ -31,21 +32,21 @@ class Desk:
     """Clients on one history, each with a rate of its own."""
 
     def __init__(self, sandbox: RunningSandbox, home: Path) -> None:
-        self._service = core.Service(sandbox.base_url, sandbox.api_key)
+        self._service = Service(sandbox.base_url, sandbox.api_key)
         self.history = History(home / "history.sqlite3")
 
     def client(
         self, micro_usd: int, **more: Any
-    ) -> AbstractAsyncContextManager[core.AsyncClient]:
+    ) -> AbstractAsyncContextManager[AsyncClient]:
         rate = OwnRate(MicroUSD(micro_usd))
         catalog = Catalog(
             tuple(f.priced_at(rate) if f.kind == KIND else f for f in Catalog.default())
         )
-        return core.AsyncClient(
+        return async_client(
             self._service, history=self.history, catalog=catalog, **more
         )
 
-    def held(self, client: core.AsyncClient, job: core.AsyncJob) -> int:
+    def held(self, client: AsyncClient, job: AsyncJob) -> int:
         entry = self.history.find(job.id)
         assert entry is not None
         return entry.reserved_micro_usd
@@ -58,7 +59,7 @@ def desk(sandbox: RunningSandbox, tmp_path: Path) -> Iterator[Desk]:
         yield desk
 
 
-def high(job: core.AsyncJob) -> int | None:
+def high(job: AsyncJob) -> int | None:
     estimate = job.state.estimate
     return None if estimate is None else estimate.high
 

@@ -104,7 +104,7 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
     before = own_client.balance()
     past = own_client.seed_past(DAYS, JOBS, 7)
     assert own_client.balance() == before
-    today = pd.Timestamp(own_client.core.clock.now()).floor("D")
+    today = pd.Timestamp(own_client.components.clock.now()).floor("D")
     frame = own_client.history.frame()
 
     assert past.last_day < today.date()
@@ -160,7 +160,7 @@ def test_a_rating_that_was_changed_stays(seeded: Client) -> None:
     rated = frame[frame["rating"].notna()].iloc[0]
     other = 1 if rated["rating"] > 1 else 5
     owner = {"service": rated["service"], "account": rated["account"]}
-    tuning.judge(seeded.core.store, **owner, job_id=rated["job_id"], rating=other)
+    tuning.judge(seeded.components.store, **owner, job_id=rated["job_id"], rating=other)
 
     seeded.seed_past(DAYS, JOBS)
 
@@ -200,7 +200,7 @@ def test_another_take_of_a_past_job_is_a_real_one_of_its_request(
 
 
 def test_a_past_says_nothing_of_how_long_a_render_takes(seeded: Client) -> None:
-    store, service = seeded.core.store, seeded.core.service.identity
+    store, service = seeded.components.store, seeded.core.service.identity
     for function in seeded.catalog:
         usual_s = store.usual_runtime_s(
             service=service, kind=function.kind, function=function.path
@@ -212,7 +212,7 @@ def test_a_fresh_history_counts_what_is_settled_of_a_past(seeded: Client) -> Non
     total = seeded.history.settled_total_micro_usd()
     frame = seeded.history.frame()
     uses = [
-        seeded.core.store.account_use(
+        seeded.components.store.account_use(
             service=seeded.core.service.identity, account=account
         )
         for account in set(frame["account"])
@@ -221,7 +221,9 @@ def test_a_fresh_history_counts_what_is_settled_of_a_past(seeded: Client) -> Non
     assert total == frame["charge_micro_usd"].sum() > 0
     assert sum(use.spent_micro_usd for use in uses) == total
     assert all(use.reserved_micro_usd == 0 for use in uses)
-    spent = seeded.core.store.budget_use("project autumn campaign").spent_micro_usd
+    spent = seeded.components.store.budget_use(
+        "project autumn campaign"
+    ).spent_micro_usd
     label = frame["project"].eq("autumn campaign")
     assert spent == frame.loc[label, "charge_micro_usd"].sum()
 
@@ -331,7 +333,7 @@ def test_clients_that_seed_at_the_same_moment_write_one_past(
         total = client.history.settled_total_micro_usd()
         owner = {"service": client.core.service.identity}
         uses = [
-            client.core.store.account_use(**owner, account=account)
+            client.components.store.account_use(**owner, account=account)
             for account in set(frame["account"])
         ]
     running.stop()

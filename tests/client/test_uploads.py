@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
-from mediakit import Client
-from mediakit.client import AsyncClient, Service
+from mediakit import AsyncClient, Client
+from mediakit.client import Service
 from mediakit.client.http import BLOCK_BYTES
 from mediakit.client.progress import Transfer
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png, make_wav
 from tests.support.servers.storage import SIGNATURE, Storage
 
@@ -26,7 +27,7 @@ API_KEY = "key-0123456789abcdef"
 
 
 def client_of(storage: Storage, home: Path, clock: AdvancingClock | None = None) -> Any:
-    return AsyncClient(
+    return async_client(
         Service(storage.base_url, API_KEY),
         history=History(home / "history.sqlite3"),
         clock=clock or AdvancingClock(),
@@ -204,9 +205,9 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(
         fields = {"prompt": "a song", "audio_urls": [str(file)]}
 
         async def work() -> None:
-            request = await client.requests.validated("r5", fields)
+            request = await client.components.requests.validated("r5", fields)
             change(file)
-            await client.requests.uploaded(request)
+            await client.components.requests.uploaded(request)
 
         with pytest.raises(InputError, match="after it was checked and priced") as no:
             run(client, work)

@@ -110,7 +110,7 @@ asking = threading.Thread(
     target=client.submit, args=("text-to-video",), kwargs=names, daemon=True
 )
 asking.start()
-while not client.core.store.page(limit=1):
+while not client.components.store.page(limit=1):
     pass
 """
 
@@ -454,12 +454,12 @@ def test_a_submit_that_is_cancelled_is_found_by_the_same_call(
         async with AsyncClient(idle.base_url, idle.api_key, home=tmp_path) as client:
             asked: dict[str, Any] = {"prompt": "cancelled", "duration": 3}
             asking = asyncio.ensure_future(client.submit("text-to-video", **asked))
-            while not client.store.page(limit=1):  # noqa: ASYNC110 - nothing tells it
+            while not client.components.store.page(limit=1):  # noqa: ASYNC110 - nothing tells it
                 await asyncio.sleep(0.01)
             asking.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await asking
-            states = [entry.state.value for entry in client.store.page()]
+            states = [entry.state.value for entry in client.components.store.page()]
             first = await client.submit("text-to-video", **asked)
             again = await client.submit("text-to-video", **asked)
             return states, first.id, again.id
@@ -502,7 +502,7 @@ def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
     with client_of(idle, tmp_path) as client:
 
         def is_claimed() -> bool:
-            return bool(client.core.store.page(limit=1))
+            return bool(client.components.store.page(limit=1))
 
         with (
             interrupted_when(is_claimed),
@@ -512,7 +512,7 @@ def test_an_interrupt_during_a_submit_loses_nothing_and_names_what_to_do(
         found = kite(client, "interrupted")
 
         assert len(client.history.frame()) == 1
-        [entry] = client.core.store.page()
+        [entry] = client.components.store.page()
         assert entry.job_id == found
         assert entry.state is EntryState.SUBMITTED
 

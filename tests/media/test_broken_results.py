@@ -69,7 +69,9 @@ def test_one_broken_result_does_not_keep_the_pictures_of_others_away(
     files = {"broken.mp4": of_an_unknown_codec(clip), "whole.mp4": clip}
     with FileServer(files) as server:
         posters = {
-            name: client.io.call(client.core.remote_media.poster, server.url(name), 144)
+            name: client.io.call(
+                client.components.remote_media.poster, server.url(name), 144
+            )
             for name in files
         }
 

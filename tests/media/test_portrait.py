@@ -102,7 +102,7 @@ def test_a_turned_clip_at_a_url_is_checked_at_the_size_that_is_shown(
     clip = stored_sideways(tmp_path / "a.mp4")
     with FileServer({"a.mp4": clip.read_bytes()}) as server:
         key: tuple[MediaName, str] = ("video", server.url("a.mp4"))
-        remote = client.core.remote_media
+        remote = client.components.remote_media
         info = client.io.call(remote.probe, [key])[key]
         jpeg = client.io.call(remote.poster, key[1], 320)
 

@@ -13,7 +13,7 @@ import pytest
 import mediakit as mk
 from mediakit import entry_points
 from mediakit.client import Service
-from mediakit.connection import Place
+from mediakit.client.service import Place
 from mediakit.notebook import in_notebook
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells

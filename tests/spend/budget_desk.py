@@ -52,5 +52,5 @@ class Desk:
             transport=httpx.MockTransport(self.service.handle),
             **more,
         )
-        client.core.jobs.poller._turns = Turns(2_000, clock=self.calendar)
+        client.components.jobs.poller._turns = Turns(2_000, clock=self.calendar)
         return client

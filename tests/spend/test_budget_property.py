@@ -99,7 +99,7 @@ class Books:
     def check(self) -> None:
         """Compare what the history counts under each label with its limit."""
         for label in self.labels():
-            use = self.clients[FREE].core.store.budget_use(label)
+            use = self.clients[FREE].components.store.budget_use(label)
             limit = LIMIT_MICRO_USD
             if label == "project kites":
                 limit = PLAIN_LIMIT_MICRO_USD
@@ -112,7 +112,9 @@ class Books:
         self.check()
         frame = self.clients[FREE].history.frame()
         for label in self.labels():
-            spent = self.clients[FREE].core.store.budget_use(label).spent_micro_usd
+            spent = (
+                self.clients[FREE].components.store.budget_use(label).spent_micro_usd
+            )
             of_label = frame["budget"] == label
             assert spent == frame.loc[of_label, "charge_micro_usd"].sum()
         of_sweeps = frame.loc[frame["sweep"].notna() & frame["attempt"].eq(1), "budget"]

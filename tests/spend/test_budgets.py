@@ -421,8 +421,8 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
 def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
-    request = client.io.call(client.core.prepared, "text-to-video", fields)
-    client.core.store.claim(client.core.submissions.of(request))
+    request = client.io.call(client.components.prepared, "text-to-video", fields)
+    client.components.store.claim(client.components.submissions.of(request))
 
 
 def test_what_others_left_unanswered_counts_once_a_sweep_asks_for_it(

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from mediakit import client as core
+from mediakit.client import Service
 from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend.async_spend import AsyncSpend
+from tests.support.clients import async_client
 from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
 
 EVE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
@@ -29,11 +30,13 @@ def paths_of(
     page = json_page([], *headers)
 
     async def main(base_url: str) -> None:
-        service = core.Service(base_url, "key")
+        service = Service(base_url, "key")
         history = History(tmp_path / "history.sqlite3")
-        async with core.AsyncClient(service, history=history) as client:
+        async with async_client(service, history=history) as client:
             clock = VirtualClock(EVE)
-            spend = AsyncSpend(client.billing, client.history, client.catalog, clock)
+            spend = AsyncSpend(
+                client.components.billing, client.history, client.catalog, clock
+            )
             await read(spend)
 
     with ScriptedServer(answers(page, page, page)) as server:

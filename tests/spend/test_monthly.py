@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from mediakit import client as core
+from mediakit.client import Service
 from mediakit.client.billing import Report
 from mediakit.errors import AuthError, InputError
 from mediakit.history import History
 from tests.spend.books import NOW, Books, charged, spend_of
+from tests.support.clients import async_client
 from tests.support.servers.scripted_server import (
     ScriptedServer,
     answers,
@@ -120,9 +121,9 @@ CSV = '\ufeffmodel_id,é,charge_micro_usd\r\n"a\nb",;,5\n'.encode() + b"\xff,,6\
 
 def over_http(script: bytes, name: str, *args: Any) -> Any:
     async def main(base_url: str) -> Any:
-        service = core.Service(base_url, "key")
-        async with core.AsyncClient(service, history=History("sqlite://")) as client:
-            with spend_of(client.billing) as spend:
+        service = Service(base_url, "key")
+        async with async_client(service, history=History("sqlite://")) as client:
+            with spend_of(client.components.billing) as spend:
                 return await getattr(spend, name)(*args)
 
     with ScriptedServer(answers(script, script, script)) as server:

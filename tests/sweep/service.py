@@ -180,7 +180,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.core.jobs.poller._turns = Turns(2_000, clock=clock)
+        client.components.jobs.poller._turns = Turns(2_000, clock=clock)
         return client
 
 

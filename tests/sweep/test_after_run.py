@@ -133,8 +133,8 @@ def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_again(
     results: Any, client: Client, tmp_path: Path
 ) -> None:
     results.export(tmp_path / "before")
-    assert client.core.home is not None
-    first, second = sorted((client.core.home / "outputs").glob("*/*.mp4"))
+    assert client.components.home is not None
+    first, second = sorted((client.components.home / "outputs").glob("*/*.mp4"))
     Path(f"{first}.json").unlink()
     second.write_bytes(second.read_bytes()[:1000])
 
@@ -145,9 +145,9 @@ def test_a_copy_that_lost_its_sidecar_or_is_damaged_is_fetched_again(
 
 def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> None:
     first, second = results.frame()["job_id"]
-    owner: dict[str, Any] = dict(client.core.account_history.owner)
+    owner: dict[str, Any] = dict(client.components.account_history.owner)
     for _ in range(3):
-        tuning.prefer(client.core.store, **owner, winner=second, loser=first)
+        tuning.prefer(client.components.store, **owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]
 
 

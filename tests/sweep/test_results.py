@@ -294,7 +294,9 @@ def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None
         assert frame["rating"][2:].isna().all()
         assert list(frame["keep"]) == [False, True, False, False]
         (said,) = tuning.judgements(
-            client.core.store, **client.core.account_history.owner, job_ids=[first]
+            client.components.store,
+            **client.components.account_history.owner,
+            job_ids=[first],
         )
         assert (said.note, said.tags) == ("the sky is right", ("calm", "blue"))
         results.rate(first, None)

@@ -311,8 +311,10 @@ def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
         plan = plan_of(client, 2)
         for cell in range(2):
             fields: Any = plan.fields(cell)
-            request = client.io.call(client.core.prepared, "text-to-video", fields)
-            client.core.store.claim(client.core.submissions.of(request))
+            request = client.io.call(
+                client.components.prepared, "text-to-video", fields
+            )
+            client.components.store.claim(client.components.submissions.of(request))
         assert plan.refresh().new.tolist() == [True, True]
         results = run(client, plan, "$0.30")
         assert statuses(results) == {"completed": 1, "unsent": 1}
@@ -350,7 +352,7 @@ def test_a_cell_that_met_a_full_service_is_sent_when_it_asked_for(
 
     service = Service(decide)
     with serving(service, tmp_path) as client:
-        clock = client.core.clock
+        clock = client.components.clock
         began_s = clock.monotonic_s()
         results = run(client, plan_of(client, 8), in_flight=4)
         assert statuses(results) == {"completed": 8}

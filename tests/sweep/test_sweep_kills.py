@@ -214,7 +214,7 @@ def assert_owned(sweep: Sweep) -> None:
         assert frame["charge_micro_usd"].sum() == BUDGET_MICRO_USD
         assert len(client.history.frame()) == CELLS
         assert client.reserved_micro_usd() == 0
-        use = client.core.store.sweep_use(plan.id)
+        use = client.components.store.sweep_use(plan.id)
         assert (use.spent_micro_usd, use.reserved_micro_usd) == (BUDGET_MICRO_USD, 0)
         drop = OPENING_USD * MICRO_PER_USD - client.balance().balance_micro_usd
         assert drop == BUDGET_MICRO_USD

@@ -1,4 +1,4 @@
-"""The asynchronous client of one service, under the clients that people use.
+"""What the clients are made of: submitting, watching, money, files, HTTP.
 
 A request has three shapes. `requests` turns the fields that users write into a
 `ValidatedRequest`: checked, priced, its files uploaded; pricing needs no network, and
@@ -6,11 +6,10 @@ nothing else is sent. `submissions` turns it into a `Submission`: the exact byte
 idempotency key and the hold, which the history commits before anything is sent, so that
 any process can send it again; with its outcome, it is the history's `Entry`. The
 service responds with a job: `jobs` has its `AsyncJob`, whose `state` holds the newest
-record of the service. `AsyncClient.submit` is these two steps, `_validated` and
-`_submit`.
+record of the service. `AsyncClient.submit` is these two steps, `prepared` and
+`submit_prepared` of its `Components`.
 """
 
-from mediakit.client.async_client import AsyncClient
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.job_state import JobState
 from mediakit.client.jobs.async_job import AsyncJob
@@ -19,7 +18,6 @@ from mediakit.client.service import Service
 __all__ = [
     "Amount",
     "AnyBudget",
-    "AsyncClient",
     "AsyncJob",
     "BudgetState",
     "JobState",

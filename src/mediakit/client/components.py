@@ -1,68 +1,61 @@
-"""Creates the components of a client from its settings, and closes them."""
+"""The components of an open client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import httpx
+from anyio import to_thread
 
-from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.admission import Admission
 from mediakit.client.billing import Billing
-from mediakit.client.budgets import AnyBudget, budget_name, budget_of
+from mediakit.client.budgets import AnyBudget, Budget, budget_name, budget_of
 from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.downloads import Outputs
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http import TIMEOUT_S, HttpClient, ServiceClient
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
-from mediakit.client.loop import ProcessBound, networked
+from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
-from mediakit.client.requests import Requests
+from mediakit.client.requests import Requests, Seconds, ValidatedRequest
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.service import Service
-from mediakit.client.submitting import Submissions
+from mediakit.client.service import Place
+from mediakit.client.submitting import Submissions, Take
 from mediakit.client.transport import UnclosedTransport
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
-from mediakit.history import History
+from mediakit.errors import nothing_sent_yet
+from mediakit.history import Entry, History
 
 
-class ClientComponents(ProcessBound):
-    """The components of an `AsyncClient`; its methods are in `async_client`.
+class Components:
+    """What an `AsyncClient` works with once it is open.
 
     Args:
-        service: The service.
+        place: The service, and its functions.
         history: Records every submission before it is sent.
-        catalog: The functions of the service; the sandbox's by default.
         clock: Gives time; the system's by default.
         project: A label for all submissions; None for none.
-        budget: The limit: of the project in all its clients and processes, or of this
-            client when there is no project; a `Budget` is shared by its name. None for
-            no limit.
+        budget: The limit of the project, or of this client when there is no project.
         submit_retry_for_s: Seconds to retry a submission while there is no response.
         timeout_s: Seconds to wait for the next bytes before giving up.
-        transport: Sends all requests, as for `httpx.AsyncClient`; without it, the
-            environment's proxies and certificates apply. It is closed with the client.
+        transport: Sends all requests; it is not closed.
         home: The folder for previews of results and for outputs that are scored; None
             keeps none.
         on_wait: Called, on the waiting thread, with each wait for a job.
-
-    Raises:
-        InputError: The budget is not an amount of US dollars.
     """
 
     def __init__(
         self,
-        service: Service,
-        *,
+        place: Place,
         history: History,
-        catalog: Catalog | None = None,
+        *,
         clock: Clock | None = None,
         project: str | None = None,
         budget: AnyBudget | None = None,
@@ -72,14 +65,12 @@ class ClientComponents(ProcessBound):
         home: Path | None = None,
         on_wait: Callable[[AsyncJob], object] | None = None,
     ) -> None:
-        self.service = service
+        service, catalog = place.service, place.catalog
+        self.place = place
         self.store = history
         self.home = home
         self.account_history = AccountHistory(history, service)
-        # A service without bound functions has an empty catalog.
-        self.catalog = Catalog.default() if catalog is None else catalog
         self.clock = clock or SystemClock()
-        self._given_transport = transport
         borrowed = None if transport is None else UnclosedTransport(transport)
         self.transport = ServiceClient(
             service, clock=self.clock, timeout_s=timeout_s, transport=borrowed
@@ -88,21 +79,21 @@ class ClientComponents(ProcessBound):
         self.billing = Billing(self.transport, self.clock)
         self.deliveries = AsyncDeliveries(self.transport, self.clock)
         self.remote_media = RemoteMedia(self._files_http, self.clock)
-        self._progress = Progress()
+        self.progress = Progress()
         self.uploads = Uploads(
             self.transport,
             self._files_http,
             self.account_history,
             self.clock,
-            self._progress,
+            self.progress,
         )
-        self.requests = Requests(self.catalog, self.remote_media, self.uploads)
+        self.requests = Requests(catalog, self.remote_media, self.uploads)
         outputs = Outputs(
             self._files_http,
             self.account_history,
             service,
             self.clock,
-            self._progress,
+            self.progress,
             PreviewCache(home / "looks" if home else None),
         )
         name = budget_name(project, budget)
@@ -116,7 +107,7 @@ class ClientComponents(ProcessBound):
         self.jobs = Jobs(
             self.transport,
             self.account_history,
-            self.catalog,
+            catalog,
             self.clock,
             outputs,
             retry=lambda job_id: self.submissions.retry(job_id),
@@ -124,19 +115,19 @@ class ClientComponents(ProcessBound):
             charged=self.admission.charged,
             on_wait=on_wait,
         )
-        self._sender = Sender(
+        sender = Sender(
             self.transport,
             self.account_history,
             self.clock,
             retry_for_s=submit_retry_for_s,
         )
         self.delays = DelayMessages(
-            self._progress,
-            self._sender.asked_to_wait_s,
+            self.progress,
+            sender.asked_to_wait_s,
             self.account_history.blocked_text,
         )
         self.submissions = Submissions(
-            self._sender,
+            sender,
             self.jobs,
             self.account_history,
             self.admission,
@@ -149,27 +140,72 @@ class ClientComponents(ProcessBound):
             self.deliveries,
             self.account_history,
             self.jobs,
-            self.catalog,
+            catalog,
             self.clock,
         )
         self.history = AsyncHistoryView(history, service, rebuilder)
 
-    def __repr__(self) -> str:
-        # Error reporters may show a client whose __init__ failed.
-        of = f" of {self.service.label}" if "service" in vars(self) else ""
-        return f"<{type(self).__name__}{of}>"
+    def refuse_closed(self) -> None:
+        """Raise before anything is recorded that could not be sent."""
+        if self.transport.closed:
+            raise closed()
+
+    @networked
+    async def prepared(
+        self,
+        function: str,
+        fields: Mapping[str, object],
+        *,
+        seconds: Seconds | None = None,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+    ) -> ValidatedRequest:
+        """Check and price a request and upload its files; nothing else is sent."""
+        with nothing_sent_yet():
+            request = await self.requests.validated(
+                function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
+            )
+            return await self.requests.uploaded(request)
+
+    @networked
+    async def submit_prepared(
+        self,
+        request: ValidatedRequest,
+        take: Take,
+        *,
+        sweep: str | None = None,
+        budget: Budget | None = None,
+    ) -> AsyncJob:
+        """Return the existing job of a request, or submit the request."""
+        self.refuse_closed()
+        job = await self.submissions.submit(request, take, sweep=sweep, budget=budget)
+        job.raise_if_failed()
+        return job
+
+    @networked
+    async def owned_entry(
+        self,
+        function: str,
+        /,
+        *,
+        webhook_url: str | None = None,
+        extra: Mapping[str, object] | None = None,
+        **fields: object,
+    ) -> Entry | None:
+        """Return the newest job of an equal request, by the history; None for none.
+
+        Nothing is sent and nothing is uploaded.
+        """
+        request = await self.requests.validated(
+            function, fields, webhook_url=webhook_url, extra=extra
+        )
+        return await self.submissions.owned(await self.requests.named(request))
 
     @networked
     async def aclose(self) -> None:
-        """Stop watching and close the connections, for good; jobs continue.
-
-        Waiting calls end with `WaitTimeoutError`; later ones report that the client is
-        closed. Its history can still be read. A second close does nothing.
-        """
+        """Stop watching and close the connections; the history can still be read."""
         self.jobs.stop()
         await self.account_history.flush()
         await self.transport.aclose()
         await self._files_http.aclose()
-        transport, self._given_transport = self._given_transport, None
-        if transport is not None:
-            await transport.aclose()
+        await to_thread.run_sync(self.store.close)

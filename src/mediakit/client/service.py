@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from mediakit.cached import cached_property
+from mediakit.catalog import Catalog
 from mediakit.client.loop import ProcessBound
 from mediakit.errors import InputError
 
@@ -100,3 +101,18 @@ class Service(ProcessBound):
     def account(self) -> str:
         """Return a name for the account that does not reveal the key."""
         return sha256(self.api_key.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A service that was found, and its functions.
+
+    Args:
+        service: The service.
+        catalog: Its functions.
+        is_sandbox: True if it is a sandbox, which costs no real money.
+    """
+
+    service: Service
+    catalog: Catalog
+    is_sandbox: bool = False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from mediakit.cached import cached_property
-from mediakit.client import AsyncClient, AsyncJob
+from mediakit.client import AsyncJob
 from mediakit.client.destinations import NameTakenError
 from mediakit.client.loop import io_thread
 from mediakit.client.requests import ValidatedRequest
@@ -24,6 +24,7 @@ from mediakit.sweep.parameter_grid import Source
 from mediakit.sweep.scoring import Output
 
 if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
     from mediakit.sweep.plan import BasePlan
 
 REPAIR = "region-replace"
@@ -57,7 +58,7 @@ class OutputFiles:
     @cached_property
     def folder(self) -> Path:
         """Return the folder of the files: beside the history, or a temporary folder."""
-        home = self._client.home
+        home = self._client.components.home
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
     def fetch(self, output: Output) -> Path:
@@ -90,7 +91,7 @@ async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
     Raises:
         NotFoundError: The history has no such job.
     """
-    return await client.jobs.resume(await entry_of(client, job_id))
+    return await client.components.jobs.resume(await entry_of(client, job_id))
 
 
 async def entry_of(client: AsyncClient, job_id: str) -> Entry:
@@ -99,7 +100,7 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     Raises:
         NotFoundError: The history has no such job.
     """
-    entry = await client.account_history.ask(History.find, job_id)
+    entry = await client.components.account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(f"{job_id} is not in this history. Nothing was sent.")
     return entry
@@ -180,7 +181,7 @@ async def fixed(
         "duration_s": length_s,
         **more,
     }
-    return await submit(await client.prepared(REPAIR, fields))
+    return await submit(await client.components.prepared(REPAIR, fields))
 
 
 async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
@@ -189,7 +190,7 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
         raise InputError(
             "job_id", got=job.state.text, accepted="a job with a clip as its output"
         )
-    found = await client.remote_media.probe([("video", url)])
+    found = await client.components.remote_media.probe([("video", url)])
     info = found["video", url]
     length_s = None if info is None else info.duration_s
     for fitting_s in REPAIR_LENGTHS_S:

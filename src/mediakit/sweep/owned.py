@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 from anyio import to_thread
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncClient, Service
+from mediakit.client import Service
 from mediakit.client.idempotency import draw_keys, was_rejected
 from mediakit.client.requests import plain_body
 from mediakit.errors import InputError
@@ -20,6 +21,9 @@ from mediakit.records import JobStatus
 from mediakit.schema import canonical_json, text_json
 from mediakit.sweep.checking import Sources, fields_at
 from mediakit.sweep.parameter_grid import FIRST_SEED, Grid, Source
+
+if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
 
 UNREADABLE = object()
 Texts = list[str | None]
@@ -251,10 +255,10 @@ async def _named(
     if not function.media(plain_body(function, {name: value})):
         return value
     try:
-        request = await client.requests.validated(
+        request = await client.components.requests.validated(
             function.path, fields, price_only=True
         )
-        named = await client.requests.named(request)
+        named = await client.components.requests.named(request)
         files = {path: file.url for path, file in named.sent.items()}
     except (InputError, OSError):
         return UNREADABLE
@@ -269,7 +273,7 @@ async def owned_draws(
     A URL that the user gives may be that of a job or a file that was sent before, so
     each draw has the key of its exact content, too.
     """
-    rows = await client.account_history.ask(
+    rows = await client.components.account_history.ask(
         tuning.owned_draws, service=client.service.identity, function=function.path
     )
     exact = {(row.draw_key, row.take): row for row in rows}

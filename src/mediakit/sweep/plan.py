@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from mediakit.cached import cached_property
 from mediakit.catalog import Function
-from mediakit.client import AnyBudget, AsyncClient
+from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.history.parameter_columns import text_array
@@ -48,6 +48,7 @@ from mediakit.sweep.pricing import KINDS, Prices, prices_of
 from mediakit.sweep.results import AsyncResults, Results
 
 if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
     from mediakit.blocking_client import Client
     from mediakit.history import OwnedDraw
 
@@ -273,7 +274,7 @@ class BasePlan:
 
     def _limits(self, budget: AnyBudget | None) -> tuple[int | None, Budget | None]:
         """Return the limit of a run, and the named budget it comes from."""
-        shared = shared_budget(self.client.admission.budget, budget)
+        shared = shared_budget(self.client.components.admission.budget, budget)
         return parse_budget(budget if shared is None else shared), shared
 
     async def _drafts(self) -> Self:
@@ -594,7 +595,9 @@ async def planned(
 
 async def _spendable(client: AsyncClient) -> int | None:
     try:
-        balance = await client.billing.balance(retry_for_s=BALANCE_RETRY_FOR_S)
+        balance = await client.components.billing.balance(
+            retry_for_s=BALANCE_RETRY_FOR_S
+        )
         return balance.spendable_micro_usd
     except MediakitError:
         return None

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from mediakit.catalog import Function
-from mediakit.client import AsyncClient
 from mediakit.client.requests import plain_body
 from mediakit.errors import InputError, MediakitError
 from mediakit.money import MicroUSD
@@ -18,6 +18,9 @@ from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.sweep.checking import Finding, Sources, count_of, fields_at, reads_of
 from mediakit.sweep.parameter_grid import Codes, Grid
+
+if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
 
 KINDS = tuple(EstimateKind)
 UNKNOWN = -1
@@ -80,7 +83,7 @@ async def prices_of(
         fields = fields_at(sources, grid, dimensions, code)
         async with slots:
             try:
-                request = await client.requests.validated(
+                request = await client.components.requests.validated(
                     function.path, fields, price_only=True
                 )
                 return request.estimate
@@ -122,7 +125,7 @@ async def _media_finding(
     for code in range(count_of(grid, dimensions)) if dimensions else ():
         fields = fields_at(sources, grid, dimensions, code)
         try:
-            await client.requests.validated(function.path, fields)
+            await client.components.requests.validated(function.path, fields)
         except InputError as error:
             problems = [
                 p for p in error.problems if isinstance(p, Problem) and p.root == name

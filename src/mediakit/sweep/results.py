@@ -13,7 +13,7 @@ import anyio
 import numpy as np
 from anyio import to_thread
 
-from mediakit.client import AsyncClient, AsyncJob
+from mediakit.client import AsyncJob
 from mediakit.client.budgets import Budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.jobs.async_job import check_timeout
@@ -58,6 +58,7 @@ from mediakit.sweep.statistics import (
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mediakit.async_client import AsyncClient
     from mediakit.job import Job
     from mediakit.sweep.plan import BasePlan
 
@@ -111,7 +112,8 @@ class AsyncResults(ProcessBound):
         _check_budget(plan, core, budget_micro_usd)
         self.plan = plan
         self.client = core
-        self.runner = Runner(plan, core, budget_micro_usd, in_flight, shared)
+        self.components = core.components
+        self.runner = Runner(plan, core.components, budget_micro_usd, in_flight, shared)
         self.files = OutputFiles(core)
         self._axes: pd.DataFrame | None = None
         self._scores: dict[str, dict[str, float]] = {}
@@ -134,7 +136,7 @@ class AsyncResults(ProcessBound):
     @property
     def progress(self) -> Progress:
         """Return the progress of the run."""
-        return self.runner.progress(self.client.store.sweep_use(self.plan.id))
+        return self.runner.progress(self.components.store.sweep_use(self.plan.id))
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end.
@@ -252,7 +254,7 @@ class AsyncResults(ProcessBound):
         job_ids = self.runner.cells.job_ids()
         cell_of = {job_id: cell for cell, job_id in job_ids.items()}
         found = []
-        for parent, entry in tuning.children(self.client.store, self.plan.id):
+        for parent, entry in tuning.children(self.components.store, self.plan.id):
             if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
                 cell_of[entry.job_id] = cell_of[parent]
                 found.append((parent, entry, cell_of[parent]))
@@ -302,12 +304,12 @@ class AsyncResults(ProcessBound):
         }
 
     def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
-        owner = self.client.account_history.owner
-        return tuning.judgements(self.client.store, **owner, job_ids=list(job_ids))
+        owner = self.components.account_history.owner
+        return tuning.judgements(self.components.store, **owner, job_ids=list(job_ids))
 
     def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
         found: list[str | None] = [None] * len(self)
-        parents = tuning.parents(self.client.store, job_ids.values())
+        parents = tuning.parents(self.components.store, job_ids.values())
         for cell, job_id in job_ids.items():
             its = parents.get(job_id)
             found[cell] = its[0][1] if its else None
@@ -334,13 +336,13 @@ class AsyncResults(ProcessBound):
     @networked
     async def _kept(self) -> list[AsyncJob]:
         entries = await to_thread.run_sync(self._kept_entries)
-        return [await self.client.jobs.resume(entry) for entry in entries]
+        return [await self.components.jobs.resume(entry) for entry in entries]
 
     def _kept_entries(self) -> list[Entry]:
         job_ids = dict(sorted(self.runner.cells.job_ids().items()))
         made = [*job_ids.values(), *(str(e.job_id) for _, e, _ in self._repairs())]
         kept = {j.job_id for j in self._judgements(made) if j.keep}
-        found = (self.client.store.find(i) for i in made if i in kept)
+        found = (self.components.store.find(i) for i in made if i in kept)
         return [entry for entry in found if entry is not None]
 
     # -- comparisons and costs ----------------------------------------------------
@@ -358,7 +360,7 @@ class AsyncResults(ProcessBound):
         mine = set(self.runner.cells.job_ids().values())
         mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
         said = tuning.preferences(
-            self.client.store, **self.client.account_history.owner
+            self.components.store, **self.components.account_history.owner
         )
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
@@ -493,7 +495,9 @@ class AsyncResults(ProcessBound):
             fetch=self.files.fetch,
             executor=executor,
             batch=batch,
-            store=HistoryScores(self.client.store, **self.client.account_history.owner),
+            store=HistoryScores(
+                self.components.store, **self.components.account_history.owner
+            ),
         )
         for name in scored.columns.drop(["job_id", "problem"]):
             values = dict(zip(scored["job_id"], scored[name], strict=True))
@@ -503,8 +507,8 @@ class AsyncResults(ProcessBound):
         return scored
 
     def _outputs(self) -> list[Output]:
-        frame, owner = self._frame(), self.client.account_history.owner
-        known = tuning.sha256s(self.client.store, frame["job_id"].dropna(), **owner)
+        frame, owner = self._frame(), self.components.account_history.owner
+        known = tuning.sha256s(self.components.store, frame["job_id"].dropna(), **owner)
         return outputs_of(frame, known)
 
     async def export(self, where: str | Path) -> Exported:
@@ -591,7 +595,7 @@ class AsyncResults(ProcessBound):
     @networked
     async def _judge(self, job: HasId | str, /, **said: Any) -> None:
         job_id = job if isinstance(job, str) else getattr(job, "id", None)
-        account_history = self.client.account_history
+        account_history = self.components.account_history
         entry = None
         if isinstance(job_id, str):
             entry = await account_history.ask(History.find, job_id)
@@ -761,6 +765,6 @@ def _check_budget(
     prices = prices[prices >= 0]
     if not len(prices) or prices.min() <= budget_micro_usd:
         return
-    use = core.store.sweep_use(plan.id)
+    use = core.components.store.sweep_use(plan.id)
     if not use.spent_micro_usd and not use.reserved_micro_usd:
         raise too_small(budget_micro_usd, int(prices.min()))

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mediakit.client import AsyncClient, AsyncJob, JobState
+from mediakit.client import AsyncJob, JobState
 from mediakit.client.budgets import Budget
+from mediakit.client.components import Components
 from mediakit.client.idempotency import draw_of, was_rejected
 from mediakit.client.loop import CLOSED, ClosedError, notify
 from mediakit.client.requests import ValidatedRequest
@@ -74,7 +75,7 @@ class Runner:
 
     Args:
         plan: The plan.
-        core: The client.
+        components: Those of the client.
         budget_micro_usd: The limit over all runs of the sweep; None for no limit.
         in_flight: The maximum number of cells in flight.
         shared: The named budget that sets the limit, shared with others; None for an
@@ -84,13 +85,13 @@ class Runner:
     def __init__(
         self,
         plan: BasePlan,
-        core: AsyncClient,
+        components: Components,
         budget_micro_usd: int | None,
         in_flight: int,
         shared: Budget | None = None,
     ) -> None:
         self.plan = plan
-        self.core = core
+        self.components = components
         self.budget_micro_usd = budget_micro_usd
         self.cells = Cells(plan.valid)
         self.done = asyncio.Event()
@@ -128,7 +129,7 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self._began_s = perf_counter()
         # A retry claims without `submit`, which sets the limit otherwise.
-        self.core.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        self.components.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
         self._pump()
         self._end_if_over()
 
@@ -204,14 +205,16 @@ class Runner:
 
     async def use(self) -> BudgetUse:
         """Read the sweep's charges and holds, over all runs and processes."""
-        return await self.core.account_history.ask(History.sweep_use, self.plan.id)
+        return await self.components.account_history.ask(
+            History.sweep_use, self.plan.id
+        )
 
     async def _budget_use(self) -> BudgetUse:
         """Read the charges and holds of the budget, which may be shared."""
         if self.shared is None:
             return await self.use()
-        label = self.shared.label(self.core.clock.now())
-        return await self.core.account_history.ask(History.budget_use, label)
+        label = self.shared.label(self.components.clock.now())
+        return await self.components.account_history.ask(History.budget_use, label)
 
     def progress(self, use: BudgetUse) -> Progress:
         """Return the progress of the run.
@@ -385,7 +388,7 @@ class Runner:
             await self._reserve(cell, self._unheld_micro_usd(cell, entry))
         request = await self._request_of(cell)
         if entry is None:
-            draw = draw_of(self.core.submissions.of(request))
+            draw = draw_of(self.components.submissions.of(request))
             entry = await self._entry(cell, draw)
             if entry is not None and self._is_known(cell, entry):
                 self._reservations.dropped(cell)
@@ -405,7 +408,7 @@ class Runner:
         """Submit a request whose job failed again, with a new key."""
         await self._reserve(cell, self._hold_micro_usd(cell))
         self._refuse_stopped()
-        job = await self.core.submissions.retry(
+        job = await self.components.submissions.retry(
             failed_id, sweep=self.plan.id, budget=self.shared
         )
         del self._failed_jobs[cell]
@@ -425,7 +428,7 @@ class Runner:
         if entry is None or entry.state is not EntryState.UNANSWERED:
             return False
         if self.shared is not None:
-            return entry.budget != self.shared.label(self.core.clock.now())
+            return entry.budget != self.shared.label(self.components.clock.now())
         return entry.sweep != self.plan.id
 
     def _hold_micro_usd(self, cell: int) -> int | None:
@@ -458,7 +461,7 @@ class Runner:
             cell: The cell.
             draw: The keys of its request; see `draw_of`.
         """
-        return await self.core.account_history.ask(
+        return await self.components.account_history.ask(
             History.newest, **draw, take=self.plan.take(cell)
         )
 
@@ -491,12 +494,12 @@ class Runner:
         """Check and price a cell, and upload its files."""
         fields = dict(self.plan.fields(cell))
         beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
-        return await self.core.prepared(self.plan.function.path, fields, **beside)
+        return await self.components.prepared(self.plan.function.path, fields, **beside)
 
     async def submit(self, request: ValidatedRequest, take: int = 1) -> AsyncJob:
         """Submit a request that counts against this sweep, and against its budget."""
-        self.core.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
-        return await self.core.submit_prepared(
+        self.components.admission.limit_sweep(self.plan.id, self._own_limit_micro_usd)
+        return await self.components.submit_prepared(
             request, take, sweep=self.plan.id, budget=self.shared
         )
 
@@ -534,7 +537,7 @@ class Runner:
             try:
                 await wait()
             except RateLimitError:
-                await self.core.clock.sleep(CLOSED_CHECK_INTERVAL_S)
+                await self.components.clock.sleep(CLOSED_CHECK_INTERVAL_S)
             else:
                 return
 
@@ -638,7 +641,7 @@ class Runner:
         if its_round == self._round:
             self._slots_n = max(1.0, self._slots_n / 2)
             self._round += 1
-        clock = self.core.clock
+        clock = self.components.clock
         wait_s = PAUSE_S if error.retry_after_s is None else error.retry_after_s
         until_s = clock.monotonic_s() + wait_s
         self._pause_until_s = max(self._pause_until_s, until_s)
@@ -647,9 +650,9 @@ class Runner:
             self._pause = self._keep(self._wait_for_pause(), self._pause_ended)
 
     async def _wait_for_pause(self) -> None:
-        clock = self.core.clock
+        clock = self.components.clock
         while (left_s := self._pause_until_s - clock.monotonic_s()) > 0:
-            if self.core.transport.closed:
+            if self.components.transport.closed:
                 return
             await clock.sleep(min(left_s, CLOSED_CHECK_INTERVAL_S))
 

@@ -118,7 +118,7 @@ def test_a_form_says_why_its_request_has_no_answer(
 def test_a_form_says_that_another_program_holds_the_history(
     idle_client: Client,
 ) -> None:
-    place = idle_client.core.store.place
+    place = idle_client.components.store.place
     function = idle_client.catalog.function("text-to-video")
     form = Form(idle_client, function, {"prompt": "a kite", "duration": 3})
     until(lambda: form.state.funds.balance is not None, form)
@@ -130,7 +130,7 @@ def test_a_form_says_that_another_program_holds_the_history(
     until(lambda: not form.state.sending, form)
     assert BLOCKED not in shown(form)
     assert error_of(form) == ""
-    assert len(form.jobs) == len(idle_client.core.store.page()) == 1
+    assert len(form.jobs) == len(idle_client.components.store.page()) == 1
     finish(form)
 
 

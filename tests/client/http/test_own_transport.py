@@ -17,12 +17,13 @@ import respx
 import trustme
 
 import mediakit as mk
-from mediakit.client import AsyncClient, Service
+from mediakit.client import Service
 from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.servers.proxies import HTTPProxy, Relay
 
@@ -335,7 +336,7 @@ def submit(service: FakeService, home: Path) -> str:
     """Submit one request with a client that retries for 20 s of its clock."""
 
     async def submitted() -> str:
-        async with AsyncClient(
+        async with async_client(
             Service(API, KEY),
             history=History(home / "history.sqlite3"),
             clock=SleepClock(),

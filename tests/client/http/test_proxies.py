@@ -22,11 +22,12 @@ import pytest
 import trustme
 
 import mediakit as mk
-from mediakit.client import AsyncClient, Service
+from mediakit.client import Service
 from mediakit.clock import Clock
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.proxies import HTTPProxy, Proxy, Relay, Seen, SOCKSProxy
 from tests.support.servers.scripted_server import ScriptedServer, Visit, is_silent
@@ -431,7 +432,7 @@ def test_a_download_through_a_proxy_that_is_silent_ends(
     scheme: str, environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     async def download(base_url: str) -> None:
-        async with AsyncClient(
+        async with async_client(
             Service(base_url, KEY),
             history=History(tmp_path / "history.sqlite3"),
             clock=AdvancingClock(),

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
-from mediakit.client import AsyncClient, AsyncJob, Service
+from mediakit import AsyncClient
+from mediakit.client import AsyncJob, Service
 from mediakit.errors import MediakitError, ServiceError
 from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.scripted_server import ScriptedServer, Visit, page
 from tests.support.servers.wire_faults import (
@@ -189,7 +191,7 @@ def play(fault: Fault, aim: str, home: Path, script: Script, *rounds: int) -> No
         asyncio.Runner() as runner,
     ):
         service.base_url = server.base_url
-        client = AsyncClient(
+        client = async_client(
             Service(server.base_url, KEY),
             history=history,
             clock=AdvancingClock(),

@@ -15,7 +15,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from mediakit.client import AsyncClient, AsyncJob, Service
+from mediakit import AsyncClient
+from mediakit.client import AsyncJob, Service
 from mediakit.client.job_state import JobState
 from mediakit.client.jobs.polling import AT_ONCE, process_turns
 from mediakit.client.loop import io_thread
@@ -31,6 +32,7 @@ from mediakit.errors import (
 from mediakit.history import History
 from mediakit.records import Job as JobRecord
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.servers.job_server import JobServer, Said, completed, running
 from tests.support.submissions import submission
 
@@ -49,7 +51,7 @@ def history(tmp_path: Path) -> Iterator[History]:
 def client_of(
     server: JobServer, history: History, clock: Clock | None = None
 ) -> AsyncClient:
-    return AsyncClient(Service(server.base_url, "a-key"), history=history, clock=clock)
+    return async_client(Service(server.base_url, "a-key"), history=history, clock=clock)
 
 
 class Owner(TypedDict):
@@ -196,7 +198,7 @@ def test_an_id_is_one_segment_of_the_path(history: History) -> None:
     ):
         runner.run(ask(server))
 
-    assert [name for _, name in server.reads] == ["..%2Fmedia_0%3Fa%3Db%23c"]
+    assert {name for _, name in server.reads} == {"..%2Fmedia_0%3Fa%3Db%23c"}
 
 
 def test_a_listener_that_raises_is_logged_by_name_and_the_others_are_notified(

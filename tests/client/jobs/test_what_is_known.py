@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client import AsyncClient, Service
+from mediakit.client import Service
 from mediakit.errors import InputError, MediakitError, ServiceError
 from mediakit.history import EntryState, History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.servers.scripted_server import (
     Script,
     ScriptedServer,
@@ -56,7 +57,7 @@ def refusal(server: ScriptedServer, history: History) -> MediakitError:
     async def submit() -> None:
         service = Service(server.base_url, KEY)
         clock = AdvancingClock()
-        async with AsyncClient(service, history=history, clock=clock) as client:
+        async with async_client(service, history=history, clock=clock) as client:
             await client.submit("text-to-video", prompt="a kite", duration=3)
 
     with asyncio.Runner() as runner, pytest.raises(MediakitError) as caught:
@@ -80,7 +81,7 @@ def test_a_redirected_submit_may_have_made_a_job_and_says_where_it_leads(
 
 def test_a_redirected_read_names_the_base_url_to_use(history: History) -> None:
     async def read(base_url: str) -> None:
-        async with AsyncClient(Service(base_url, KEY), history=history) as client:
+        async with async_client(Service(base_url, KEY), history=history) as client:
             await client.balance()
 
     moved = page(b"", "Location: https://api.example.com/", status="301 Moved")
@@ -122,7 +123,7 @@ def test_a_client_that_is_closed_during_a_submit_does_not_know_what_became_of_it
                 visit.wait()
 
     async def main(base_url: str) -> str:
-        client = AsyncClient(Service(base_url, KEY), history=history)
+        client = async_client(Service(base_url, KEY), history=history)
         fields: dict[str, Any] = {"prompt": "a kite", "duration": 3}
         submitting = asyncio.ensure_future(client.submit("text-to-video", **fields))
         await asyncio.to_thread(arrived.wait, PATIENCE_S)

@@ -120,10 +120,10 @@ def whole_life(
     upscaled.download(folder)
     upscaled.fetch_output(10_000_000)
     painted.refresh().erase()
-    client.io.call(client.core.transport.read, "/v1/webhooks/secret")
+    client.io.call(client.components.transport.read, "/v1/webhooks/secret")
     rotation = b'{"expire_in_seconds": 60}'
     path = "/v1/webhooks/secret/rotate"
-    client.io.call(client.core.transport.exchange, "POST", path, content=rotation)
+    client.io.call(client.components.transport.exchange, "POST", path, content=rotation)
     with FileServer({"a.mp4": make_mp4(folder / "a.mp4").read_bytes()}) as server:
         signed = f"{server.url('a.mp4')}?X-Amz-Signature=0123456789abcdef"
         client.estimate("video-upscale", video_url=signed, upscale_factor="x2")

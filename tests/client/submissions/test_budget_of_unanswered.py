@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from mediakit import BudgetError, Catalog
-from mediakit import client as core
+from mediakit import AsyncClient, BudgetError, Catalog
+from mediakit.client import Service
 from mediakit.client.idempotency import next_attempt, submission_of, take_of
 from mediakit.client.loop import io_thread
 from mediakit.history import Entry, History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.submissions import failed
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 5}
@@ -38,7 +39,7 @@ class Desk:
 
     def __init__(self, sandbox: RunningSandbox, home: Path) -> None:
         self.sandbox = sandbox
-        self.service = core.Service(sandbox.base_url, sandbox.api_key)
+        self.service = Service(sandbox.base_url, sandbox.api_key)
         self.history = History(home / "history.sqlite3")
 
     def left(self, prompt: str = "a kite") -> Entry:
@@ -57,14 +58,14 @@ class Desk:
 
     def run(
         self,
-        ask: Callable[[core.AsyncClient], Awaitable[object]],
+        ask: Callable[[AsyncClient], Awaitable[object]],
         budget: str,
         **more: Any,
     ) -> int:
         """Ask as a later start with a budget; return what is held of that."""
 
         async def main() -> int:
-            async with core.AsyncClient(
+            async with async_client(
                 self.service, history=self.history, budget=budget, **more
             ) as client:
                 await ask(client)
@@ -83,11 +84,11 @@ def desk(idle: RunningSandbox, tmp_path: Path) -> Iterator[Desk]:
         yield desk
 
 
-async def submit(client: core.AsyncClient) -> object:
+async def submit(client: AsyncClient) -> object:
     return await client.submit("text-to-video", **KITE)
 
 
-async def draw(client: core.AsyncClient) -> object:
+async def draw(client: AsyncClient) -> object:
     return await client.submit("text-to-video", take="next", **KITE)
 
 
@@ -115,13 +116,13 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
     first = desk.left("drawn again")
     failed_one = desk.left("tried again")
 
-    async def ask(client: core.AsyncClient) -> None:
+    async def ask(client: AsyncClient) -> None:
         job = await client.submit("text-to-video", prompt="drawn again", duration=5)
         desk.history.claim(take_of(first, desk.service, take=2))
         await job.next_take()
         desk.history.record_job(failed_one.key, failed(job_id="media_failed"))
         desk.history.claim(next_attempt(failed_one, desk.service))
-        await io_thread().run(client.submissions.retry, "media_failed")
+        await io_thread().run(client.components.submissions.retry, "media_failed")
 
     assert desk.run(ask, "$5") == 3 * KITE_MICRO_USD
     assert desk.held_micro_usd() == 0
@@ -130,8 +131,8 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
 
 def test_draws_of_two_budgets_at_once_stay_each_in_its_own(desk: Desk) -> None:
     async def main() -> list[int]:
-        def client() -> core.AsyncClient:
-            return core.AsyncClient(desk.service, history=desk.history, budget="$0.40")
+        def client() -> AsyncClient:
+            return async_client(desk.service, history=desk.history, budget="$0.40")
 
         async with client() as one, client() as other:
             await asyncio.gather(draw(one), draw(other))

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
-from mediakit import client as core
+from mediakit import AsyncClient
+from mediakit.client import AsyncJob, Service
 from mediakit.client.idempotency import take_of
 from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api
+from tests.support.clients import async_client
 from tests.support.sandbox.admin import AdminClient
 
 PATIENCE_S = 30.0
@@ -32,19 +34,19 @@ class Desk:
     def org(self, balance_usd: float = 100) -> str:
         return self.admin.org(balance_usd=balance_usd, concurrency=4, queue_size=9)
 
-    def client(self, org: str) -> core.AsyncClient:
+    def client(self, org: str) -> AsyncClient:
         """Give a client with a new key of an organization."""
-        service = core.Service(
+        service = Service(
             self.admin.api.running.base_url,
             self.admin.key(org)["key"],
             identity="the-service",
         )
-        return core.AsyncClient(service, history=self.history)
+        return async_client(service, history=self.history)
 
     def fail_next(self) -> None:
         self.admin.api.running.fault("fail_render", count=1)
 
-    def entry(self, job: core.AsyncJob) -> Entry:
+    def entry(self, job: AsyncJob) -> Entry:
         entry = self.history.find(job.id)
         assert entry is not None
         return entry
@@ -63,7 +65,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     running.stop()
 
 
-async def failed_job(client: core.AsyncClient) -> str:
+async def failed_job(client: AsyncClient) -> str:
     with pytest.raises(JobFailedError) as caught:
         await client.run("text-to-video", **KITE)
     return caught.value.job.id
@@ -108,7 +110,7 @@ def test_what_a_rebuilt_job_asked_for_is_not_made_up(desk: Desk) -> None:
         org = desk.org()
         async with desk.client(org) as client:
             with History(":memory:") as elsewhere:
-                lost = core.AsyncClient(client.service, history=elsewhere)
+                lost = async_client(client.service, history=elsewhere)
                 async with lost:
                     job = await lost.submit("text-to-image", prompt="a kite")
             await client.history.rebuild(job.id)

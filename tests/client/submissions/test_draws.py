@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
-from mediakit import client as core
+from mediakit import AsyncClient
+from mediakit.client import Service
 from mediakit.client.idempotency import submission_of
 from mediakit.history import History, Submission
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page
 
 PATIENCE_S = 30.0
@@ -74,36 +76,36 @@ class Desk:
         return json_page({"id": f"media_{key[:8]}", "status": "queued"})
 
 
-def client_of(base_url: str, home: Path, **more: Any) -> core.AsyncClient:
+def client_of(base_url: str, home: Path, **more: Any) -> AsyncClient:
     """Give a client whose service has a name of its own, wherever it is."""
-    service = core.Service(base_url, "key-0123456789", identity="the-service")
+    service = Service(base_url, "key-0123456789", identity="the-service")
     history = History(home / "history.sqlite3")
-    return core.AsyncClient(service, history=history, **more)
+    return async_client(service, history=history, **more)
 
 
-def kite_of(client: core.AsyncClient) -> Submission:
+def kite_of(client: AsyncClient) -> Submission:
     """Return what a submit of the kite writes down first."""
     function = client.catalog.function("text-to-video")
     body = function.canonical_body(KITE)
     return submission_of(client.service, function, body, function.estimate(body))
 
 
-async def draw(client: core.AsyncClient) -> str:
+async def draw(client: AsyncClient) -> str:
     return (await client.submit("text-to-video", take="next", **KITE)).id
 
 
 def test_draws_that_begin_at_different_turns_of_the_loop_are_all_jobs_of_their_own(
     idle: RunningSandbox, tmp_path: Path
 ) -> None:
-    async def later(client: core.AsyncClient, turns: int) -> str:
+    async def later(client: AsyncClient, turns: int) -> str:
         for _ in range(turns):
             await asyncio.sleep(0)
         return await draw(client)
 
     async def main() -> list[str]:
-        service = core.Service(idle.base_url, idle.api_key)
+        service = Service(idle.base_url, idle.api_key)
         history = History(tmp_path / "history.sqlite3")
-        async with core.AsyncClient(service, history=history) as client:
+        async with async_client(service, history=history) as client:
             return await asyncio.gather(*(later(client, n) for n in range(24)))
 
     with asyncio.Runner() as runner:
@@ -150,7 +152,7 @@ def test_what_is_sent_from_another_history_is_not_taken_for_an_answer_to_come(
     async def main(base_url: str) -> list[str]:
         ours, theirs = tmp_path / "ours", tmp_path / "theirs"
         async with client_of(base_url, theirs) as other, client_of(base_url, ours) as c:
-            c.store.claim(kite_of(c))
+            c.components.store.claim(kite_of(c))
             first = asyncio.create_task(draw(other))
             await asyncio.to_thread(desk.one_waits.wait, PATIENCE_S)
             found = await draw(c)

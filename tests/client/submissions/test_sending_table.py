@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 
-from mediakit import client as core
 from mediakit.catalog import Catalog
+from mediakit.client import AsyncJob, Service
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import key_of, submission_of
@@ -40,6 +40,7 @@ from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.sandbox.conftest import Api
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
 from tests.support.new_history import with_history
 from tests.support.samples.sending_rows import (
     PAGE,
@@ -125,7 +126,7 @@ class Submissions:
         self, base_url: str, user: Api, home: Path, clock: AdvancingClock | None = None
     ) -> None:
         self.clock = clock or AdvancingClock()
-        self._service = core.Service(
+        self._service = Service(
             base_url, user.http.headers["X-API-Key"], identity="the-service"
         )
         self._history = with_history(home) / "history.sqlite3"
@@ -133,16 +134,14 @@ class Submissions:
     def history(self) -> History:
         return History(self._history)
 
-    async def submit(self, prompt: str, **how: Any) -> core.AsyncJob:
+    async def submit(self, prompt: str, **how: Any) -> AsyncJob:
         """Submit once, as a new process would."""
         return (await self.submit_all([prompt], **how))[0]
 
-    async def submit_all(
-        self, prompts: Sequence[str], **how: Any
-    ) -> list[core.AsyncJob]:
+    async def submit_all(self, prompts: Sequence[str], **how: Any) -> list[AsyncJob]:
         """Submit all at once with one client, as a new process would."""
         with self.history() as history:
-            client = core.AsyncClient(
+            client = async_client(
                 self._service, history=history, clock=self.clock, **how
             )
             async with client:
@@ -412,7 +411,7 @@ def test_every_fresh_key_is_claimed_where_the_caller_says(
 def test_an_unanswered_submit_is_sent_again_unasked_for_a_day(tmp_path: Path) -> None:
     clock = VirtualClock()
     with History(tmp_path / "history.sqlite3", clock=clock) as history:
-        service = core.Service("http://127.0.0.1:9", "a-key-0123")
+        service = Service("http://127.0.0.1:9", "a-key-0123")
         function = Catalog.default().function(KIND)
         estimate = function.estimate({})
         kite = submission_of(service, function, {"prompt": "a"}, estimate)

@@ -109,15 +109,15 @@ async def submitted(
     """Submit a cell of a sweep."""
     fields = {"prompt": prompt, "duration": 5}
     if sweep is not None:
-        client.admission.limit_sweep(sweep, limit_micro_usd)
-    request = await client.prepared("text-to-video", fields)
-    return await client.submit_prepared(request, take, sweep=sweep)
+        client.components.admission.limit_sweep(sweep, limit_micro_usd)
+    request = await client.components.prepared("text-to-video", fields)
+    return await client.components.submit_prepared(request, take, sweep=sweep)
 
 
 def sweeps(client: AsyncClient) -> dict[str | None, list[int]]:
     """Return the attempts of each prompt's first take, with their sweeps."""
     found: dict[str | None, list[int]] = {}
-    for entry in client.store.page(limit=100, order="oldest"):
+    for entry in client.components.store.page(limit=100, order="oldest"):
         found.setdefault(entry.sweep, []).append(entry.attempt)
     return found
 
@@ -137,7 +137,7 @@ def test_cells_are_submitted_until_the_limit_and_owned_ones_are_free(
                 await submitted(client, "c", limit_micro_usd=limit)
             again = await submitted(client, "a", limit_micro_usd=limit)
             assert again.id == first.id
-            use = client.store.sweep_use("3f2a")
+            use = client.components.store.sweep_use("3f2a")
             assert use.spent_micro_usd + use.reserved_micro_usd == limit
             assert (await submitted(client, "c", limit_micro_usd=None)).id
             assert sweeps(client) == {None: [1], "3f2a": [1, 1, 1]}
@@ -184,6 +184,6 @@ def test_another_draw_from_a_job_is_not_of_its_sweep(
     job_id = asyncio.run(main())
     with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
         again = client.job(job_id).next_take()
-        entry = client.core.store.find(again.id)
+        entry = client.components.store.find(again.id)
         assert entry is not None
         assert (entry.take, entry.sweep) == (2, None)

@@ -129,7 +129,7 @@ def test_next_take_in_code_submits_the_same_bytes_once_more(
 def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
     client: Client, column: JobCell
 ) -> None:
-    view = column.add(AsyncJob(client.core.jobs, state_of("completed")))
+    view = column.add(AsyncJob(client.components.jobs, state_of("completed")))
     press(view, "Another take · $0.34")
     eventually(lambda: "is not in this history" in words(view))
     assert not buttons(view)["Another take · $0.34"].disabled
@@ -174,7 +174,7 @@ def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
     client: Client, column: JobCell
 ) -> None:
     first, second = (
-        column.add(AsyncJob(client.core.jobs, state_of("completed", body=body)))
+        column.add(AsyncJob(client.components.jobs, state_of("completed", body=body)))
         for body in (BODY, BODY | {"prompt": "a boat"})
     )
     press(first, VARY)
@@ -230,14 +230,16 @@ def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
     def run(number: int) -> int:
         for take in "ab":  # one cell may show several
             state = state_of("queued", id=f"media_{take}{number}")
-            job = AsyncJob(client.core.jobs, state)
+            job = AsyncJob(client.components.jobs, state)
             show_in(Cell("a", f"run {number}"), job, client)
         return in_use()
 
     once = run(1)
     assert [run(number) for number in (2, 3, 4)] == [once] * 3
     # What another run of it shows in another cell is no replacement.
-    show_in(Cell("b", "run 5"), AsyncJob(client.core.jobs, state_of("queued")), client)
+    show_in(
+        Cell("b", "run 5"), AsyncJob(client.components.jobs, state_of("queued")), client
+    )
     assert in_use() > once
 
 

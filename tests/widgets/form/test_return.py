@@ -95,7 +95,9 @@ class Kernels:
     def end(self) -> None:
         """Close everything, once nobody looks at a result any more."""
         for form in self._forms:
-            for view in form.jobs if not form.client.core.transport.closed else ():
+            for view in (
+                form.jobs if not form.client.components.transport.closed else ()
+            ):
                 until(lambda view=view: view.state.record.status.terminal)  # type: ignore[misc]
                 until(lambda view=view: "look" not in view._tasks._tasks)  # type: ignore[misc]
             finish(form)
@@ -137,7 +139,7 @@ def test_what_was_typed_and_not_sent_is_there_after_a_restart(
 def test_it_is_written_without_a_restart_in_good_order(kernels: Kernels) -> None:
     form = kernels.form()
     box(form, "prompt").value = "typed"
-    store, origin = form.client.core.store, form._memory.origin
+    store, origin = form.client.components.store, form._memory.origin
     assert origin is not None
     until(lambda: "typed" in (tuning.draft(store, origin) or ""))
 
@@ -149,7 +151,7 @@ def test_a_form_that_nobody_changed_writes_nothing(kernels: Kernels) -> None:
     form = kernels.form(prompt="from code")
     kernels.restart()
     assert form._memory.origin is not None
-    assert tuning.draft(kernels.client.core.store, form._memory.origin) is None
+    assert tuning.draft(kernels.client.components.store, form._memory.origin) is None
 
 
 def test_what_the_code_gives_differently_wins_over_what_was_held(
@@ -249,13 +251,13 @@ def test_jobs_come_back_newest_first_without_the_network(
 
     client = kernels.restart()
     asked: list[str] = []
-    read = client.core.transport.exchange
+    read = client.components.transport.exchange
 
     async def exchange(method: str, path: str, **more: Any) -> Any:
         asked.append(path)
         return await read(method, path, **more)
 
-    monkeypatch.setattr(client.core.transport, "exchange", exchange)
+    monkeypatch.setattr(client.components.transport, "exchange", exchange)
     again = kernels.form(**KITE)
     assert ids(again) == made
     assert [view.state.charge_micro_usd for view in again.jobs] == [204_000] * 2
@@ -295,15 +297,15 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     assert not again.state.is_another_take
     client.resume()
     until(lambda: again.jobs, again)
-    assert client.core.store.find_key(entry.key) is not None
+    assert client.components.store.find_key(entry.key) is not None
     assert label(again) == "Another take · $0.20"
 
 
 def claimed(form: Form, origin: str | None) -> Entry:
     """Write a request of the form down, as if the kernel was killed right then."""
-    core = form.client.core
-    request = form.client.io.call(core.prepared, form.function.path, KITE)
-    entry, _ = core.store.claim(core.submissions.of(request), origin=origin)
+    components = form.client.components
+    request = form.client.io.call(components.prepared, form.function.path, KITE)
+    entry, _ = components.store.claim(components.submissions.of(request), origin=origin)
     return entry
 
 

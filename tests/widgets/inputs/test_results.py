@@ -158,7 +158,7 @@ def test_what_is_made_from_a_chosen_result_is_known_to_be_made_from_its_job(
     press_generate(form)
 
     job_id = form.jobs[0].state.record.id
-    parents = tuning.parents(own.core.store, [job_id])
+    parents = tuning.parents(own.components.store, [job_id])
     assert parents == {job_id: (("video_url", made["clip"].id),)}
 
 

@@ -246,7 +246,7 @@ def test_erase_with_the_box_ticked_forgets_prompt_and_settings(client: Client) -
     tick.value = True
     press(view, "Yes, erase it")
     eventually(lambda: "are forgotten here" in words(view))
-    entry = client.core.store.find(job.id)
+    entry = client.components.store.find(job.id)
     assert entry is not None
     assert (entry.prompt, entry.body) == (None, b"{}")
     assert entry.charge_micro_usd == job.charge_micro_usd
@@ -280,7 +280,7 @@ def test_a_prompt_is_forgotten_in_code_too_once_the_job_is_erased(
         job.forget()
     job.erase(forget=True)
     assert job.state.prompt is None
-    assert client.core.store.find(job.id).prompt is None  # type: ignore[union-attr]
+    assert client.components.store.find(job.id).prompt is None  # type: ignore[union-attr]
 
 
 def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
@@ -291,4 +291,4 @@ def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
     job.erase(forget=True)
     again = client.run("text-to-image", prompt=prompt, take="next")
     assert again.id != job.id
-    assert client.core.store.find(job.id).prompt is None  # type: ignore[union-attr]
+    assert client.components.store.find(job.id).prompt is None  # type: ignore[union-attr]

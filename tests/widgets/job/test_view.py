@@ -58,7 +58,7 @@ def picture_job(client: Client, tmp_path: Path) -> Job:
 @pytest.fixture
 def at(client: Client) -> Callable[[JobState], AsyncJob]:
     """Give a job in any state; the service itself knows no such job."""
-    return lambda state: AsyncJob(client.core.jobs, state)
+    return lambda state: AsyncJob(client.components.jobs, state)
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ def board_with(client: Client, *states: Any) -> tuple[WaitBoard, list[AsyncJob]]
     sent: list[Any] = []
     handle = CardHandle(publish=lambda *data, **more: sent.append(data))
     board = WaitBoard(handle, io=client.io, clock=VirtualClock(NOON))
-    jobs = [AsyncJob(client.core.jobs, state) for state in states]
+    jobs = [AsyncJob(client.components.jobs, state) for state in states]
     for job in jobs:
         board.add(job)
     return board, jobs

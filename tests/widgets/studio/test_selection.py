@@ -165,9 +165,9 @@ def test_selected_results_are_compared_side_by_side_and_rated(
             "number": 1,
         }
     )
-    owner = client.core.account_history.owner
-    until(lambda: tuning.judgements(client.core.store, **owner))
-    (said,) = tuning.judgements(client.core.store, **owner)
+    owner = client.components.account_history.owner
+    until(lambda: tuning.judgements(client.components.store, **owner))
+    (said,) = tuning.judgements(client.components.store, **owner)
     assert (said.job_id, said.rating) == (gallery.cells[0].job_id, 4)
 
     press(studio, "Back to the list")
@@ -247,7 +247,7 @@ def test_pictures_of_rows_come_from_this_machine_where_they_are_kept(
     async def nothing(url: str, max_px: int) -> bytes | None:
         raise AssertionError(f"{url} was asked for")
 
-    monkeypatch.setattr(client.core.remote_media, "poster", nothing)
+    monkeypatch.setattr(client.components.remote_media, "poster", nothing)
     second = make_studio()
     go(second, Place.HISTORY)
     until(lambda: second._rows()[0].thumb is not None)

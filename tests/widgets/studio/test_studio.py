@@ -207,7 +207,7 @@ def test_a_form_keeps_its_values_while_others_are_shown(
 def test_the_history_is_searched_filtered_sorted_and_turned_over(
     make_studio: Callable[..., Studio], client: Client
 ) -> None:
-    store, service = client.core.store, client.service
+    store, service = client.components.store, client.service
     for number in range(PAGE_ROWS * 2 + 1):
         kind = "text-to-video" if number % 2 else "text-to-image"
         mine = submission(f"k{number}", prompt=f"kite {number}", kind=kind)
@@ -246,8 +246,8 @@ def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
     mine = submission(
         "k1", prompt=MARKUP, body=b'{"prompt": "a kite", "style": "noir"}'
     )
-    client.core.store.claim(replace(mine, service=client.service.identity))
-    client.core.store.record_refusal("k1", code="422", message="duration: got 99")
+    client.components.store.claim(replace(mine, service=client.service.identity))
+    client.components.store.record_refusal("k1", code="422", message="duration: got 99")
     studio = make_studio()
     go(studio, Place.HISTORY)
 
@@ -268,7 +268,7 @@ def test_a_late_click_acts_on_the_row_that_was_shown_when_it_was_pressed(
     def claim(key: str, prompt: str) -> None:
         body = json.dumps({"prompt": prompt}).encode()
         mine = replace(submission(key, body=body), service=client.service.identity)
-        client.core.store.claim(mine)
+        client.components.store.claim(mine)
 
     claim("k1", "a kite")
     studio = make_studio()
@@ -289,7 +289,7 @@ def test_rows_that_left_the_page_long_ago_take_no_widgets(
     service = client.service.identity
     for number in range(6 * PAGE_ROWS):
         mine = submission(f"k{number}", prompt=f"kite {number}")
-        client.core.store.claim(replace(mine, service=service))
+        client.components.store.claim(replace(mine, service=service))
     studio = make_studio()
     go(studio, Place.HISTORY)
     widgets = []
@@ -325,7 +325,7 @@ def test_an_unreachable_service_is_a_sentence_and_the_history_stays(
         mine = replace(
             submission("k1", prompt="a kite"), service=alone.service.identity
         )
-        alone.core.store.claim(mine)
+        alone.components.store.claim(mine)
         studio = make_studio(alone)
 
         assert "The balance is not known." in shown(studio)
@@ -422,7 +422,7 @@ def test_what_stays_without_a_kernel_names_spend_and_the_last_jobs_escaped(
     make_studio: Callable[..., Studio], client: Client
 ) -> None:
     mine = replace(submission("k1", prompt=MARKUP), service=client.service.identity)
-    client.core.store.claim(mine)
+    client.components.store.claim(mine)
     studio = make_studio()
 
     bundle = studio._repr_mimebundle_()

@@ -19,7 +19,7 @@ def test_a_clip_and_a_picture_of_the_service_are_made_small(client: Client) -> N
         assert record.output is not None
         assert record.output.file is not None
         jpeg = client.io.call(
-            client.core.remote_media.poster, record.output.file.url, 144
+            client.components.remote_media.poster, record.output.file.url, 144
         )
         assert jpeg is not None
         with Image.open(BytesIO(jpeg)) as small:
@@ -30,7 +30,7 @@ def test_what_cannot_be_read_has_no_picture(client: Client) -> None:
     balance = f"{client.service.base_url}/v1/balance"
 
     for url in (balance, "http://127.0.0.1:9/a.mp4", "nonsense", "http://[/a.mp4"):
-        assert client.io.call(client.core.remote_media.poster, url, 144) is None
+        assert client.io.call(client.components.remote_media.poster, url, 144) is None
 
 
 def brought(thumbs: Thumbs, wanted: Callable[[], list[str]]) -> None:

@@ -567,7 +567,7 @@ def test_only_paths_of_uploads_are_shown_by_name(value: str) -> None:
 
 
 def test_a_client_without_a_home_keeps_uploads_for_its_kernel(client: Client) -> None:
-    client.core.home = None
+    client.components.home = None
     form = Form(client, client.catalog.function("image-upscale"))
     try:
         Page(control(form, "image_url")).offer("cat.png", b"png")

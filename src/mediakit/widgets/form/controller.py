@@ -131,7 +131,7 @@ class Form:
         self.function = function
         kind = _kind_of(client, function, name)
         self._key = (kind, _places.take(kind, cell))
-        origin = origin_of(client.core.store, self._key) if lasting else None
+        origin = origin_of(client.components.store, self._key) if lasting else None
         self._memory = FormMemory(client, origin)
         self._asked_from = origin or asked_from
         self._elsewhere = elsewhere
@@ -146,7 +146,7 @@ class Form:
         self._looked_for: tuple[str, bool] | None = None
         self._jobs: tuple[JobView, ...] = ()
         self._job_listeners: list[Callable[[], None]] = []
-        self._inspector = Inspector(client.core.remote_media)
+        self._inspector = Inspector(client.components.remote_media)
         self._tasks = TaskRunner(client.io, self._say)
         self._results = Results(client)
         self._guard = guarded(self._say, self._lock)
@@ -173,10 +173,10 @@ class Form:
         self._continue_watching()
 
     def _make_view(self) -> FormView:
-        self._uploads = UploadFolder(self.client.core.home or kernel_folder())
+        self._uploads = UploadFolder(self.client.components.home or kernel_folder())
         beside = Beside(
             self._results,
-            self.client.core.remote_media,
+            self.client.components.remote_media,
             lambda name: self._state.values.get(name),
             self._tasks.run,
             self._clock.sleep,
@@ -537,7 +537,7 @@ class Form:
         if state.problems or state.media.unseen:
             return
         try:
-            entry = await self.client.core.owned_entry(
+            entry = await self.client.components.owned_entry(
                 self.function.path, **await self._arguments(state.body())
             )
         except MediakitError:
@@ -588,7 +588,7 @@ class Form:
                 return
             names = {Path(path).name for _, path in ready.media.files}
             async with explained(
-                self.client.core.delays, names, self._clock, self._show_delay
+                self.client.components.delays, names, self._clock, self._show_delay
             ):
                 job = await self._submit(ready.body())
             self._accept(job, ready.body_digest)
@@ -731,8 +731,10 @@ def is_open(
     """
     kind = _kind_of(client, function, name)
     key = (kind, _places.next(kind, cell))
-    origin = origin_of(client.core.store, key)
-    is_kept = origin is not None and tuning.draft(client.core.store, origin) is not None
+    origin = origin_of(client.components.store, key)
+    is_kept = (
+        origin is not None and tuning.draft(client.components.store, origin) is not None
+    )
     return key in _open_forms or is_kept
 
 

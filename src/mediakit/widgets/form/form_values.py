@@ -184,7 +184,7 @@ def recalled(client: Client, function: Function, like: Job | str) -> dict[str, o
     job_id = getattr(like, "id", like)
     if not isinstance(job_id, str):
         raise InputError("like", got=job_id, accepted=ACCEPTED)
-    entry = client.core.store.find(job_id)
+    entry = client.components.store.find(job_id)
     if entry is None:
         raise NotFoundError(
             f"{job_id} is not in this history. Accepted: {ACCEPTED}.", job_id=job_id

@@ -118,7 +118,7 @@ class Results:
             return kept.poster
         if result.made.media_type == "audio":
             return None
-        fetch = self._client.core.remote_media.poster
+        fetch = self._client.components.remote_media.poster
         return await fetch(result.made.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
@@ -176,26 +176,26 @@ class Results:
         def locate(text: str) -> str:
             if not text.startswith(NAMED):
                 return text
-            entry = self._client.core.store.find(text.removeprefix(NAMED))
+            entry = self._client.components.store.find(text.removeprefix(NAMED))
             return (entry.output_url or "") if entry is not None else ""
 
         return {key: _renamed(value, locate) for key, value in values.items()}
 
     async def _entries(self, urls: Iterable[str]) -> dict[str, Entry]:
-        core = self._client.core
-        find = partial(core.store.outputs_at, service=core.history.service)
+        store, service = self._client.components.store, self._client.service
+        find = partial(store.outputs_at, service=service.identity)
         wanted = tuple(urls)
         return await to_thread.run_sync(find, wanted) if wanted else {}
 
     async def _job(self, url: str) -> AsyncJob | None:
         entry = (await self._entries([url])).get(url)
-        return None if entry is None else self._client.core.jobs.recalled(entry)
+        return None if entry is None else self._client.components.jobs.recalled(entry)
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
         """Return what a result is; its length is measured where nobody said it."""
         if made.length_s is not None or medium == "image":
             return made.info(medium)
-        probe = self._client.core.remote_media.probe
+        probe = self._client.components.remote_media.probe
         return (await probe([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
@@ -204,7 +204,7 @@ class Results:
             return None
         if entry.deleted_at or entry.gone_at or entry.media_type not in (medium, None):
             return None
-        job = self._client.core.jobs.recalled(entry)
+        job = self._client.components.jobs.recalled(entry)
         try:
             made = output_of(job, medium, "")
         except InputError:  # the job is newer than what the entry says

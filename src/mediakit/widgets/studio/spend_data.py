@@ -72,5 +72,7 @@ async def read_outlook(client: Client) -> str:
 
 def spend_of(client: Client) -> AsyncSpend:
     """Return the spend reports of a client."""
-    core = client.core
-    return AsyncSpend(core.billing, core.history, core.catalog, core.clock)
+    components = client.components
+    return AsyncSpend(
+        components.billing, components.history, client.catalog, components.clock
+    )

@@ -52,8 +52,8 @@ class Wall:
         cols: str | None,
     ) -> None:
         self._results = results
-        self._store = results.client.store
-        self._owner = results.client.account_history.owner
+        self._store = results.components.store
+        self._owner = results.components.account_history.owner
         self._posters: dict[str, str | None] = {}
         self._running: asyncio.Task[None] | None = None
         self._latest: Progress | None = None
@@ -210,7 +210,7 @@ class Wall:
                 yield cell
 
     async def _bring(self, cell: WallCell) -> None:
-        media = self._results.client.remote_media
+        media = self._results.components.remote_media
         picture = await media.poster(str(cell.url), POSTER_MAX_PX)
         self._posters[str(cell.job_id)] = data_url(picture) if picture else None
 
@@ -220,7 +220,7 @@ class Wall:
         await self._results._judge(job_id, **changes)
 
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
-        account_history = self._results.client.account_history
+        account_history = self._results.components.account_history
         await account_history.write(
             tuning.prefer, **self._owner, winner=winner, loser=loser, tie=tie
         )

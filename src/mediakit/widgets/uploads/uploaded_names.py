@@ -33,9 +33,9 @@ async def learn_names(client: Client, body: Mapping[str, object]) -> bool:
         Whether it names any.
     """
     urls = set(urls_in(dict(body)))
-    unknown, home = urls - _paths.keys(), client.core.home
+    unknown, home = urls - _paths.keys(), client.components.home
     if unknown and home is not None:
-        account_history = client.core.account_history
+        account_history = client.components.account_history
         sent = await account_history.ask(
             uploads.uploads_at, unknown, service=account_history.service
         )

@@ -92,8 +92,8 @@ class FormMemory:
     """
 
     def __init__(self, client: Client, origin: str | None) -> None:
-        self._core = client.core
-        self._store = client.core.store
+        self._components = client.components
+        self._store = client.components.store
         self._secret = client.service.api_key
         self.origin = origin
         self._saved: str | None = None
@@ -131,7 +131,7 @@ class FormMemory:
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history knows it, without the network."""
-        return self._core.jobs.recalled(entry)
+        return self._components.jobs.recalled(entry)
 
     def draft_of(self, state: FormState, given: Mapping[str, str]) -> Draft:
         """Return what a form holds now.
@@ -169,7 +169,7 @@ class FormMemory:
         """Watch the jobs again whose charge is not settled."""
         for entry in entries:
             if entry.job_id is not None and not is_over(entry):
-                await self._core.jobs.resume(entry)
+                await self._components.jobs.resume(entry)
 
     async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
         """Wait for the jobs of requests that an earlier kernel left unanswered.
@@ -188,7 +188,8 @@ class FormMemory:
         found: list[Entry] = []
         for _ in range(ANSWER_LOOKS if keys else 0):
             read = [
-                await self._core.account_history.ask(History.find_key, k) for k in keys
+                await self._components.account_history.ask(History.find_key, k)
+                for k in keys
             ]
             known = [entry for entry in read if entry is not None]
             found += [entry for entry in known if entry.job_id is not None]

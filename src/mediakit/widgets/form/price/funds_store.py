@@ -96,7 +96,7 @@ async def read_funds(client: Client) -> Funds:
     except MediakitError as error:
         known = Funds(trouble=f"The balance is not known. {error}")
     service = client.service
-    unsettled = client.core.store.unsettled(service=service.identity)
+    unsettled = client.components.store.unsettled(service=service.identity)
     held_jobs = sum(
         entry.status is not JobStatus.FAILED
         for entry in unsettled

@@ -27,13 +27,13 @@ def wall_of(client: Client, entries: Sequence[Entry], rows: Sequence[Row]) -> Ga
         entries: Submits with results.
         rows: The same in words.
     """
-    account_history = client.core.account_history
+    account_history = client.components.account_history
 
     async def judge(job_id: str, /, **changes: Any) -> None:
         owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
         await account_history.write(tuning.judge, **owner, **changes)
 
-    store = client.core.store
+    store = client.components.store
     ids = [str(entry.job_id) for entry in entries]
     judged = tuning.judgements(store, **account_history.owner, job_ids=ids)
     known = {each.job_id: each for each in judged}

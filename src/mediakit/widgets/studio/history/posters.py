@@ -27,8 +27,8 @@ class Posters:
     """
 
     def __init__(self, client: Client) -> None:
-        self._media = client.core.remote_media
-        self._previews = client.core.jobs.outputs.preview_cache
+        self._media = client.components.remote_media
+        self._previews = client.components.jobs.outputs.preview_cache
         self._entries: dict[str, Entry] = {}
 
     def key_of(self, entry: Entry) -> str | None:

@@ -1,0 +1,30 @@
+"""Clients to await of a service that is known, on a history that a test holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mediakit import AsyncClient, Catalog
+from mediakit.client import Service
+from mediakit.client.components import Components
+from mediakit.client.service import Place
+from mediakit.history import History
+
+
+def async_client(
+    service: Service,
+    *,
+    history: History,
+    catalog: Catalog | None = None,
+    **settings: Any,
+) -> AsyncClient:
+    """Give a client that looks for nothing: no service is asked what it is.
+
+    Args:
+        service: The service.
+        history: The history.
+        catalog: Its functions; all declared ones by default.
+        settings: As for `Components`.
+    """
+    place = Place(service, Catalog.default() if catalog is None else catalog)
+    return AsyncClient.of(Components(place, history, **settings))
