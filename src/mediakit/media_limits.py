@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from mediakit.rules import Found, Problem, any_of
 
@@ -13,7 +13,8 @@ from mediakit.rules import Found, Problem, any_of
 SLACK_S = 0.1
 SLACK_FPS = 0.05
 
-CONTENT_TYPES = {
+Format = Literal["mp4", "mov", "wav", "mp3", "png", "jpeg", "webp"]
+CONTENT_TYPES: Mapping[Format, tuple[str, ...]] = {
     "mp4": ("video/mp4", "audio/mp4"),
     "mov": ("video/quicktime",),
     "wav": ("audio/wav",),
@@ -22,7 +23,6 @@ CONTENT_TYPES = {
     "jpeg": ("image/jpeg",),
     "webp": ("image/webp",),
 }
-
 
 EXTENSION = "x-mediakit"
 """The keyword of JSON Schema for facts that it has no keyword for."""
@@ -72,7 +72,7 @@ class MediaLimits:
         max_pixels: The largest frame area.
     """
 
-    formats: tuple[str, ...] = ()
+    formats: tuple[Format, ...] = ()
     min_s: float | None = None
     max_s: float | None = None
     total_s: float | None = None

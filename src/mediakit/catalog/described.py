@@ -13,20 +13,16 @@ from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
 from mediakit.schema import Declared, FieldSpec, MediaName, MediaRequest, fields_of
-from mediakit.schema.hints import medium_in
 from mediakit.schema.reading import (
     MAX_FIELDS,
-    MAX_READ,
-    Budget,
     Reader,
     UnreadableError,
+    medium_in,
     type_of,
-    without_null,
 )
 from mediakit.schema.references import Json, References, dict_of, list_of, text_of
 
 MAX_FUNCTIONS = 1_000
-MAX_READ_IN_ALL = 50_000
 MAX_NAME_LENGTH = 60
 _PATH = re.compile(rf"/v1/media/({SEGMENT}/{SEGMENT}/{SEGMENT})/?")
 
@@ -49,7 +45,7 @@ def described(
             names no kind.
     """
     schema = checked_json("schema", schema)
-    return _described(schema, schema, Budget(), kind, function, media_type)
+    return _described(schema, schema, kind, function, media_type)
 
 
 def functions_in(
@@ -84,7 +80,6 @@ def functions_in(
     if len(submits) > MAX_FUNCTIONS:
         accepted = f"at most {MAX_FUNCTIONS:,} functions"
         raise InputError("document", got=len(submits), accepted=accepted)
-    left = MAX_READ_IN_ALL
     functions, left_out = [], {}
     for path, operation in submits:
         try:
@@ -96,10 +91,7 @@ def functions_in(
             schema, document, declared
         )
         if known is None:
-            budget = Budget(max(0, min(left, MAX_READ)))
-            before = budget.left
-            made = _of_operation(path, operation, schema, document, budget)
-            left -= before - budget.left
+            made = _of_operation(path, operation, schema, document)
             known = _twin(made, declared) or made
         functions.append(Function(path, known))
     return tuple(functions), left_out
@@ -136,14 +128,14 @@ def _body_schema(operation: Json, references: References) -> object:
 
 
 def _of_operation(
-    path: str, operation: Json, schema: object, document: Json, budget: Budget
+    path: str, operation: Json, schema: object, document: Json
 ) -> Described:
     function = path.rsplit("/", 1)[-1]
     doc = text_of(operation, "summary") or text_of(operation, "description")
     try:
-        made = _described(schema, document, budget, None, function)
+        made = _described(schema, document, None, function)
     except InputError:  # it has too many fields
-        made = _described({}, document, budget, None, function)
+        made = _described({}, document, None, function)
     declared = made.declared
     doc = declared.doc or doc
     return replace(made, declared=replace(declared, name=_name_of(path), doc=doc))
@@ -193,20 +185,19 @@ def _on_the_wire(spec: FieldSpec) -> FieldSpec:
 def _described(
     schema: object,
     document: Json,
-    budget: Budget,
     kind: str | None,
     function: str | None,
     media_type: MediaName | None = None,
 ) -> Described:
-    own, pointer = References(document).plain(schema) or (dict_of(schema), None)
+    own, _ = References(document).plain(schema) or (dict_of(schema), None)
     if _name_of_type(own) != "object":
         raise InputError("schema", got=own.get("type"), accepted="type: object")
     said = dict_of(own.get(EXTENSION))
     kind = _kind(kind, text_of(said, "kind"), function)
     function = function or kind
-    reader = Reader(References(document, own), EXTENSION not in own, budget)
+    reader = Reader(References(document, own), EXTENSION not in own)
     try:
-        body = reader.body(own, pointer)
+        body = reader.body(schema)
     except UnreadableError:
         accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
         raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
@@ -250,7 +241,7 @@ def _switches(body: FieldSpec) -> Iterator[Rule]:
 
 def _name_of_type(schema: Json) -> str:
     """Return the JSON type of a body; an object if the schema has none."""
-    name = type_of(without_null(schema)[0])
+    name = type_of(schema)
     return name if isinstance(name, str) and name != "choice" else "object"
 
 

@@ -108,10 +108,7 @@ class Function:
     @property
     def doc(self) -> str:
         """Return one sentence about it."""
-        doc = self.declared.doc
-        if not doc and not isinstance(self.declaration, Described):
-            doc = self.declaration.source_doc()  # as with python -OO
-        return (doc.strip().splitlines() or [""])[0]
+        return (self.declared.doc.strip().splitlines() or [""])[0]
 
     @property
     def rules(self) -> tuple[Rule, ...]:

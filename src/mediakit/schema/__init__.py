@@ -4,13 +4,6 @@ Pydantic classes declare functions and compute their prices. Their JSON Schema, 
 of a service, is read as `FieldSpec`; all others use only that.
 """
 
-from mediakit.schema.bodies import (
-    canonical_body,
-    canonical_json,
-    text_json,
-    with_defaults,
-)
-from mediakit.schema.checking import NULL, problems_in
 from mediakit.schema.fields import (
     FieldKind,
     FieldSpec,
@@ -39,6 +32,14 @@ from mediakit.schema.requests import (
     Unit,
     VideoReference,
     VideoUrl,
+)
+from mediakit.schema.values import (
+    NULL,
+    canonical_body,
+    canonical_json,
+    problems_in,
+    text_json,
+    with_defaults,
 )
 from mediakit.schema.writing import schema_of
 

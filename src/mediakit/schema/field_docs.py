@@ -8,14 +8,13 @@ import ast
 import linecache
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from inspect import cleandoc
 from itertools import pairwise
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The place of a class: a line of a file or of a notebook cell."""
 
     file: str
@@ -23,11 +22,7 @@ class Place:
 
 
 def place_in(module: str) -> Place | None:
-    """Return the place of the class that is being created; None if unknown.
-
-    Args:
-        module: The module of the class.
-    """
+    """Return the place of the class that this module creates; None if unknown."""
     frame = sys._getframe(1).f_back
     while frame is not None and frame.f_globals.get("__name__") != module:
         frame = frame.f_back
@@ -35,27 +30,11 @@ def place_in(module: str) -> Place | None:
 
 
 def docs_at(place: Place, name: str) -> dict[str, str]:
-    """Return the docstrings of the fields of a class, by attribute.
-
-    Args:
-        place: The place of the class.
-        name: Its name.
-    """
-    node = _class_at(place, name)
-    return {} if node is None else dict(_docs(node))
-
-
-def doc_at(place: Place, name: str) -> str:
-    """Return the docstring of a class; see `docs_at`."""
-    node = _class_at(place, name)
-    return "" if node is None else ast.get_docstring(node) or ""
-
-
-def _class_at(place: Place, name: str) -> ast.ClassDef | None:
+    """Return the docstrings of the fields of the class of this name, by field."""
     for node in _classes_in("".join(linecache.getlines(place.file))):
         if node.name == name and node.lineno <= place.line <= (node.end_lineno or 0):
-            return node
-    return None
+            return dict(_docs(node))
+    return {}
 
 
 @lru_cache(maxsize=32)

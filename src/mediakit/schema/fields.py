@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any, Literal
 
 from mediakit.media_limits import MediaLimits
@@ -28,8 +27,16 @@ FieldKind = Literal[
 
 UNITS = {"s": "seconds", "ms": "milliseconds"}
 NESTED: tuple[FieldKind, ...] = ("list", "object", "variants", "either")
-_LOWEST = ("low", "above", "min_length")
-_HIGHEST = ("high", "below", "max_length")
+MAX_CHOICES = 1_000
+_LIMITS: Mapping[str, Callable[[list[float]], float]] = {
+    **dict.fromkeys(("low", "above", "min_length"), min),
+    **dict.fromkeys(("high", "below", "max_length"), max),
+}
+# Where fields are joined, these are kept if all fields have the same.
+_FACTS = (
+    *("name", "default", "unit", "media_kind", "mask_of"),
+    *("limits", "pattern", "step", "multiline", "seed"),
+)
 
 
 @dataclass(frozen=True)
@@ -133,15 +140,18 @@ class FieldSpec:
             This spec for an object, or the variant that `tag` names; None if it names
             none, or if the field does not accept objects.
         """
-        if self.kind == "either" and isinstance(value, dict):
-            option = self.variants.get("object")
-            return None if option is None else option.chosen(value)
-        if self.kind == "object":
-            return self
-        if self.kind == "variants" and isinstance(value, dict):
-            tag = value.get(self.tag)
-            return self.variants.get(tag) if isinstance(tag, str) else None
-        return None
+        spec = self.option(value)
+        if spec.kind == "variants" and isinstance(value, dict):
+            tag = value.get(spec.tag)
+            return spec.variants.get(tag) if isinstance(tag, str) else None
+        return spec if spec.kind == "object" else None
+
+    def with_inner(self) -> Iterator["FieldSpec"]:
+        """Yield this field and all fields inside it."""
+        yield self
+        items = () if self.item is None else (self.item,)
+        for each in (*items, *self.fields.values(), *self.variants.values()):
+            yield from each.with_inner()
 
 
 def shape_of(value: object) -> Shape:
@@ -156,40 +166,69 @@ def fields_of(body: FieldSpec) -> Mapping[str, FieldSpec]:
     if body.tag is None:
         return body.fields
     some = [variant.fields for variant in body.variants.values()]
+    names = dict.fromkeys((body.tag, *(name for each in some for name in each)))
     return {
-        name: _joined([each[name] for each in some if name in each], len(some))
-        for name in dict.fromkeys((body.tag, *(name for each in some for name in each)))
+        name: joined(
+            [each[name] for each in some if name in each],
+            required=all(name in each and each[name].required for each in some),
+        )
+        for name in names
     }
 
 
-def _joined(specs: list[FieldSpec], variants: int) -> FieldSpec:
-    """Return a field that accepts the values of fields that have one name."""
-    required = len(specs) == variants and all(each.required for each in specs)
-    return replace(reduce(_either_of, specs), required=required)
+def joined(specs: list[FieldSpec], *, required: bool = False) -> FieldSpec:
+    """Return a field that accepts the values of all of these fields.
+
+    It accepts more where no field is exact, and any JSON value where none is close.
+    """
+    one, *others = specs
+    if all(replace(one, doc=o.doc, required=o.required) == o for o in others):
+        return replace(one, required=required)
+    facts: dict[str, Any] = {
+        name: getattr(one, name)
+        for name in _FACTS
+        if all(getattr(one, name) == getattr(other, name) for other in others)
+    }
+    facts |= {"doc": one.doc, "required": required}
+    facts["nullable"] = any(spec.nullable for spec in specs)
+    kinds, some = {spec.kind for spec in specs}, [_choices_of(spec) for spec in specs]
+    # In Python, true equals 1.
+    choices = {(type(value), value): value for few in some for value in few or ()}
+    if "choice" in kinds and None not in some and len(choices) <= MAX_CHOICES:
+        return FieldSpec(kind="choice", choices=tuple(choices.values()), **facts)
+    kind: FieldKind
+    if kinds <= {"integer", "number"}:
+        kind = "number" if "number" in kinds else "integer"
+    elif kinds == {"boolean"}:
+        kind = "boolean"
+    elif all(map(_is_text, specs)):
+        kind = "media" if kinds == {"media"} else "text"
+    else:
+        return FieldSpec(one.name, "json", doc=one.doc, required=required)
+    return FieldSpec(kind=kind, partial=True, **facts, **dict(_loosest(specs)))
 
 
-def _either_of(one: FieldSpec, other: FieldSpec) -> FieldSpec:
-    if replace(one, doc=other.doc, required=other.required) == other:
-        return one
-    kinds = {(each.kind, each.media_kind) for each in (one, other)}
-    if one.kind in NESTED or len(kinds) > 1:
-        return FieldSpec(one.name, "json", doc=one.doc)
-    return replace(one, **dict(_loosened(one, other)))
+def _choices_of(spec: FieldSpec) -> tuple[object, ...] | None:
+    """Return the values to choose from; None if they are no short list."""
+    if spec.kind != "integer" or spec.low is None or spec.high is None:
+        return spec.choices or None
+    is_range = spec.step is None and spec.above is None and spec.below is None
+    if not is_range or not 0 <= spec.high - spec.low < MAX_CHOICES:
+        return None
+    return tuple(range(int(spec.low), int(spec.high) + 1))
 
 
-def _loosened(one: FieldSpec, other: FieldSpec) -> Iterator[tuple[str, Any]]:
-    for name, value in vars(one).items():
-        others = getattr(other, name)
-        if name == "choices":
-            yield name, tuple(dict.fromkeys((*value, *others)))
-        elif name in _LOWEST and None not in (value, others):
-            yield name, min(value, others)
-        elif name in _HIGHEST and None not in (value, others):
-            yield name, max(value, others)
-        elif name in ("nullable", "multiline", "seed"):
-            yield name, value or others
-        elif value != others and name != "doc":
-            yield name, None
+def _is_text(spec: FieldSpec) -> bool:
+    if spec.kind == "choice":
+        return all(isinstance(choice, str) for choice in spec.choices)
+    return spec.kind in ("text", "media")
+
+
+def _loosest(specs: list[FieldSpec]) -> Iterator[tuple[str, Any]]:
+    for name, loosest in _LIMITS.items():
+        values = [getattr(spec, name) for spec in specs]
+        if None not in values:
+            yield name, loosest(values)
 
 
 def unit_words(unit: str) -> str:

@@ -12,52 +12,34 @@ Json = dict[str, Any]
 Plain = tuple[Json, str | None]
 """A schema without references, and the target of the last reference to it."""
 
-MAX_STEPS = 64
-# Keywords whose checks no control and no message supports.
-UNREAD = frozenset(
-    {
-        "$dynamicRef",
-        "$recursiveRef",
-        "additionalItems",
-        "contains",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "if",
-        "maxProperties",
-        "minProperties",
-        "not",
-        "patternProperties",
-        "prefixItems",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-    }
-)
-NARROWING = UNREAD | {
-    "additionalProperties",
-    "anyOf",
-    "const",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minimum",
-    "multipleOf",
-    "oneOf",
-    "pattern",
-    "properties",
-    "required",
-    "type",
-    "uniqueItems",
+MAX_STEPS = 100
+UNIONS = ("anyOf", "oneOf")
+# Keywords that change no values; those that start with "x-" change none, either.
+WORDS = {
+    "$comment",
+    "$defs",
+    "$id",
+    "$schema",
+    "components",
+    "default",
+    "deprecated",
+    "description",
+    "discriminator",
+    "example",
+    "examples",
+    "externalDocs",
+    "format",
+    "nullable",
+    "readOnly",
+    "title",
+    "writeOnly",
+    "xml",
 }
+
+
+def changes_values(keyword: str) -> bool:
+    """Return whether a keyword of JSON Schema decides what is accepted."""
+    return keyword not in WORDS and not keyword.startswith("x-")
 
 
 def dict_of(value: object) -> Json:
@@ -89,6 +71,10 @@ class References:
     def plain(self, schema: object) -> Plain | None:
         """Follow references and wrappings to the schema inside.
 
+        Null is removed from the schema: `nullable` says that it had null, as a type
+        beside another one, as a value, or as a member of a union. A union of one is
+        its member.
+
         Returns:
             None if it cannot be followed: it leads outside, nowhere or in a circle, or
             its parts cannot be combined in one schema.
@@ -101,22 +87,22 @@ class References:
         for _ in steps:
             if not isinstance(schema, dict):
                 return None
-            if "$ref" in schema:
-                pointer = schema["$ref"]
-                target = self.target(pointer)
-                beside = {k: v for k, v in schema.items() if k != "$ref"}
-                schema = {"allOf": [target], **beside} if beside else target
-            elif "allOf" in schema:
-                members = schema["allOf"]
-                if not isinstance(members, list):
-                    return None
-                plain = [self._plain(member, steps) for member in members]
-                beside = {k: v for k, v in schema.items() if k != "allOf"}
-                schema = _combined([each and each[0] for each in plain], beside)
-                pointers = [each[1] for each in plain if each and each[1]]
-                pointer = pointer or (pointers[0] if len(pointers) == 1 else None)
-            else:
+            wrapping = _wrapping(schema := _without_null(schema))
+            if wrapping is None:
                 return schema, pointer
+            beside = {k: v for k, v in schema.items() if k != wrapping}
+            inner = schema[wrapping]
+            if wrapping == "$ref":
+                pointer, inner = inner, [self.target(inner)]
+            if not isinstance(inner, list):
+                return None
+            if not beside and len(inner) == 1:
+                [schema] = inner
+                continue
+            plain = [self._plain(member, steps) for member in (*inner, beside)]
+            schema = _combined([each and each[0] for each in plain])
+            pointers = [each[1] for each in plain if each and each[1]]
+            pointer = pointer or (pointers[0] if len(pointers) == 1 else None)
         return None
 
     def target(self, pointer: object) -> object:
@@ -142,31 +128,57 @@ def _at(place: Any, tokens: list[str]) -> object:
     return place
 
 
-def _combined(members: list[Json | None], beside: Json) -> Json | None:
+def _wrapping(schema: Json) -> str | None:
+    """Return the keyword that holds what the schema is; None without one."""
+    for keyword in ("$ref", "allOf"):
+        if keyword in schema:
+            return keyword
+    return next((k for k in UNIONS if len(list_of(schema.get(k))) == 1), None)
+
+
+def _without_null(schema: Json) -> Json:
+    changed, nullable = dict(schema), None in list_of(schema.get("enum"))
+    types = schema.get("type")
+    if isinstance(types, list):
+        names = [name for name in types if name != "null"]
+        nullable |= len(names) < len(types)
+        if sorted(map(str, names)) == ["integer", "number"]:
+            names = ["number"]
+        changed["type"] = names[0] if len(names) == 1 else names
+    for keyword in UNIONS:
+        members = schema.get(keyword)
+        if isinstance(members, list):
+            changed[keyword] = [each for each in members if not _is_null(each)]
+            nullable |= len(changed[keyword]) < len(members)
+    return changed | {"nullable": True} if nullable else changed
+
+
+def _is_null(schema: object) -> bool:
+    known = dict_of(schema)
+    is_null = known.get("type") == "null" or known.get("enum") == [None]
+    return is_null or ("const" in known and known["const"] is None)
+
+
+def _combined(members: list[Json | None]) -> Json | None:
     """Combine schemas that all apply; None if no single schema says the same.
 
-    Args:
-        members: The schemas.
-        beside: The keywords beside them; their descriptions count.
+    The descriptions of the last one count.
     """
     whole: Json = {}
-    for member in [*members, beside]:
+    for member in members:
         if member is None:
             return None
         for keyword, value in member.items():
             known = whole.get(keyword)
-            if keyword not in whole or known == value:
-                whole[keyword] = value
-            elif keyword in ("properties", EXTENSION):
+            if keyword in ("properties", EXTENSION):
                 whole[keyword] = {**dict_of(known), **dict_of(value)}
             elif keyword == "required":
                 whole[keyword] = [*list_of(known), *list_of(value)]
-            elif keyword not in NARROWING:
-                whole[keyword] = value
-            else:
+            elif keyword in whole and known != value and changes_values(keyword):
                 return None
-    objects = [each for each in (*members, beside) if each and "properties" in each]
-    if len(objects) > 1:
+            else:
+                whole[keyword] = value
+    if sum("properties" in each for each in members if each) > 1:
         # Each object would refuse the properties of the others.
         whole.pop("additionalProperties", None)
     return whole

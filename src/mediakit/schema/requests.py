@@ -24,7 +24,7 @@ from mediakit.media_limits import EXTENSION, MediaLimits
 from mediakit.money import divide_half_up
 from mediakit.rates import MS_PER_S, Line
 from mediakit.rules import Rule
-from mediakit.schema.field_docs import Place, doc_at, docs_at, place_in
+from mediakit.schema.field_docs import Place, docs_at, place_in
 from mediakit.schema.fields import MediaName
 
 T = TypeVar("T")
@@ -166,20 +166,13 @@ class Part(BaseModel):
         cls.written_at = place_in(cls.__module__)
 
     @classmethod
-    def docs(cls) -> dict[str, str]:
-        """Return the docstrings of its fields, with inherited ones, by field."""
+    def _docs(cls) -> dict[str, str]:
+        """Return the docstrings of its fields, with inherited ones."""
         docs: dict[str, str] = {}
         for each in reversed(cls.__mro__):
-            place = vars(each).get("written_at")
-            if place is not None:
+            if place := vars(each).get("written_at"):
                 docs |= docs_at(place, each.__name__)
         return docs
-
-    @classmethod
-    def source_doc(cls) -> str:
-        """Return the docstring in its source: python -OO leaves it out of the class."""
-        place = cls.written_at
-        return "" if place is None else doc_at(place, cls.__name__)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -187,7 +180,7 @@ class Part(BaseModel):
     ) -> JsonSchemaValue:
         """Add the docstrings; leave out names, and null where it is refused."""
         schema = handler(core_schema)
-        docs = cls.docs()
+        docs = cls._docs()
         for name, entry in handler.resolve_ref_schema(schema)["properties"].items():
             entry.pop("title", None)
             if docs.get(name):
@@ -204,7 +197,7 @@ class Declared:
 
     Args:
         kind: The kind, which is also the short name that users type.
-        function: The last segment of its path.
+        function: The last segment of its path; by default the kind.
         spec: The section of the interface that describes it.
         media_type: The medium of the output.
         closed: Whether the service refuses unknown properties.
@@ -216,55 +209,38 @@ class Declared:
     """
 
     kind: str
-    function: str
+    function: str = ""
     spec: str = ""
     media_type: MediaName = "video"
     closed: bool = True
-    priced_by: frozenset[str] | None = None
+    priced_by: tuple[str, ...] | None = None
     purpose: Purpose | None = None
     choose: str = ""
     name: str = ""
     doc: str = ""
+
+    def __post_init__(self) -> None:
+        """Take the kind as the function's name where none is given."""
+        object.__setattr__(self, "function", self.function or self.kind)
 
 
 class MediaRequest(Part):
     """The body of a submission; one subclass declares one model function.
 
     A subclass has annotated fields, `rules`, and `lines` for the price. Types are
-    strict: a string or a boolean is not an integer, and NaN is not a number. With the
-    class keyword `extra="allow"` it accepts any further property.
+    strict: a string or a boolean is not an integer, and NaN is not a number. Its class
+    keywords are those of `Declared`; with `extra="allow"` it accepts any further
+    property.
     """
 
     declared: ClassVar[Declared]
     rules: ClassVar[tuple[Rule, ...]] = ()
 
-    def __init_subclass__(
-        cls,
-        *,
-        kind: str,
-        function: str | None = None,
-        spec: str = "",
-        media_type: MediaName = "video",
-        closed: bool = True,
-        priced_by: tuple[str, ...] | None = None,
-        purpose: Purpose | None = None,
-        choose: str = "",
-    ) -> None:
-        """Store the class keywords."""
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        """Store the class keywords; see `Declared`."""
         super().__init_subclass__()
-        fields = None if priced_by is None else frozenset(priced_by)
-        cls.declared = Declared(
-            kind,
-            function or kind,
-            spec,
-            media_type,
-            closed,
-            fields,
-            purpose,
-            choose,
-            name=cls.__name__,
-            doc=cleandoc(cls.__doc__ or ""),
-        )
+        doc = cleandoc(cls.__doc__ or "")
+        cls.declared = Declared(name=cls.__name__, doc=doc, **keywords)
 
     def lines(self, facts: InputFacts) -> Iterator[Line]:
         """Yield the price lines; none without a known rate (spec 8)."""

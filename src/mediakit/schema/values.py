@@ -1,0 +1,231 @@
+"""Values of fields: their checks, and the canonical form of bodies.
+
+Every sentence comes from `FieldSpec`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from json.encoder import encode_basestring
+from typing import Any
+
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+from mediakit.rules import Problem, all_of, any_of
+from mediakit.schema.fields import FieldSpec, shape_of
+
+# From here on, a float does not represent every whole number exactly.
+EXACT_BELOW = 2.0**53
+_CANONICAL = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
+class _Null:
+    """Marks a null in the body where null is refused."""
+
+    def __repr__(self) -> str:
+        return "null"
+
+
+NULL = _Null()
+
+
+# -- checks -----------------------------------------------------------------------
+
+
+def problems_in(spec: FieldSpec, value: Any, label: str = "") -> Iterator[Problem]:
+    """Yield the problems of a value, and of the values inside it.
+
+    Args:
+        spec: The field; a whole body is one, too.
+        value: The JSON value.
+        label: Its place, such as "tracks[0].keyframes[2].url"; empty for a body.
+    """
+    if value is None:
+        if not spec.nullable and spec.kind != "json":
+            yield Problem(label, NULL, spec.accepted)
+        return
+    match spec.kind, value:
+        case "list", list() if _is_list(spec, value):
+            if spec.item is not None:
+                for index, item in enumerate(value):
+                    yield from problems_in(spec.item, item, f"{label}[{index}]")
+        case "object", dict():
+            yield from _in_object(spec, value, label)
+        case "variants", dict():
+            yield from _in_variants(spec, value, label)
+        case "either", _ if option := spec.variants.get(shape_of(value)):
+            for problem in problems_in(option, value, label):
+                is_whole = problem.field == label
+                yield Problem(label, value, spec.accepted) if is_whole else problem
+        case _ if not _is_accepted(spec, value):
+            yield Problem(label, value, spec.accepted)
+
+
+def _in_object(spec: FieldSpec, value: dict[str, Any], label: str) -> Iterator[Problem]:
+    for name, field in spec.fields.items():
+        if name in value:
+            yield from problems_in(field, value[name], _place(label, name))
+        elif field.required:
+            yield Problem(_place(label, name), None, field.accepted, required="")
+    if value.keys() <= spec.fields.keys():
+        return
+    for name, further in value.items():
+        if name in spec.fields:
+            continue
+        if spec.closed:
+            yield _unknown(spec, _place(label, name), name, further)
+        elif spec.further is not None:
+            yield from problems_in(spec.further, further, _place(label, name))
+
+
+def _in_variants(
+    spec: FieldSpec, value: dict[str, Any], label: str
+) -> Iterator[Problem]:
+    variant, tag = spec.chosen(value), str(spec.tag)
+    if variant is not None:
+        yield from _in_object(variant, value, label)
+        return
+    place, accepted = _place(label, tag), any_of(spec.variants)
+    if tag in value:
+        got = NULL if value[tag] is None else value[tag]
+        yield Problem(place, got, accepted)
+    else:
+        yield Problem(place, None, accepted, required="")
+
+
+def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
+    nearest = get_close_matches(name, spec.fields, n=3)
+    known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
+    # In brackets, because a full stop follows where it is shown.
+    hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
+    accepted = f"a known field{hint}"
+    got = NULL if value is None else value
+    return Problem(label, got, accepted, said=f"is not {accepted}")
+
+
+def _place(label: str, name: str) -> str:
+    return f"{label}.{name}" if label else name
+
+
+def _is_list(spec: FieldSpec, value: list[Any]) -> bool:
+    count = len(value)
+    if spec.unique and len({*map(repr, value)}) < count:
+        return False
+    least, most = spec.min_length, spec.max_length
+    return (least is None or count >= least) and (most is None or count <= most)
+
+
+def _is_accepted(spec: FieldSpec, value: object) -> bool:
+    match spec.kind:
+        case "json":
+            return True
+        case "boolean":
+            return isinstance(value, bool)
+        case "choice":
+            return any(_is_same(value, choice) for choice in spec.choices)
+        case "integer" | "number":
+            ends = (spec.low, spec.high, spec.above, spec.below, spec.step)
+            return _number(spec.kind, *ends).isinstance_python(value)
+        case "text" | "media":
+            limits = (spec.min_length, spec.max_length, spec.pattern)
+            return _text(*limits).isinstance_python(value)
+        case _:
+            return False
+
+
+def _is_same(value: object, choice: object) -> bool:
+    # In Python, true equals 1 and 5.0 equals 5. A whole number stands for 1.0.
+    is_number = isinstance(choice, float) and type(value) in (int, float)
+    return value == choice and (type(value) is type(choice) or is_number)
+
+
+@cache
+def _number(
+    kind: str,
+    low: Any,
+    high: Any,
+    above: Any,
+    below: Any,
+    step: Any,
+) -> SchemaValidator:
+    bounds = {"ge": low, "le": high, "gt": above, "lt": below, "multiple_of": step}
+    if kind == "integer":
+        return SchemaValidator(core_schema.int_schema(strict=True, **bounds))
+    number = core_schema.float_schema(strict=True, allow_inf_nan=False, **bounds)
+    return SchemaValidator(number)
+
+
+@cache
+def _text(least: int | None, most: int | None, pattern: str | None) -> SchemaValidator:
+    # The engine of Python's own `re` can take exponential time.
+    text = core_schema.str_schema(
+        strict=True, min_length=least, max_length=most, pattern=pattern
+    )
+    return SchemaValidator(text)
+
+
+def is_pattern(pattern: object) -> bool:
+    """Return whether a regular expression can be checked in linear time."""
+    try:
+        _text(None, None, str(pattern))
+    except SchemaError:
+        return False
+    return isinstance(pattern, str)
+
+
+# -- canonical bodies: defaults filled, nulls dropped, keys sorted ----------------
+
+
+def with_defaults(
+    fields: Mapping[str, FieldSpec], body: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the body with defaults for fields that are omitted or null.
+
+    An optional field without a default counts as null.
+    """
+    values = dict(body)
+    for name, spec in fields.items():
+        if not spec.required and values.get(name) is None:
+            values[name] = spec.default
+    return values
+
+
+def canonical_body(
+    fields: Mapping[str, FieldSpec], body: Mapping[str, object]
+) -> dict[str, object]:
+    """Return the body with defaults filled, nulls dropped, and `1.0` written as `1`.
+
+    Equivalent bodies have the same canonical body. Required fields and unknown
+    properties keep their nulls.
+    """
+    return {
+        name: _canonical(value)
+        for name, value in with_defaults(fields, body).items()
+        if value is not None or name not in fields or fields[name].required
+    }
+
+
+def _canonical(value: object) -> object:
+    """Return a copy in which equal JSON numbers are equal in Python."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value) if abs(value) < EXACT_BELOW else value
+    if isinstance(value, dict):
+        return {name: _canonical(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_canonical(each) for each in value]
+    return value
+
+
+def text_json(text: str) -> str:
+    """Encode a text as in canonical JSON."""
+    return encode_basestring(text)
+
+
+def canonical_json(value: object) -> bytes:
+    """Encode canonical JSON: sorted keys, no spaces, UTF-8."""
+    return _CANONICAL.encode(value).encode()
