@@ -24,11 +24,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mediakit.urls import shown_url, with_shown_urls
+
+if TYPE_CHECKING:
+    from mediakit.rules import Problem
 
 NOTHING_SENT = "Nothing was sent."
 SHOWN_LENGTH = 180
@@ -42,26 +45,6 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
 _CONTROLS_AND_LINES = re.compile(f"[{_LINE_ENDS}]+")
-
-
-class HasSentence(Protocol):
-    """A problem with one field, such as `mediakit.rules.Problem`."""
-
-    @property
-    def field(self) -> str:
-        """The field's name."""
-
-    @property
-    def got(self) -> object:
-        """The value that was given."""
-
-    @property
-    def accepted(self) -> str:
-        """What is accepted, in words."""
-
-    @property
-    def sentence(self) -> str:
-        """The problem as a sentence for people."""
 
 
 class HasId(Protocol):
@@ -101,6 +84,7 @@ class JobName:
     id: str
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MediakitError(Exception):
     """The base class of every error that mediakit raises on purpose.
 
@@ -110,11 +94,13 @@ class MediakitError(Exception):
             outcome is known, None if it is not known whether it arrived.
     """
 
-    def __init__(self, message: str, *, sent: bool | None = False) -> None:
-        message = _CONTROLS.sub("", message)
-        super().__init__(message)
-        self.message = message
-        self.sent = sent
+    message: str = field(kw_only=False)
+    sent: bool | None = False
+
+    def __post_init__(self) -> None:
+        """Remove control characters from the message."""
+        self.message = _CONTROLS.sub("", self.message)
+        self.args = (self.message,)
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors of worker processes are pickled; a job stays in its own process.
@@ -178,7 +164,7 @@ class InputError(MediakitError):
         spec: str | None = None,
         then: str = NOTHING_SENT,
         sent: bool | None = False,
-        problems: Sequence[HasSentence] = (),
+        problems: Sequence[Problem] = (),
     ) -> None:
         self.field = field
         self.got = got
@@ -195,7 +181,7 @@ class InputError(MediakitError):
     @classmethod
     def of(
         cls,
-        problems: Sequence[HasSentence],
+        problems: Sequence[Problem],
         *,
         spec: str | None = None,
         then: str = NOTHING_SENT,
@@ -214,6 +200,7 @@ class InputError(MediakitError):
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AnswerError(MediakitError):
     """An error response of the service, or a missing response.
 
@@ -224,17 +211,15 @@ class AnswerError(MediakitError):
         in_doubt: Whether the request may have arrived, although no response says so.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        status: int | None = None,
-        job_id: str | None = None,
-        in_doubt: bool = False,
-    ) -> None:
-        super().__init__(message, sent=None if in_doubt else status is not None)
-        self.status = status
-        self.job_id = job_id
+    sent: bool | None = field(init=False)
+    status: int | None = None
+    job_id: str | None = None
+    in_doubt: InitVar[bool] = False
+
+    def __post_init__(self, in_doubt: bool) -> None:
+        """Derive whether the request was sent."""
+        super().__post_init__()
+        self.sent = None if in_doubt else self.status is not None
 
 
 class AuthError(AnswerError):
@@ -257,60 +242,35 @@ class ServiceError(AnswerError):
     """The service could not be reached, or did not respond as specified."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RateLimitError(AnswerError):
     """Too many requests, a full queue or a usage limit (spec 4.3).
 
     Args:
-        message: One or more sentences for people.
+        message, status, job_id, in_doubt: See `AnswerError`.
         retry_after_s: Seconds to wait, as given by the service; None if not given.
         retry_at: The time to retry at, in UTC.
-        status: The HTTP status.
-        job_id: The failed job in the response.
-        in_doubt: Whether the request may have arrived, although no response says so.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        retry_after_s: float | None = None,
-        retry_at: datetime | None = None,
-        status: int | None = None,
-        job_id: str | None = None,
-        in_doubt: bool = False,
-    ) -> None:
-        super().__init__(message, status=status, job_id=job_id, in_doubt=in_doubt)
-        self.retry_after_s = retry_after_s
-        self.retry_at = retry_at
+    retry_after_s: float | None = None
+    retry_at: datetime | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BalanceError(AnswerError):
     """The balance is too low for the request (spec 4.3).
 
     Args:
-        message: One or more sentences for people.
+        message, status, job_id, in_doubt: See `AnswerError`.
         needed_micro_usd: The upper end of the request's price; None if unknown.
         available_micro_usd: What could be spent; None if unknown.
-        status: The HTTP status; None if nothing was sent.
-        job_id: The failed job in the response.
-        in_doubt: Whether the request may have arrived, although no response says so.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        needed_micro_usd: int | None = None,
-        available_micro_usd: int | None = None,
-        status: int | None = None,
-        job_id: str | None = None,
-        in_doubt: bool = False,
-    ) -> None:
-        super().__init__(message, status=status, job_id=job_id, in_doubt=in_doubt)
-        self.needed_micro_usd = needed_micro_usd
-        self.available_micro_usd = available_micro_usd
+    needed_micro_usd: int | None = None
+    available_micro_usd: int | None = None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BudgetError(MediakitError):
     """The caller's own budget is too low for the request; nothing was sent.
 
@@ -323,23 +283,13 @@ class BudgetError(MediakitError):
         sent: False; None if an earlier attempt may have arrived.
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        needed_micro_usd: int | None,
-        available_micro_usd: int,
-        limit_micro_usd: int | None = None,
-        scope: Literal["budget", "sweep"] = "budget",
-        sent: bool | None = False,
-    ) -> None:
-        super().__init__(message, sent=sent)
-        self.needed_micro_usd = needed_micro_usd
-        self.available_micro_usd = available_micro_usd
-        self.limit_micro_usd = limit_micro_usd
-        self.scope = scope
+    needed_micro_usd: int | None
+    available_micro_usd: int
+    limit_micro_usd: int | None = None
+    scope: Literal["budget", "sweep"] = "budget"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class JobFailedError(MediakitError):
     """The job failed; only successful generations are charged (spec 7.3).
 
@@ -349,12 +299,12 @@ class JobFailedError(MediakitError):
         code: Its `error.code`.
     """
 
-    def __init__(self, message: str, *, job: HasId, code: str) -> None:
-        super().__init__(message, sent=True)
-        self.job = job
-        self.code = code
+    sent: bool | None = field(default=True, init=False)
+    job: HasId
+    code: str
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class WaitTimeoutError(MediakitError):
     """Waiting timed out before the job ended; the job continues.
 
@@ -364,12 +314,12 @@ class WaitTimeoutError(MediakitError):
         waited_s: Seconds waited.
     """
 
-    def __init__(self, message: str, *, job: HasId, waited_s: float) -> None:
-        super().__init__(message, sent=True)
-        self.job = job
-        self.waited_s = waited_s
+    sent: bool | None = field(default=True, init=False)
+    job: HasId
+    waited_s: float
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SignatureError(MediakitError):
     """A webhook could not be verified (spec 6.4).
 
@@ -379,6 +329,4 @@ class SignatureError(MediakitError):
             "signature", "payload" (the body) or "secret" (your own).
     """
 
-    def __init__(self, message: str, *, reason: str) -> None:
-        super().__init__(message)
-        self.reason = reason
+    reason: str

@@ -1,7 +1,8 @@
 """Price lines and estimates, in whole micro-USD."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import StrEnum
 
 from mediakit.markup import html_text
@@ -20,6 +21,10 @@ NO_UPPER_PRICE = "no upper price known"
 METERED_HOLD_PERCENT = 150
 """How much of a nominal price is held until the reported tokens are charged."""
 METERED_HOLD_TEXT = f"{METERED_HOLD_PERCENT / 100:g} times its nominal price"
+CHARGED_ON_TOKENS = (
+    "Charged by the tokens that the model reports. Until the charge is known, budgets "
+    f"hold {METERED_HOLD_TEXT}."
+)
 
 
 class Per(StrEnum):
@@ -179,9 +184,75 @@ def metered_hold(nominal_micro_usd: int) -> MicroUSD:
     return MicroUSD(-(-nominal_micro_usd * METERED_HOLD_PERCENT // 100))
 
 
-def tokens_for(ms: int, tokens_per_s: int) -> int:
-    """Return the nominal number of tokens for a duration of video (spec 8)."""
-    return divide_half_up(ms * tokens_per_s, MS_PER_S)
+@dataclass(frozen=True)
+class InputFacts:
+    """Facts for a price that are not in the body.
+
+    Args:
+        seconds: Known durations of media in the body, seconds by URL (or path).
+        output_tokens: The tokens that the finished job reported.
+    """
+
+    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
+    output_tokens: int | None = None
+
+    def ms(self, url: str) -> int | None:
+        """Return the duration of a medium in whole milliseconds; None if unknown."""
+        seconds = self.seconds.get(url)
+        if seconds is None:
+            return None
+        numerator, denominator = Decimal(str(seconds)).as_integer_ratio()
+        return divide_half_up(numerator * MS_PER_S, denominator)
+
+    def total_ms(self, urls: list[str] | None) -> tuple[int, bool]:
+        """Sum the durations of media.
+
+        Returns:
+            The milliseconds of all known durations, and whether all are known.
+        """
+        known = [self.ms(url) for url in urls or []]
+        return sum(ms for ms in known if ms is not None), None not in known
+
+
+@dataclass(frozen=True)
+class Metered:
+    """A rate for tokens of video output.
+
+    Args:
+        micro_usd_per_million: Micro-USD per 1M tokens.
+        tokens_per_s: Nominal tokens per second.
+    """
+
+    micro_usd_per_million: int
+    tokens_per_s: int
+
+    def tokens(self, output_ms: int) -> int:
+        """Count the nominal tokens of an output, by its milliseconds."""
+        return divide_half_up(output_ms * self.tokens_per_s, MS_PER_S)
+
+    def lines(
+        self, what: str, low_ms: int, high_ms: int, facts: InputFacts
+    ) -> Iterator[Line]:
+        """Price video output: nominal, as a range, or by the reported tokens.
+
+        Args:
+            what: The name of the price line.
+            low_ms: The shortest output, milliseconds.
+            high_ms: The longest output, milliseconds.
+            facts: Includes the tokens of a finished job.
+        """
+        rate, tokens = self.micro_usd_per_million, facts.output_tokens
+        if tokens is not None:
+            yield Line(what, Per.TOKEN, rate, tokens, tokens)
+            return
+        kind = EstimateKind.NOMINAL if low_ms == high_ms else EstimateKind.UPPER_BOUND
+        low, high = self.tokens(low_ms), self.tokens(high_ms)
+        yield Line(what, Per.TOKEN, rate, low, high, kind)
+
+
+def metered(rates: Mapping[str, tuple[int, int]]) -> Mapping[str, Metered]:
+    """Return the rates by resolution, from micro-USD per 1M and tokens per second."""
+    return {resolution: Metered(*pair) for resolution, pair in rates.items()}
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from mediakit.rates import (
     Estimate,
     EstimateKind,
     Line,
+    Metered,
     Per,
     per_piece,
     per_second,
-    tokens_for,
 )
 
 TOKENS = Line("video output", Per.TOKEN, 11_235_000, 108_000, 108_000)
@@ -111,7 +111,6 @@ def test_an_estimate_without_lines_is_shown_as_a_sentence() -> None:
 
 
 def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:
-    assert tokens_for(5_000, 21_600) == 108_000
-    assert tokens_for(1, 21_600) == 22
-    assert tokens_for(1, 21_500) == 22
-    assert tokens_for(1, 21_499) == 21
+    rounded = [(21_600, 5_000, 108_000), (21_600, 1, 22), (21_500, 1, 22)]
+    for tokens_per_s, ms, tokens in [*rounded, (21_499, 1, 21)]:
+        assert Metered(1, tokens_per_s).tokens(ms) == tokens

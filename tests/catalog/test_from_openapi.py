@@ -15,8 +15,7 @@ import pytest
 import trustme
 
 from mediakit.catalog import Catalog, Function
-from mediakit.catalog.loading import MAX_BYTES, load
-from mediakit.clock import SystemClock
+from mediakit.catalog.loading import MAX_BYTES
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.server.running import RunningSandbox
@@ -404,34 +403,6 @@ def test_an_endless_response_is_aborted() -> None:
 
     with answering(endless) as (url, _), pytest.raises(InputError, match="at most 10"):
         Catalog.from_openapi(url)
-
-
-def test_a_response_that_is_too_slow_is_aborted() -> None:
-    class Hasty(SystemClock):
-        """A clock that is twelve seconds later at each reading."""
-
-        def __init__(self) -> None:
-            self.reads = 0
-
-        def monotonic_s(self) -> float:
-            self.reads += 1
-            return 12.0 * self.reads
-
-    def trickle(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        try:
-            for _ in range(100):
-                handler.wfile.write(b" ")
-                handler.wfile.flush()
-        except OSError:
-            return
-
-    with (
-        answering(trickle) as (url, _),
-        pytest.raises(InputError, match="within 10 s"),
-    ):
-        load("document", url, Hasty())
 
 
 @pytest.mark.parametrize(

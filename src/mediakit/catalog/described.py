@@ -12,7 +12,14 @@ from mediakit.catalog.loading import checked_json
 from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
-from mediakit.schema import Declared, FieldSpec, MediaName, MediaRequest, fields_of
+from mediakit.schema import (
+    Declared,
+    FieldSpec,
+    MediaName,
+    MediaRequest,
+    body_of,
+    fields_of,
+)
 from mediakit.schema.reading import (
     MAX_FIELDS,
     Reader,
@@ -83,17 +90,11 @@ def functions_in(
     functions, left_out = [], {}
     for path, operation in submits:
         try:
-            schema = _body_schema(operation, References(document))
+            function = _function(path, operation, document, declared)
         except NoObjectError as error:
             left_out[path] = str(error)
-            continue
-        known: type[MediaRequest] | Described | None = _named(
-            schema, document, declared
-        )
-        if known is None:
-            made = _of_operation(path, operation, schema, document)
-            known = _twin(made, declared) or made
-        functions.append(Function(path, known))
+        else:
+            functions.append(function)
     return tuple(functions), left_out
 
 
@@ -127,40 +128,42 @@ def _body_schema(operation: Json, references: References) -> object:
     return {}
 
 
-def _of_operation(
-    path: str, operation: Json, schema: object, document: Json
-) -> Described:
-    function = path.rsplit("/", 1)[-1]
-    doc = text_of(operation, "summary") or text_of(operation, "description")
-    try:
-        made = _described(schema, document, None, function)
-    except InputError:  # it has too many fields
-        made = _described({}, document, None, function)
-    declared = made.declared
-    doc = declared.doc or doc
-    return replace(made, declared=replace(declared, name=_name_of(path), doc=doc))
+def _function(
+    path: str,
+    operation: Json,
+    document: Json,
+    declared: Mapping[str, type[MediaRequest]],
+) -> Function:
+    """Return the function of a path, declared by us or described by the document.
 
-
-def _named(
-    schema: object, document: Json, declared: Mapping[str, type[MediaRequest]]
-) -> type[MediaRequest] | None:
+    Raises:
+        NoObjectError: Its body is not a JSON object.
+    """
+    schema = _body_schema(operation, References(document))
     plain = References(document).plain(schema)
     kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")
-    return declared.get(kind)
-
-
-def _twin(
-    made: Described, declared: Mapping[str, type[MediaRequest]]
-) -> type[MediaRequest] | None:
-    """Return the only declaration with the same fields for such a path."""
+    if kind in declared:
+        return Function(path, declared[kind])
+    segment = path.rsplit("/", 1)[-1]
+    try:
+        made = _described(schema, document, None, segment)
+    except InputError:  # it has too many fields
+        made = _described({}, document, None, segment)
     body = _on_the_wire(made.body)
     twins = [
         declaration
         for declaration in declared.values()
-        if declaration.declared.function == made.declared.function
-        and _on_the_wire(Function("", declaration).body) == body
+        if declaration.declared.function == segment
+        and _on_the_wire(body_of(declaration)) == body
     ]
-    return twins[0] if len(twins) == 1 else None
+    if len(twins) == 1:
+        return Function(path, twins[0])
+    words = text_of(operation, "summary") or text_of(operation, "description")
+    doc = made.declared.doc or words
+    return Function(
+        path,
+        replace(made, declared=replace(made.declared, name=_name_of(path), doc=doc)),
+    )
 
 
 def _on_the_wire(spec: FieldSpec) -> FieldSpec:
@@ -195,31 +198,25 @@ def _described(
     said = dict_of(own.get(EXTENSION))
     kind = _kind(kind, text_of(said, "kind"), function)
     function = function or kind
-    reader = Reader(References(document, own), EXTENSION not in own)
+    reader = Reader(References(document, own), guess=EXTENSION not in own)
     try:
         body = reader.body(schema)
     except UnreadableError:
         accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
         raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
-    bodies = [own]
-    if body.tag is not None:
-        members = list_of(own.get("oneOf", own.get("anyOf")))
-        bodies = [
-            plain[0] for each in members if (plain := reader.references.plain(each))
-        ]
-    is_closed = all(each.get("additionalProperties") is False for each in bodies)
-    return Described(
-        Declared(
-            kind,
-            function,
-            media_type=media_type or _media_type(said, function, kind),
-            closed=is_closed,
-            name=_name_of(kind),
-            doc=text_of(own, "description"),
-        ),
-        body,
-        tuple(_switches(body)),
+    known: Mapping[object, MediaName] = {name: name for name in get_args(MediaName)}
+    guessed = medium_in(function) or medium_in(kind) or "video"
+    members = list_of(own.get("oneOf", own.get("anyOf"))) if body.tag else [own]
+    bodies = [reader.references.plain(member) or ({}, None) for member in members]
+    declared = Declared(
+        kind,
+        function,
+        media_type=media_type or known.get(text_of(said, "media_type"), guessed),
+        closed=all(each.get("additionalProperties") is False for each, _ in bodies),
+        name=_name_of(kind),
+        doc=text_of(own, "description"),
     )
+    return Described(declared, body, tuple(_switches(body)))
 
 
 def _switches(body: FieldSpec) -> Iterator[Rule]:
@@ -258,11 +255,3 @@ def _kind(asked: str | None, said: str, function: str | None) -> str:
         accepted = "a short name of letters, digits and hyphens"
         raise InputError("kind", got=kind, accepted=accepted)
     return kind
-
-
-def _media_type(said: Json, function: str, kind: str) -> MediaName:
-    named = said.get("media_type")
-    for medium in get_args(MediaName):
-        if named == medium:
-            return medium  # type: ignore[no-any-return]
-    return medium_in(function) or medium_in(kind) or "video"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mediakit.cached import cached_property
 from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.catalog.titles import with_titles
 from mediakit.errors import InputError
 from mediakit.forks import no_fork
 from mediakit.media_limits import EXTENSION, MediaLimits
@@ -22,6 +22,7 @@ from mediakit.schema import (
     InputFacts,
     MediaName,
     MediaRequest,
+    Purpose,
     body_of,
     canonical_body,
     fields_of,
@@ -34,6 +35,24 @@ SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._~-]{0,99}"
 _SEGMENT = re.compile(SEGMENT)
 NO_FACTS = InputFacts()
 NO_RATE = "No rate is known; one can be set in mediakit.toml, under [rates]."
+_ENLARGES = re.compile(r"upscal|enlarg|super-?res", re.IGNORECASE)
+TITLES = {
+    "aigc_watermark": "AI-content watermark",
+    "audio_urls": "Reference audio",
+    "autoprompt": "Automatic prompt",
+    "draft": "Draft (480p preview)",
+    "h264_output": "H.264 output",
+    "image_urls": "Reference images",
+    "modify_region_mask": "Region mask",
+    "modify_region_roi": "Region to replace",
+    "multi_shot": "Multiple shots",
+    "omni_reference_task_type": "Reference task",
+    "ratio": "Aspect ratio",
+    "transition_durations_s": "Duration of each transition",
+    "transition_prompts": "Prompt for each transition",
+    "video_urls": "Reference videos",
+}
+"""Names of fields that say more to people than the API's own names."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +73,10 @@ class MediaItem:
     def field(self) -> str:
         """Return the top-level field that holds it."""
         return self.label.split("[", 1)[0].split(".", 1)[0]
+
+
+Slot = tuple[MediaItem, Any, Any]
+"""A medium in a body, the object or list that holds it, and its key there."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +149,30 @@ class Function:
     def fields(self) -> Mapping[str, FieldSpec]:
         """Return its fields by name; of a body with variants, the fields of all."""
         fields = fields_of(self.body)
-        is_ours = self.declaration.__module__.startswith(f"{functions.__name__}.")
-        return with_titles(fields) if is_ours else fields
+        if not self.declaration.__module__.startswith(f"{functions.__name__}."):
+            return fields
+        return {n: replace(f, title=TITLES.get(n, "")) for n, f in fields.items()}
+
+    @cached_property
+    def purpose(self) -> Purpose:
+        """Return its purpose; if none is declared, the one of its name and media."""
+        if self.declared.purpose is not None:
+            return self.declared.purpose
+        if _ENLARGES.search(f"{self.path} {self.kind}"):
+            return Purpose.ENLARGE
+        if self.media_type != "video":
+            return Purpose.PICTURE if self.media_type == "image" else Purpose.SOUND
+        taken = {
+            (each.media_kind, f.required)
+            for f in self.fields.values()
+            for each in f.with_inner()
+            if each.media_kind
+        }
+        if ("video", True) in taken:
+            return Purpose.CHANGE
+        if {kind for kind, _ in taken} - {"image"}:
+            return Purpose.REFERENCES
+        return Purpose.PICTURES if taken else Purpose.WORDS
 
     @property
     def is_open(self) -> bool:
@@ -160,12 +205,7 @@ class Function:
     @property
     def may_name_media(self) -> bool:
         """Return whether any of its fields holds media."""
-        return _can_hold_media(self.body)
-
-    @cached_property
-    def _fields_of_media(self) -> Mapping[str, FieldSpec]:
-        """The fields to search: most functions take few media, or none."""
-        return {n: spec for n, spec in self.fields.items() if _can_hold_media(spec)}
+        return any(spec.media_kind for spec in self.body.with_inner())
 
     @classmethod
     def from_schema(
@@ -395,12 +435,7 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media in a body, in the order of the fields."""
-        fields = self.of(body)._fields_of_media
-        return [
-            MediaItem(label, spec.media_kind, value)
-            for label, spec, value in _media_places(fields, body)
-            if spec.media_kind
-        ]
+        return [item for item, _, _ in self._media_slots(body)]
 
     def with_media(
         self, body: Mapping[str, object], urls: Mapping[str, object]
@@ -411,10 +446,14 @@ class Function:
             body: The body.
             urls: The new value of each medium, by its old value.
         """
-        if not urls:
-            return dict(body)
-        fields = self.of(body)._fields_of_media
-        return _with_media_changed(fields, body, lambda value: urls.get(value, value))
+        changed = deepcopy(dict(body)) if urls else dict(body)
+        for item, holder, key in self._media_slots(changed) if urls else ():
+            holder[key] = urls.get(item.value, item.value)
+        return changed
+
+    def _media_slots(self, body: Mapping[str, object]) -> Iterator[Slot]:
+        for name, spec in self.of(body).fields.items():
+            yield from _slots(spec, body, name, name)
 
 
 def bodies_in(schema: dict[str, Any]) -> list[dict[str, Any]]:
@@ -443,66 +482,16 @@ def is_segment(name: str) -> bool:
     return _SEGMENT.fullmatch(name) is not None
 
 
-def _can_hold_media(spec: FieldSpec) -> bool:
-    inner = [*spec.fields.values(), *spec.variants.values()]
-    if spec.item is not None:
-        inner.append(spec.item)
-    return bool(spec.media_kind) or any(_can_hold_media(each) for each in inner)
-
-
-def _media_places(
-    fields: Mapping[str, FieldSpec], body: Mapping[str, Any], within: str = ""
-) -> Iterator[tuple[str, FieldSpec, str]]:
-    """Find the media in a body, in the order of the fields.
-
-    Args:
-        fields: The fields of the body, or of an object in it.
-        body: The values.
-        within: The name of the object, such as "tracks[0]".
-
-    Yields:
-        The place, such as "tracks[0].keyframes[2].url", its field, and the value.
-    """
-    for name, spec in fields.items():
-        label = f"{within}.{name}" if within else name
-        yield from _places(spec, body.get(name), label)
-
-
-def _places(
-    spec: FieldSpec, value: object, label: str
-) -> Iterator[tuple[str, FieldSpec, str]]:
+def _slots(spec: FieldSpec, holder: Any, key: Any, label: str) -> Iterator[Slot]:
+    """Find media in one value of an object or a list, at any depth."""
+    value = holder.get(key) if isinstance(holder, Mapping) else holder[key]
     spec = spec.option(value)
     if spec.media_kind:
         if isinstance(value, str):
-            yield label, spec, value
+            yield MediaItem(label, spec.media_kind, value), holder, key
     elif spec.item is not None and isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _places(spec.item, item, f"{label}[{index}]")
-    elif isinstance(value, dict):
-        chosen = spec.chosen(value)
-        if chosen is not None:
-            yield from _media_places(chosen.fields, value, label)
-
-
-def _with_media_changed(
-    fields: Mapping[str, FieldSpec],
-    body: Mapping[str, Any],
-    change: Callable[[str], object],
-) -> dict[str, Any]:
-    """Return the body with a function applied to each medium."""
-    return {
-        name: _changed(fields[name], value, change) if name in fields else value
-        for name, value in body.items()
-    }
-
-
-def _changed(spec: FieldSpec, value: Any, change: Callable[[str], object]) -> Any:
-    spec = spec.option(value)
-    if spec.media_kind:
-        return change(value) if isinstance(value, str) else value
-    if spec.item is not None and isinstance(value, list):
-        return [_changed(spec.item, item, change) for item in value]
-    chosen = spec.chosen(value)
-    if chosen is not None and isinstance(value, dict):
-        return _with_media_changed(chosen.fields, value, change)
-    return value
+        for index in range(len(value)):
+            yield from _slots(spec.item, value, index, f"{label}[{index}]")
+    elif isinstance(value, dict) and (chosen := spec.chosen(value)):
+        for name, inner in chosen.fields.items():
+            yield from _slots(inner, value, name, f"{label}.{name}")

@@ -9,7 +9,6 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,12 +21,11 @@ MAX_REDIRECTS = 3
 TIMEOUT_S = 10.0
 _YAML = re.compile(r"\s*(#|---|%YAML|(openapi|swagger)\s*:)")
 _TEXT = re.compile(rf"\s*\{{|{_YAML.pattern}")
+_SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
 ACCEPTED = "a JSON object, its text, a file with it, or an http(s) URL of it"
 
 
-def load(
-    field: str, source: Mapping[str, Any] | str | Path, clock: Clock | None = None
-) -> Json:
+def load(field: str, source: Mapping[str, Any] | str | Path) -> Json:
     """Read a JSON object: from a mapping, its text, a file, or a URL.
 
     No key is sent to a URL.
@@ -35,7 +33,6 @@ def load(
     Args:
         field: Its name, for errors.
         source: The mapping, the text, the path or the URL.
-        clock: Limits the time for a URL.
 
     Raises:
         InputError: It cannot be read, or is not a JSON object.
@@ -44,18 +41,13 @@ def load(
         return checked_json(field, source)
     text = str(source)
     if isinstance(source, str) and _TEXT.match(text):
-        return parsed(field, text, "the text")
+        return _parsed(field, text, "the text")
     if isinstance(source, str) and text.startswith(("http://", "https://")):
-        return parsed(field, _download(field, text, clock or SystemClock()), text)
-    return parsed(field, _read(field, Path(text).expanduser()), text)
+        return _parsed(field, _download(field, text), text)
+    return _parsed(field, _read(field, Path(text).expanduser()), text)
 
 
-def parsed(field: str, text: str | bytes, where: str) -> Json:
-    """Read the text of a JSON object.
-
-    Raises:
-        InputError: It is not a JSON object.
-    """
+def _parsed(field: str, text: str | bytes, where: str) -> Json:
     try:
         return checked_json(field, json.loads(text))
     except RecursionError:
@@ -77,8 +69,7 @@ def checked_json(field: str, value: object) -> Json:
         raise InputError(field, got=type(value).__name__, accepted=ACCEPTED)
     try:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
-        text.encode()
-        copy: Json = json.loads(text)
+        copy: Json = json.loads(text.encode())
     except RecursionError:
         got = "an object nested too deep"
     except (TypeError, ValueError) as error:
@@ -97,10 +88,7 @@ def _read(field: str, path: Path) -> bytes:
         raise InputError(field, got=f"{path} ({error})", accepted=ACCEPTED) from None
 
 
-_SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
-
-
-def _download(field: str, url: str, clock: Clock) -> bytes:
+def _download(field: str, url: str) -> bytes:
     import httpx  # takes 0.1 s, and is needed only here
 
     try:
@@ -116,14 +104,13 @@ def _download(field: str, url: str, clock: Clock) -> bytes:
             ) as http,
             http.stream("GET", url, headers={"Accept": "application/json"}) as answer,
         ):
-            return _content(field, url, answer, clock)
+            return _content(field, url, answer)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         reason = str(error) or type(error).__name__
     raise InputError(field, got=f"{url} ({reason})", accepted="an answer") from None
 
 
-def _content(field: str, url: str, answer: httpx.Response, clock: Clock) -> bytes:
-    until_s = clock.monotonic_s() + TIMEOUT_S
+def _content(field: str, url: str, answer: httpx.Response) -> bytes:
     if not answer.is_success:
         got = f"{url}, which answers {answer.status_code}"
         raise InputError(field, got=got, accepted="a document without a key")
@@ -132,9 +119,6 @@ def _content(field: str, url: str, answer: httpx.Response, clock: Clock) -> byte
         content += chunk
         if len(content) > MAX_BYTES:
             raise InputError(field, got=f"{url}, which is longer", accepted=_SIZE)
-        if clock.monotonic_s() > until_s:
-            accepted = f"an answer within {TIMEOUT_S:g} s"
-            raise InputError(field, got=f"{url}, which is slower", accepted=accepted)
     return bytes(content)
 
 

@@ -4,6 +4,7 @@ Pydantic classes declare functions and compute their prices. Their JSON Schema, 
 of a service, is read as `FieldSpec`; all others use only that.
 """
 
+from mediakit.rates import InputFacts
 from mediakit.schema.fields import (
     FieldKind,
     FieldSpec,
@@ -19,7 +20,6 @@ from mediakit.schema.requests import (
     Declared,
     ImageReference,
     ImageUrl,
-    InputFacts,
     MaskOf,
     MediaKind,
     MediaRequest,

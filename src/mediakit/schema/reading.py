@@ -392,8 +392,9 @@ def _bounds(schema: Json, *, whole: bool) -> dict[str, Any]:
 
 def _is_number(value: object) -> bool:
     """Return whether a value is a number that messages and controls can show."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and -MAX_NUMBER <= value <= MAX_NUMBER
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) <= MAX_NUMBER
 
 
 # -- facts beyond the types: from `x-mediakit`, or from the names of fields --------

@@ -4,8 +4,7 @@ The markers write what JSON Schema has no keyword for under `x-mediakit`.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from decimal import Decimal
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from inspect import cleandoc
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -21,8 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from mediakit.media_limits import EXTENSION, MediaLimits
-from mediakit.money import divide_half_up
-from mediakit.rates import MS_PER_S, Line
+from mediakit.rates import InputFacts, Line
 from mediakit.rules import Rule
 from mediakit.schema.field_docs import Place, docs_at, place_in
 from mediakit.schema.fields import MediaName
@@ -115,36 +113,6 @@ ImageReference = Annotated[str, MediaKind("image")]
 VideoReference = Annotated[str, MediaKind("video")]
 AudioReference = Annotated[str, MediaKind("audio")]
 """References have no pattern in the interface (spec 4.4 to 4.10)."""
-
-
-@dataclass(frozen=True)
-class InputFacts:
-    """Facts for a price that are not in the body.
-
-    Args:
-        seconds: Known durations of media in the body, seconds by URL (or path).
-        output_tokens: The tokens that the finished job reported.
-    """
-
-    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
-    output_tokens: int | None = None
-
-    def ms(self, url: str) -> int | None:
-        """Return the duration of a medium in whole milliseconds; None if unknown."""
-        seconds = self.seconds.get(url)
-        if seconds is None:
-            return None
-        numerator, denominator = Decimal(str(seconds)).as_integer_ratio()
-        return divide_half_up(numerator * MS_PER_S, denominator)
-
-    def total_ms(self, urls: list[str] | None) -> tuple[int, bool]:
-        """Sum the durations of media.
-
-        Returns:
-            The milliseconds of all known durations, and whether all are known.
-        """
-        known = [self.ms(url) for url in urls or []]
-        return sum(ms for ms in known if ms is not None), None not in known
 
 
 class Part(BaseModel):

@@ -15,7 +15,6 @@ from mediakit.client.requests import plain_body
 from mediakit.errors import InputError, MediakitError
 from mediakit.money import MicroUSD
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.rules import Problem
 from mediakit.sweep.checking import Finding, Sources, count_of, fields_at, reads_of
 from mediakit.sweep.parameter_grid import Codes, Grid
 
@@ -127,9 +126,7 @@ async def _media_finding(
         try:
             await client.components.requests.validated(function.path, fields)
         except InputError as error:
-            problems = [
-                p for p in error.problems if isinstance(p, Problem) and p.root == name
-            ]
+            problems = [p for p in error.problems if p.root == name]
             if problems:
                 reasons[code] = problems[0].sentence
         except MediakitError as error:

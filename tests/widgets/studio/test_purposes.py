@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mediakit.catalog import Catalog, Function
-from mediakit.catalog.purposes import purpose_of
 from mediakit.schema import Purpose
 
 DECLARED = [function.declared for function in Catalog.default()]
@@ -48,7 +47,7 @@ def made(path: str, required: tuple[str, ...] = (), **properties: object) -> Fun
 def test_a_function_from_a_schema_is_grouped_by_its_name_and_media(
     function: Function, purpose: Purpose
 ) -> None:
-    assert purpose_of(function) is purpose
+    assert function.purpose is purpose
 
 
 def test_media_inside_of_lists_and_objects_count() -> None:
@@ -56,4 +55,4 @@ def test_media_inside_of_lists_and_objects_count() -> None:
         "type": "array",
         "items": {"type": "object", "properties": {"image_url": IMAGE}},
     }
-    assert purpose_of(made("a/b/film", shots=nested)) is Purpose.PICTURES
+    assert made("a/b/film", shots=nested).purpose is Purpose.PICTURES

@@ -7,7 +7,6 @@ from typing import Any
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example, variations
-from mediakit.catalog.purposes import purpose_of
 from mediakit.rates import MS_PER_S, Per
 from mediakit.records import ErrorCode
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
@@ -94,7 +93,7 @@ class _Used:
 def _functions(catalog: Catalog) -> list[_Used]:
     """List the functions in the order of the forms; the first is used most."""
     order = list(Purpose)
-    offered = sorted(catalog, key=lambda f: (order.index(purpose_of(f)), f.kind))
+    offered = sorted(catalog, key=lambda f: (order.index(f.purpose), f.kind))
     found = ((function, _bodies(function)) for function in offered)
     return [
         _Used(function, bodies, weight=1 / place)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mediakit.catalog import Function
-from mediakit.catalog.titles import TITLES
+from mediakit.catalog.function import TITLES
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import FieldSpec
 

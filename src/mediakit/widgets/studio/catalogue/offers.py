@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mediakit.cached import cached_property
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
-from mediakit.catalog.purposes import purpose_of
 from mediakit.errors import InputError
 from mediakit.history.entry import folded, words_of
 from mediakit.rates import Line, Per
@@ -62,7 +61,7 @@ def offer_of(function: Function) -> Offer:
     return Offer(
         path=function.path,
         title=title_of(function),
-        purpose=purpose_of(function),
+        purpose=function.purpose,
         choose=declared.choose or function.doc,
         price=price_text(function),
         names=f"{function.kind} {function.media_type} {makes} {function.doc}",
