@@ -22,8 +22,9 @@ class Gaps:
     what: str
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.items, self.closed_by))
+    def reads(self) -> set[str]:
+        """Return the fields that decide how many there are."""
+        return {self.items, self.closed_by}
 
     def count(self, values: Values) -> int | None:
         """Count the gaps; None if there is no item."""
@@ -40,7 +41,7 @@ class NeedsGap(Rule):
     gaps: Gaps
 
     @property
-    def reads(self) -> frozenset[str]:
+    def reads(self) -> set[str]:
         return self.gaps.reads
 
     @property
@@ -62,7 +63,7 @@ class OnePerGap(Rule):
     gaps: Gaps
 
     @property
-    def reads(self) -> frozenset[str]:
+    def reads(self) -> set[str]:
         return self.gaps.reads | {self.field}
 
     @property
@@ -99,7 +100,7 @@ class ShortWhenSeveral(Rule):
     gaps: Gaps
 
     @property
-    def reads(self) -> frozenset[str]:
+    def reads(self) -> set[str]:
         return self.gaps.reads | {self.each, self.every}
 
     @property
@@ -124,15 +125,21 @@ class ShortWhenSeveral(Rule):
 
 
 @dataclass(frozen=True)
-class UniqueIn(Rule):
-    """All items of a list have different values of one property."""
+class _OfItems(Rule):
+    """A rule about the objects in a list."""
 
     items: str
-    name: str
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.items,))
+    def reads(self) -> set[str]:
+        return {self.items}
+
+
+@dataclass(frozen=True)
+class UniqueIn(_OfItems):
+    """All items of a list have different values of one property."""
+
+    name: str
 
     @property
     def sentence(self) -> str:
@@ -152,16 +159,11 @@ class UniqueIn(Rule):
 
 
 @dataclass(frozen=True)
-class SomeIn(Rule):
+class SomeIn(_OfItems):
     """At least one item of a list has one of these values."""
 
-    items: str
     name: str
     among: tuple[object, ...]
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
@@ -177,16 +179,11 @@ class SomeIn(Rule):
 
 
 @dataclass(frozen=True)
-class MostInAll(Rule):
+class MostInAll(_OfItems):
     """The lists inside a list have a limit on their total number of items."""
 
-    items: str
     inner: str
     most: int
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.items,))
 
     @property
     def sentence(self) -> str:
@@ -236,14 +233,19 @@ class Spans:
 
 
 @dataclass(frozen=True)
-class NoOverlap(Rule):
-    """The spans of one item do not overlap; they may touch."""
+class _OfSpans(Rule):
+    """A rule about time spans."""
 
     spans: Spans
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.spans.items,))
+    def reads(self) -> set[str]:
+        return {self.spans.items}
+
+
+@dataclass(frozen=True)
+class NoOverlap(_OfSpans):
+    """The spans of one item do not overlap; they may touch."""
 
     @property
     def sentence(self) -> str:
@@ -267,15 +269,10 @@ class NoOverlap(Rule):
 
 
 @dataclass(frozen=True)
-class EndsBy(Rule):
+class EndsBy(_OfSpans):
     """All spans end by a given time."""
 
-    spans: Spans
     end: int
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.spans.items,))
 
     @property
     def sentence(self) -> str:

@@ -6,7 +6,7 @@ in; null counts as omitted, 0 and false as given, an empty list as not given.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 
@@ -133,14 +133,10 @@ def all_of(words: Iterable[str]) -> str:
 
 
 class Rule:
-    """The base of all rules; by default it disables, requires and warns of nothing.
-
-    Rules are plain dataclasses, so that a service can describe them in its OpenAPI
-    document and a form elsewhere can use them.
-    """
+    """The base of all rules; by default it disables, requires and warns of nothing."""
 
     @property
-    def reads(self) -> frozenset[str]:
+    def reads(self) -> set[str]:
         """Return the fields that this rule reads."""
         raise NotImplementedError
 
@@ -167,15 +163,20 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class OnlyWhen(Rule):
-    """Fields that may be given only under a condition."""
+class _Conditional(Rule):
+    """A rule about fields under a condition."""
 
     fields: tuple[str, ...]
     condition: When
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((*self.fields, self.condition.field))
+    def reads(self) -> set[str]:
+        return {*self.fields, self.condition.field}
+
+
+@dataclass(frozen=True)
+class OnlyWhen(_Conditional):
+    """Fields that may be given only under a condition."""
 
     @property
     def sentence(self) -> str:
@@ -193,21 +194,13 @@ class OnlyWhen(Rule):
         ]
 
     def disables(self, field: str, values: Values) -> str | None:
-        if field not in self.fields or self.condition.holds(values):
-            return None
-        return f"applies only when {self.condition.text}"
+        applies = field not in self.fields or self.condition.holds(values)
+        return None if applies else f"applies only when {self.condition.text}"
 
 
 @dataclass(frozen=True)
-class NeededWhen(Rule):
+class NeededWhen(_Conditional):
     """Fields that are required under a condition."""
-
-    fields: tuple[str, ...]
-    condition: When
-
-    @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((*self.fields, self.condition.field))
 
     @property
     def sentence(self) -> str:
@@ -242,8 +235,8 @@ class LimitedWhen(Rule):
     condition: When
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.limit.field, self.condition.field))
+    def reads(self) -> set[str]:
+        return {self.limit.field, self.condition.field}
 
     @property
     def sentence(self) -> str:
@@ -251,9 +244,8 @@ class LimitedWhen(Rule):
 
     def problems(self, values: Values) -> list[Problem]:
         field = self.limit.field
-        if not self.condition.holds(values) or not given(values, field):
-            return []
-        if self.limit.holds(values):
+        applies = self.condition.holds(values) and given(values, field)
+        if not applies or self.limit.holds(values):
             return []
         accepted = f"{self.words} when {self.condition.text}"
         return [Problem(field, values[field], accepted)]
@@ -266,8 +258,8 @@ class NeedsAny(Rule):
     fields: tuple[str, ...]
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset(self.fields)
+    def reads(self) -> set[str]:
+        return {*self.fields}
 
     @property
     def sentence(self) -> str:
@@ -301,8 +293,8 @@ class MostTogether(Rule):
     what: str
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset(self.fields)
+    def reads(self) -> set[str]:
+        return {*self.fields}
 
     @property
     def sentence(self) -> str:
@@ -337,8 +329,8 @@ class Cites(Rule):
     bare: bool = False
 
     @property
-    def reads(self) -> frozenset[str]:
-        return frozenset((self.field, *(name for _, name in self.lists)))
+    def reads(self) -> set[str]:
+        return {self.field, *(name for _, name in self.lists)}
 
     @property
     def sentence(self) -> str:
@@ -369,11 +361,9 @@ class Cites(Rule):
 
 
 def _given(name: str, count: int) -> str:
-    return (
-        f"{name} has {count} item{'' if count == 1 else 's'}"
-        if count
-        else (f"{name} is empty")
-    )
+    if count == 0:
+        return f"{name} is empty"
+    return f"{name} has {count} item{'' if count == 1 else 's'}"
 
 
 def _citable(word: str, name: str, count: int) -> str:
@@ -397,12 +387,12 @@ class Check(Rule):
     """
 
     text: str
-    reads_fields: frozenset[str]
+    reads_fields: Collection[str]
     find: Callable[[Values], Iterable[Problem]]
 
     @property
-    def reads(self) -> frozenset[str]:
-        return self.reads_fields
+    def reads(self) -> set[str]:
+        return {*self.reads_fields}
 
     @property
     def sentence(self) -> str:

@@ -14,10 +14,10 @@ from mediakit.catalog import Function
 from mediakit.errors import InputError
 from mediakit.media_limits import MediaLimits
 from mediakit.schema import FieldSpec
+from tests.support.rows import assert_each
 from tests.support.soak import trials
 
 Json = dict[str, Any]
-PNG = "https://a.test/1.png"
 CHECKED_BY_SERVICE = "Checked by the service alone."
 IS_INTEGER: Json = {"type": "integer"}
 LETTERS: Json = {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True}
@@ -130,6 +130,25 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
             {"type": "array", "items": IS_INTEGER, "default": [1]},
             FieldSpec("x", "list", item=FieldSpec("", "integer"), default=[1]),
         ),
+        # Bounds in several parts all apply.
+        (
+            {"allOf": [{"type": "string", "minLength": 2}, {"maxLength": 3}]},
+            FieldSpec("x", "text", min_length=2, max_length=3),
+        ),
+        # Free text beside choices is text.
+        (
+            {"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]},
+            FieldSpec("x", "text", doc=CHECKED_BY_SERVICE),
+        ),
+        (
+            {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "number"}]},
+            FieldSpec("x", "number", doc=CHECKED_BY_SERVICE),
+        ),
+        # Keywords that only refuse more are left to the service.
+        (
+            {"type": "object", "minProperties": 1},
+            FieldSpec("x", "object", closed=False),
+        ),
         # A default that its own schema refuses is ignored.
         ({"type": "integer", "default": "3"}, FieldSpec("x", "integer")),
     ],
@@ -182,39 +201,32 @@ def test_the_check_is_as_strict_as_the_schema(
     assert len(problems_of(schema, refused)) == 1
 
 
-def test_an_optional_field_can_be_omitted_but_not_null() -> None:
-    function = function_of({"x": {"type": "integer"}})
-
-    assert function.check({}) == []
-    assert [p.field for p in function.check({"x": None})] == ["x"]
-    assert function.canonical_body({}) == {}
-
-
-def test_a_missing_required_field_is_a_problem() -> None:
-    function = function_of({"x": {"type": "integer"}}, required=["x"])
-
-    assert [p.sentence for p in function.check({})] == [
-        "x is required (a whole number)"
-    ]
-
-
 def test_nested_objects_are_checked_and_named() -> None:
     camera = {
         "type": "object",
-        "properties": {"zoom": {"type": "number", "minimum": 1}},
+        "properties": {"zoom": {"type": "number", "minimum": 1}, "seed": IS_INTEGER},
         "required": ["zoom"],
         "additionalProperties": False,
-        "description": "Where one looks from.",
     }
-    function = function_of({"camera": camera})
-    spec = function.fields["camera"]
+    function = function_of({"camera": camera, "looks": LETTERS}, required=["camera"])
 
-    assert (spec.kind, spec.closed, list(spec.fields)) == ("object", True, ["zoom"])
-    assert function.check({"camera": {"zoom": 2}}) == []
-    assert [p.field for p in function.check({"camera": {"zoom": 0}})] == ["camera.zoom"]
-    assert [p.field for p in function.check({"camera": {}})] == ["camera.zoom"]
-    assert [p.field for p in function.check({"camera": {"zoom": 2, "z": 1}})] == [
-        "camera.z"
+    def sentences(camera: object, **more: object) -> list[str]:
+        body = {} if camera is None else {"camera": camera}
+        return [problem.sentence for problem in function.check(body | more)]
+
+    assert function.canonical_body({"camera": {"zoom": 2}}) == {"camera": {"zoom": 2}}
+    assert sentences({"zoom": 2}) == []
+    assert sentences(None) == ["camera is required (an object with zoom and seed)"]
+    assert sentences({}) == ["camera.zoom is required (a number of at least 1)"]
+    assert sentences({"zoom": 0, "seed": None}) == [
+        "camera.zoom must be a number of at least 1 (got 0)",
+        "camera.seed must be a whole number (got null)",
+    ]
+    assert sentences({"zoom": 2, "sed": 1}) == [
+        "camera.sed is not a known field (did you mean seed?)"
+    ]
+    assert sentences({"zoom": 2}, looks=["a", "a"]) == [
+        "looks must be a list of different items, each a or b (got ['a', 'a'])"
     ]
 
 
@@ -239,26 +251,12 @@ def test_one_medium_or_several_are_a_choice_of_the_two() -> None:
     function = function_of({"image_url": ONE_OR_MORE})
     one, two = "https://a.test/1.png", "https://a.test/2.png"
 
-    several = function.media({"image_url": [one, two]})
+    several = [(m.label, m.value) for m in function.media({"image_url": [one, two]})]
     assert [item.value for item in function.media({"image_url": one})] == [one]
-    assert [item.value for item in several] == [one, two]
-    assert [item.label for item in several] == ["image_url[0]", "image_url[1]"]
+    assert several == [("image_url[0]", one), ("image_url[1]", two)]
     swapped = function.with_media({"image_url": [one, two]}, {two: one})
     assert swapped == {"image_url": [one, one]}
-    assert [p.field for p in function.check({"image_url": [one, 5]})] == [
-        "image_url[1]"
-    ]
-
-
-def test_an_object_with_a_tag_may_stand_beside_a_text() -> None:
-    function = function_of(
-        {"shape": {"anyOf": [{"type": "string"}, *TWO_SHAPES["oneOf"]]}}
-    )
-
-    assert function.check({"shape": "any"}) == []
-    assert function.check({"shape": {"shape": "disc", "radius": 1}}) == []
-    [problem] = function.check({"shape": {"shape": "box", "side": 0.5}})
-    assert problem.field == "shape.side"
+    assert problems_of(ONE_OR_MORE, [one, 5]) == ["x[1]"]
 
 
 @pytest.mark.parametrize(
@@ -295,57 +293,19 @@ def test_further_properties_are_checked_by_their_names() -> None:
     ]
 
 
-def test_equal_items_are_refused_where_they_must_differ() -> None:
-    [problem] = function_of({"looks": LETTERS}).check({"looks": ["a", "a"]})
-
-    assert problem.sentence == (
-        "looks must be a list of different items, each a or b (got ['a', 'a'])"
-    )
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        SIZE,
-        {**SIZE, "default": {"width": 5}},
-        {"anyOf": [SIZE, {"type": "null"}]},
-        ONE_OR_MORE,
-        LETTERS,
-        {"anyOf": [{"type": "boolean"}, *TWO_SHAPES["oneOf"], LETTERS]},
-        {
-            "anyOf": [
-                {"const": "auto"},
-                {**IS_INTEGER, "minimum": 1, "maximum": 3},
-                LETTERS,
-            ]
-        },
-        {"type": "object", "additionalProperties": IS_INTEGER},
-        {"type": "array", "items": SIZE},
-    ],
-    ids=lambda schema: json.dumps(schema)[:60],
-)
-def test_a_schema_that_was_read_is_written_and_read_again(schema: Json) -> None:
-    function = function_of({"image_url": schema}, required=["image_url"])
-    again = Function.from_schema(function.path, function.json_schema())
-
-    assert dict(again.fields) == dict(function.fields)
-
-
 def test_objects_are_distinguished_by_a_constant() -> None:
-    function = function_of({"shapes": {"type": "array", "items": TWO_SHAPES}})
-    item = function.fields["shapes"].item
-
-    assert item is not None
-    assert (item.kind, item.tag, list(item.variants)) == (
-        "variants",
-        "shape",
-        ["disc", "box"],
+    shape = {"anyOf": [{"type": "string"}, *TWO_SHAPES["oneOf"]]}
+    function = function_of(
+        {"shapes": {"type": "array", "items": TWO_SHAPES}, "shape": shape}
     )
-    assert function.check({"shapes": [{"shape": "disc", "radius": 1}]}) == []
-    [problem] = function.check({"shapes": [{"shape": "box", "side": 0.5}]})
-    assert problem.field == "shapes[0].side"
-    [problem] = function.check({"shapes": [{"shape": "star"}]})
-    assert problem.field == "shapes[0].shape"
+
+    def fields(body: Json) -> list[str]:
+        return [problem.field for problem in function.check(body)]
+
+    assert fields({"shapes": [{"shape": "disc", "radius": 1}], "shape": "any"}) == []
+    assert fields({"shapes": [{"shape": "box", "side": 0.5}]}) == ["shapes[0].side"]
+    assert fields({"shapes": [{"shape": "star"}]}) == ["shapes[0].shape"]
+    assert fields({"shape": {"shape": "box", "side": 0.5}}) == ["shape.side"]
 
 
 def test_objects_are_distinguished_by_the_mapping_of_a_discriminator() -> None:
@@ -394,10 +354,7 @@ def nested_unions(depth: int) -> Json:
     }
 
 
-@pytest.mark.parametrize(
-    "depth",
-    [1, 2, 13, *(pytest.param(n, marks=pytest.mark.soak) for n in range(3, 13))],
-)
+@pytest.mark.parametrize("depth", [2, 13])
 def test_nested_unions_are_followed_up_to_a_limit(depth: int) -> None:
     function = function_of({"x": nested_unions(depth)})
     value: object = "end"
@@ -405,21 +362,8 @@ def test_nested_unions_are_followed_up_to_a_limit(depth: int) -> None:
         value = {"kind": "b", "next": value}
 
     assert function.check({"x": value}) == []
-    [problem] = function.check({"x": {"kind": "c"}})
-    assert problem.field == "x.kind"
+    assert problems_of(nested_unions(depth), {"kind": "c"}) == ["x.kind"]
     json.dumps(function.json_schema())
-
-
-@pytest.mark.parametrize(
-    "tag", [{"enum": ["a"], "type": "integer"}, {"const": "a", "nullable": True}]
-)
-def test_objects_whose_tag_is_not_a_plain_constant_are_accepted(tag: Json) -> None:
-    members = [
-        {"type": "object", "properties": {"tag": tag}},
-        {"type": "object", "properties": {"tag": {"const": "b"}}},
-    ]
-
-    assert problems_of({"oneOf": members}, {"tag": "b"}) == []
 
 
 def test_references_and_wrappings_are_followed() -> None:
@@ -460,45 +404,43 @@ def test_references_and_wrappings_are_followed() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"not": {"type": "string"}},
-        {"if": {"type": "string"}, "then": {"minLength": 1}},
-        {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
-        {"anyOf": [{"type": "string"}, {"type": "integer"}]},
-        {"oneOf": [{"type": "object"}, {"type": "object"}]},
-        {"type": ["string", "integer"]},
-        {"enum": [[1], {"a": 1}]},
-        {"enum": []},
-        {"$ref": "https://elsewhere.test/schema.json"},
-        {"$ref": "#/nowhere"},
-        {"$ref": 5},
-        {"type": "string", "minLength": -1},
-        {"type": "string", "minLength": "1"},
-        {"type": "integer", "minimum": True},
-        {"type": "integer", "minimum": 10**400},
-        {"type": "number", "multipleOf": 0},
-        {"type": "integer", "multipleOf": 0.5},
-        {"type": "mystery"},
-        {"anyOf": []},
-        {"anyOf": "text"},
-        {"enum": list(range(2_000))},
-        {"anyOf": [{"const": 0}, {**IS_INTEGER, "minimum": 1, "maximum": 10**12}]},
-        False,
-        "text",
-        None,
-        [],
-    ],
-    ids=lambda schema: str(schema)[:60],
-)
-def test_an_unsupported_schema_is_left_to_the_service(schema: object) -> None:
-    function = function_of({"x": schema})
+UNSUPPORTED: list[object] = [
+    {"not": {"type": "string"}},
+    {"if": {"type": "string"}, "then": {"minLength": 1}},
+    {"type": "object", "patternProperties": {"^a": {"type": "string"}}},
+    {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+    {"oneOf": [{"type": "object"}, {"type": "object"}]},
+    {"type": ["string", "integer"]},
+    {"enum": [[1], {"a": 1}]},
+    {"enum": []},
+    {"$ref": "https://elsewhere.test/schema.json"},
+    {"$ref": "#/nowhere"},
+    {"$ref": 5},
+    {"type": "string", "minLength": -1},
+    {"type": "string", "minLength": "1"},
+    {"type": "integer", "minimum": True},
+    {"type": "integer", "minimum": 10**400},
+    {"type": "number", "multipleOf": 0},
+    {"type": "integer", "multipleOf": 0.5},
+    {"type": "mystery"},
+    {"anyOf": []},
+    {"anyOf": "text"},
+    {"enum": list(range(2_000))},
+    {"anyOf": [{"const": 0}, {**IS_INTEGER, "minimum": 1, "maximum": 10**12}]},
+    *(False, "text", None, []),
+]
 
-    assert function.fields["x"].kind == "json"
-    assert function.fields["x"].doc == CHECKED_BY_SERVICE
-    for value in ("text", 5, None, [1], {"a": {"b": None}}):
-        assert function.check({"x": value}) == []
+
+def test_an_unsupported_schema_is_left_to_the_service() -> None:
+    function = function_of({f"x{n}": each for n, each in enumerate(UNSUPPORTED)})
+
+    def check(name: str) -> None:
+        spec = function.fields[name]
+        assert (spec.kind, spec.doc) == ("json", CHECKED_BY_SERVICE)
+        for value in ("text", 5, None, [1], {"a": {"b": None}}):
+            assert function.check({name: value}) == []
+
+    assert_each(list(function.fields), check)
     json.dumps(function.json_schema())
 
 
@@ -510,37 +452,22 @@ def test_a_pattern_that_cannot_be_checked_leaves_a_text(pattern: object) -> None
     assert problems_of({"type": "string", "pattern": pattern}, 5) == ["x"]
 
 
-def test_free_text_beside_choices_is_text() -> None:
-    spec = field_of({"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]})
-
-    assert (spec.kind, spec.choices) == ("text", ())
-
-
 def test_references_that_loop_end() -> None:
-    schema: Json = {
-        "type": "object",
-        "properties": {
-            "tree": {"$ref": "#/$defs/Tree"},
-            "self": {"$ref": "#"},
-            "loop": {"$ref": "#/$defs/A"},
-            "wrapped": {"$ref": "#/$defs/Wrapped"},
-        },
-        "$defs": {
-            "Tree": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "children": {"type": "array", "items": {"$ref": "#/$defs/Tree"}},
-                },
-            },
-            "A": {"$ref": "#/$defs/B"},
-            "B": {"$ref": "#/$defs/A"},
-            "Wrapped": {
-                "allOf": [{"$ref": "#/$defs/Wrapped"}, {"$ref": "#/$defs/Wrapped"}]
-            },
-        },
+    endless: Json = {"type": "string"}
+    for _ in range(300):
+        endless = {"type": "array", "items": endless}
+    tree = {"type": "array", "items": {"$ref": "#/$defs/Tree"}}
+    wrapped = [{"$ref": "#/$defs/Wrapped"}, {"$ref": "#/$defs/Wrapped"}]
+    definitions = {
+        "Tree": {"type": "object", "properties": {"name": {}, "children": tree}},
+        "A": {"$ref": "#/$defs/B"},
+        "B": {"$ref": "#/$defs/A"},
+        "Wrapped": {"allOf": wrapped},
     }
-    function = Function.from_schema("acme/swift/make-video", schema)
+    names = {"tree": "Tree", "loop": "A", "wrapped": "Wrapped"}
+    references = {name: {"$ref": f"#/$defs/{each}"} for name, each in names.items()}
+    properties = {**references, "self": {"$ref": "#"}, "endless": endless}
+    function = function_of(properties, **{"$defs": definitions})
     children = function.fields["tree"].fields["children"]
 
     assert children.item is not None
@@ -548,7 +475,12 @@ def test_references_that_loop_end() -> None:
     assert function.fields["loop"].kind == "json"
     assert function.fields["wrapped"].kind == "json"
     deep = {"name": "a", "children": [{"name": "b", "children": []}]}
-    assert function.check({"tree": deep}) == []
+    assert function.check({"tree": deep, "self": {"tree": deep}}) == []
+    value: object = "text"
+    for _ in range(300):
+        value = [value]
+    assert function.check({"endless": value}) == []
+    assert [p.field for p in function.check({"endless": "text"})] == ["endless"]
 
 
 def test_references_that_double_at_each_level_end() -> None:
@@ -582,55 +514,21 @@ def test_references_that_double_at_each_level_end() -> None:
     assert function.check({"a": {"left": {"right": {}}}}) == []
 
 
-def test_an_endlessly_nested_schema_is_followed_a_few_levels() -> None:
-    schema: Json = {"type": "string"}
-    for _ in range(300):
-        schema = {"type": "array", "items": schema}
-    function = function_of({"x": schema})
-
-    value: object = "text"
-    for _ in range(300):
-        value = [value]
-    assert function.check({"x": value}) == []
-    assert problems_of(schema, "text") == ["x"]
-
-
 @pytest.mark.parametrize(
     "name",
     [
-        "__init__",
         "__class__",
-        "__base__",
-        "_private",
-        "model_config",
         "model_fields",
-        "model_validate",
-        "copy",
-        "json",
-        "schema",
-        "dict",
         "rules",
-        "lines",
-        "notes",
-        "declared",
-        "mro",
-        "cls",
         "self",
-        "_fields_set",
-        "class",
         "frame-rate",
         "größe",
-        "field_0",
-        "a b",
         "",
-        "__import__('os').system('true')",
         "x" * 500,
     ],
 )
 def test_any_name_is_sent_unchanged(name: str) -> None:
-    function = function_of(
-        {name: {"type": "integer", "minimum": 1, "default": 2}}, required=["other"]
-    )
+    function = function_of({name: {**IS_INTEGER, "minimum": 1, "default": 2}})
 
     assert list(function.fields) == [name]
     assert function.check({name: 5}) == []
@@ -639,7 +537,6 @@ def test_any_name_is_sent_unchanged(name: str) -> None:
     assert function.canonical_body({}) == {name: 2}
     assert list(function.json_schema()["properties"]) == [name]
     assert function.estimate({name: 5}).high is None
-    assert function.media_limits({name: 5}) == {}
 
 
 def test_hints_follow_from_names_if_the_document_has_none() -> None:
@@ -704,6 +601,10 @@ def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
     assert function.fields["strength"].unit == "dB"
 
 
+SELF: Json = {"type": "object"}
+SELF["properties"] = {"a": SELF}
+
+
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
@@ -711,27 +612,17 @@ def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
         ({"type": "object", "properties": {"a": float("nan")}}, "no JSON"),
         ({"type": "object", "properties": {"a": {1, 2}}}, "no JSON"),
         ({"type": "object", "description": "\ud800"}, "no JSON"),
-        (
-            {"properties": {f"f{n}": {"type": "string"} for n in range(1_001)}},
-            "at most 1,000 fields",
-        ),
+        (SELF, "no JSON"),
+        ({"properties": {f"f{n}": {} for n in range(1_001)}}, "at most 1,000 fields"),
         ("text", "JSON object"),
         (None, "JSON object"),
     ],
-    ids=["array", "nan", "set", "surrogate", "many", "text", "none"],
+    ids=["array", "nan", "set", "surrogate", "self", "many", "text", "none"],
 )
 def test_a_schema_that_is_not_of_an_object_is_refused_with_a_readable_error(
     schema: Any, words: str
 ) -> None:
     with pytest.raises(InputError, match=words):
-        Function.from_schema("a/b/made-up", schema)
-
-
-def test_an_object_that_holds_itself_is_refused() -> None:
-    schema: Json = {"type": "object"}
-    schema["properties"] = {"a": schema}
-
-    with pytest.raises(InputError, match="no JSON"):
         Function.from_schema("a/b/made-up", schema)
 
 
@@ -742,26 +633,22 @@ def test_a_kind_is_a_short_name(kind: str) -> None:
 
 
 def test_the_schema_decides_whether_further_names_are_accepted() -> None:
-    properties = {"prompt": {"type": "string"}}
+    properties = {"prompt": {"type": "string"}, "webhook_url": {"type": "string"}}
     silent = function_of(properties)
     closed = function_of(properties, additionalProperties=False)
     is_open = function_of(properties, additionalProperties=True)
+    either = function_of(properties, oneOf=[{"required": ["a"]}, {"required": ["b"]}])
+    empty = function_of({}, additionalProperties=False)
     body = {"promt": "a"}
 
     # Without the keyword, the client refuses unknown names; the service accepts them.
     assert "did you mean prompt" in silent.check(body)[0].sentence
+    assert list(silent.fields) == ["prompt"]
     assert silent.check(body, strict_names=False) == []
     assert len(closed.check(body, strict_names=False)) == 1
-    assert is_open.check(body) == []
+    assert is_open.check(body) == either.check(body) == []
     assert function_of({}).check({"anything": 1}) == []
-    assert function_of(properties, oneOf=[{"required": ["a"]}, {}]).check(body) == []
-
-
-def test_a_closed_request_without_fields_says_that_there_is_none() -> None:
-    function = function_of({}, additionalProperties=False)
-
-    [problem] = function.check({"a": 1})
-    assert "there is none" in problem.sentence
+    assert "there is none" in empty.check({"a": 1})[0].sentence
 
 
 @pytest.mark.parametrize(
@@ -783,27 +670,13 @@ def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
         assert [p.field for p in function.check({"x": "zzz"})] == ["x"]
 
 
-def test_bounds_in_several_parts_all_apply() -> None:
-    parts = [{"type": "string", "minLength": 2}, {"maxLength": 3}]
-
-    assert field_of({"allOf": parts}) == FieldSpec(
-        "x", "text", min_length=2, max_length=3
-    )
-
-
-def test_the_webhook_of_a_submission_is_not_a_field() -> None:
-    assert function_of({"webhook_url": {"type": "string"}}).fields == {}
-
-
 @pytest.mark.parametrize(
     ("segment", "media_type"),
     [
         ("text-to-image", "image"),
         ("image-to-video", "video"),
-        ("image-upscale", "image"),
         ("video-upscale", "video"),
         ("text-to-speech", "audio"),
-        ("music", "audio"),
         ("keyframes", "video"),
     ],
 )
@@ -812,36 +685,14 @@ def test_the_output_of_a_function_is_derived_from_its_name(
 ) -> None:
     function = Function.from_schema(f"acme/swift/{segment}", {"type": "object"})
 
-    assert function.media_type == media_type
-    assert function.kind == segment
+    assert (function.media_type, function.kind) == (media_type, segment)
 
 
 # Schemas of any shape, with the keywords that are read and values that do not fit.
 KEYWORDS = st.sampled_from(
     [
-        "$ref",
-        "additionalProperties",
-        "allOf",
-        "anyOf",
-        "const",
-        "default",
-        "description",
-        "discriminator",
-        "enum",
-        "exclusiveMinimum",
-        "items",
-        "maxItems",
-        "maximum",
-        "minLength",
-        "minimum",
-        "multipleOf",
-        "nullable",
-        "oneOf",
-        "pattern",
-        "properties",
-        "required",
-        "type",
-        "x-mediakit",
+        *sorted(jsonschema.Draft202012Validator.VALIDATORS),
+        *("default", "description", "discriminator", "nullable", "x-mediakit"),
     ]
 )
 SCALARS = (

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import mediakit
 
 CLASS = '''
@@ -122,6 +124,7 @@ running.stop()
 """
 
 
+@pytest.mark.soak  # the catalogue finds every class in the same way
 def test_a_class_and_a_table_are_all_of_a_new_function(tmp_path: Path) -> None:
     package = tmp_path / "mediakit"
     shutil.copytree(Path(mediakit.__file__).parent, package)

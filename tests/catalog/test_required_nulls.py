@@ -24,36 +24,20 @@ INNER = Function.from_schema(
 )
 
 
-def test_null_is_a_value_of_a_required_field() -> None:
-    assert FUNCTION.check(NULL) == []
-    assert FUNCTION.canonical_body(NULL) == NULL
-    assert FUNCTION.estimate(NULL).high is None
+def test_null_is_a_value_of_a_required_field_and_means_omitted_for_others() -> None:
+    properties = {"parent": OR_NULL, "any": {}, "size": {**OR_NULL, "default": "s"}}
+    required = ["parent", "any"]
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": properties, "required": required}
+    )
+    nulls = dict.fromkeys(properties)
 
-
-def test_an_omitted_required_field_is_a_problem() -> None:
+    assert function.check(nulls) == []
+    assert function.canonical_body(nulls) == {"parent": None, "any": None, "size": "s"}
+    assert function.estimate(nulls).high is None
     assert [problem.sentence for problem in FUNCTION.check({})] == [
         "parent is required (text, or null)"
     ]
-
-
-def test_anything_may_be_null_too() -> None:
-    function = Function.from_schema(
-        "acme/swift/make-image", {"properties": {"x": {}}, "required": ["x"]}
-    )
-
-    assert function.check({"x": None}) == []
-    assert function.canonical_body({"x": None}) == {"x": None}
-
-
-def test_null_still_means_omitted_for_a_field_with_a_default() -> None:
-    properties = {"parent": OR_NULL, "size": {**OR_NULL, "default": "s"}}
-    function = Function.from_schema(
-        "acme/swift/make-image", {"properties": properties, "required": ["parent"]}
-    )
-    body = {"parent": None, "size": None}
-
-    assert function.check(body) == []
-    assert function.canonical_body(body) == {"parent": None, "size": "s"}
 
 
 @pytest.mark.parametrize(

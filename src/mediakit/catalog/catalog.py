@@ -22,18 +22,10 @@ SANDBOX_VENDOR = "sandbox"
 
 def _declared() -> Iterator[type[MediaRequest]]:
     for found in iter_modules(functions.__path__, f"{functions.__name__}."):
-        module = import_module(found.name)
-        for value in vars(module).values():
-            if _is_declaration(value) and value.__module__ == module.__name__:
+        for value in vars(import_module(found.name)).values():
+            is_own = getattr(value, "__module__", None) == found.name
+            if is_own and isinstance(value, type) and issubclass(value, MediaRequest):
                 yield value
-
-
-def _is_declaration(value: object) -> bool:
-    return (
-        isinstance(value, type)
-        and issubclass(value, MediaRequest)
-        and value is not MediaRequest
-    )
 
 
 REQUEST_TYPES: Mapping[str, type[MediaRequest]] = {
@@ -144,8 +136,10 @@ class Catalog:
         for name in rates:
             if name not in self._by_path and name not in self._by_kind:
                 raise InputError("rates", got=name, accepted=self._hint(name))
-        priced = tuple(_priced(function, rates) for function in self)
-        return Catalog(priced, self.left_out)
+        priced = (
+            f.priced_at(rates.get(f.path) or rates.get(f.kind) or f.rate) for f in self
+        )
+        return Catalog(tuple(priced), self.left_out)
 
     def including(self, *functions: Function | type[MediaRequest]) -> Catalog:
         """Return the catalog with more functions; one at a known path replaces it.
@@ -180,7 +174,7 @@ class Catalog:
             InputError: No function matches, or several do; the message lists nearest
                 names.
         """
-        if not _is_text(name):
+        if not isinstance(name, str):
             raise InputError("function", got=name, accepted=self._hint(""))
         if name in self._by_path:
             return self._by_path[name]
@@ -211,24 +205,13 @@ class Catalog:
         return f"a known function: {any_of(sorted(self._by_kind))}"
 
 
-def _is_text(name: object) -> bool:
-    return isinstance(name, str)
-
-
 def _sandbox_path(request_type: type[MediaRequest]) -> str:
     declared = request_type.declared
     return f"{SANDBOX_VENDOR}/{declared.kind}/{declared.function}"
 
 
 def _bound(kind: str, path: object) -> Function:
-    request_type = REQUEST_TYPES.get(kind)
-    if request_type is None:
-        raise InputError(
-            "functions", got=kind, accepted=f"a kind: {any_of(sorted(REQUEST_TYPES))}"
-        )
-    return Function(path_of(path, f"functions.{kind}"), request_type)
-
-
-def _priced(function: Function, rates: Mapping[str, OwnRate]) -> Function:
-    rate = rates.get(function.path) or rates.get(function.kind)
-    return function if rate is None else function.priced_at(rate)
+    if kind not in REQUEST_TYPES:
+        accepted = f"a kind: {any_of(sorted(REQUEST_TYPES))}"
+        raise InputError("functions", got=kind, accepted=accepted)
+    return Function(path_of(path, f"functions.{kind}"), REQUEST_TYPES[kind])

@@ -240,8 +240,8 @@ class Function:
         made = described(schema, kind=kind, function=segment, media_type=media_type)
         return cls(path, made, rate)
 
-    def priced_at(self, rate: OwnRate) -> Function:
-        """Return the function with the user's own rate."""
+    def priced_at(self, rate: OwnRate | None) -> Function:
+        """Return the function with the user's own rate; None for the price list's."""
         return replace(self, rate=rate)
 
     def check(
@@ -254,17 +254,15 @@ class Function:
             strict_names: Refuse unknown properties even if the service accepts them.
         """
         problems = {p.field: p for p in self.own_problems(body)}
+        chosen = self.of(body)
         if not strict_names and not (self.declared.closed or self.is_open):
-            known = self.of(body).fields
-            problems = {name: p for name, p in problems.items() if p.root in known}
+            problems = {n: p for n, p in problems.items() if p.root in chosen.fields}
         wrong = {problem.root for problem in problems.values()}
-        rules = self.of(body).rules
-        if rules:
-            values = self.with_defaults(body)
-            for rule in rules:
-                if not wrong or wrong.isdisjoint(rule.reads):
-                    for problem in rule.problems(values):
-                        problems.setdefault(problem.field, problem)
+        values = self.with_defaults(body) if chosen.rules else {}
+        for rule in chosen.rules:
+            if wrong.isdisjoint(rule.reads):
+                for problem in rule.problems(values):
+                    problems.setdefault(problem.field, problem)
         return list(problems.values())
 
     def own_problems(self, body: Mapping[str, object]) -> list[Problem]:
@@ -283,19 +281,16 @@ class Function:
         problems = self.check(body)
         if problems or isinstance(self.declaration, Described):
             return None, problems
-        if None in body.values():
-            body = {n: v for n, v in body.items() if v is not None or self._keeps(n)}
         with no_fork():  # pydantic builds the class on first use
-            return self.declaration.model_validate(body), []
-
-    def _keeps(self, name: str) -> bool:
-        """Return whether a null of a field is kept; others count as omitted."""
-        spec = self.fields.get(name)
-        return spec is None or spec.required
+            return self.declaration.model_validate(self.canonical_body(body)), []
 
     def with_defaults(self, body: Mapping[str, object]) -> dict[str, object]:
         """Return the body with defaults for fields that are omitted or null."""
         return with_defaults(self._chosen_fields(body), body)
+
+    def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
+        """Return the body with defaults filled and nulls dropped."""
+        return canonical_body(self._chosen_fields(body), body)
 
     def _chosen_fields(self, body: Mapping[str, object]) -> Mapping[str, FieldSpec]:
         chosen = self.of(body)
@@ -307,9 +302,7 @@ class Function:
         Args:
             body: The body to send.
         """
-        if not self.rules:
-            return []
-        values = self.with_defaults(body)
+        values = self.with_defaults(body) if self.rules else {}
         return [warning for rule in self.rules for warning in rule.warnings(values)]
 
     def estimate(
@@ -357,7 +350,10 @@ class Function:
         """Price a body by the price list."""
         if request is None:
             request, problems = self.read(body)
-            self._refuse_priced(problems)
+            priced_by = self.declared.priced_by
+            relevant = [p for p in problems if priced_by is None or p.root in priced_by]
+            if relevant:
+                raise InputError.of(relevant, spec=self.spec)
             request = request or self._request(body)
         if request is None:
             estimate = Estimate.of(())
@@ -366,12 +362,6 @@ class Function:
         if estimate.kind is EstimateKind.UNKNOWN:
             return replace(estimate, notes=(*estimate.notes, NO_RATE))
         return estimate
-
-    def _refuse_priced(self, problems: list[Problem]) -> None:
-        priced_by = self.declared.priced_by
-        relevant = [p for p in problems if priced_by is None or p.root in priced_by]
-        if relevant:
-            raise InputError.of(relevant, spec=self.spec)
 
     def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
         """Count the tokens of an output; None if it is not token-metered.
@@ -403,14 +393,6 @@ class Function:
         # Only known names, because some others are arguments of pydantic.
         known = {name: values[name] for name in self.fields if name in values}
         return self.declaration.model_construct(None, **known)
-
-    def canonical_body(self, body: Mapping[str, object]) -> dict[str, object]:
-        """Return the body with defaults filled and nulls dropped."""
-        chosen = self.of(body)
-        fields = chosen.fields
-        if chosen.tag:  # of no known kind: nothing has a default
-            fields = {n: replace(spec, default=None) for n, spec in fields.items()}
-        return canonical_body(fields, body)
 
     def json_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of its body."""
