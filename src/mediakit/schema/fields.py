@@ -231,30 +231,20 @@ def _loosest(specs: list[FieldSpec]) -> Iterator[tuple[str, Any]]:
             yield name, loosest(values)
 
 
-def unit_words(unit: str) -> str:
-    """Return a unit as a plural word: "seconds" for "s"."""
-    return UNITS.get(unit, unit)
-
-
 def _range_text(spec: FieldSpec) -> str:
-    unit = f" {unit_words(spec.unit)}" if spec.unit else ""
-    bounds = list(_bounds(spec))
+    unit = f" {UNITS.get(spec.unit, spec.unit)}" if spec.unit else ""
+    ends = {
+        "of at least": spec.low,
+        "above": spec.above,
+        "of at most": spec.high,
+        "below": spec.below,
+    }
+    bounds = [f"{words} {end:.12g}" for words, end in ends.items() if end is not None]
     if spec.low is not None and spec.high is not None:
         bounds = [f"from {spec.low:.12g} to {spec.high:.12g}"]
     if spec.step is not None:
         bounds.append(f"in steps of {spec.step:g}")
     return f" {' and '.join(bounds)}{unit}" if bounds else ""
-
-
-def _bounds(spec: FieldSpec) -> Iterator[str]:
-    if spec.low is not None:
-        yield f"of at least {spec.low:.12g}"
-    if spec.above is not None:
-        yield f"above {spec.above:.12g}"
-    if spec.high is not None:
-        yield f"of at most {spec.high:.12g}"
-    if spec.below is not None:
-        yield f"below {spec.below:.12g}"
 
 
 def _count_text(spec: FieldSpec) -> str:
@@ -303,13 +293,9 @@ def _media_text(spec: FieldSpec) -> str:
 
 
 def _list_text(spec: FieldSpec) -> str:
-    item = spec.item
-    if item is not None and item.media_kind:
-        what = f"{item.media_kind} URLs" if item.media_kind != "audio" else "audio URLs"
-    elif item is not None:
-        what = f"items, each {item.accepted}"
-    else:
-        what = "items"
+    what = "items" if spec.item is None else f"items, each {spec.item.accepted}"
+    if spec.item is not None and spec.item.media_kind:
+        what = f"{spec.item.media_kind} URLs"
     different = "different " if spec.unique else ""
     return f"a list of {_count_text(spec)}{different}{what}"
 
@@ -318,14 +304,6 @@ def _object_text(spec: FieldSpec) -> str:
     if spec.further is not None and not spec.fields:
         return f"an object of any names, each {spec.further.accepted}"
     return f"an object with {all_of(spec.fields)}" if spec.fields else "an object"
-
-
-def _variants_text(spec: FieldSpec) -> str:
-    return f"an object whose {spec.tag} is {any_of(spec.variants)}"
-
-
-def _either_text(spec: FieldSpec) -> str:
-    return ", or ".join(option.accepted for option in spec.variants.values())
 
 
 _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
@@ -337,7 +315,7 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "media": _media_text,
     "list": _list_text,
     "object": _object_text,
-    "variants": _variants_text,
-    "either": _either_text,
+    "variants": lambda spec: f"an object whose {spec.tag} is {any_of(spec.variants)}",
+    "either": lambda spec: ", or ".join(o.accepted for o in spec.variants.values()),
     "json": lambda _: "any JSON value",
 }

@@ -81,12 +81,8 @@ def _properties(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
 
 
 def _property(spec: FieldSpec) -> Json:
-    schema = schema_of(spec)
-    if spec.doc:
-        schema["description"] = spec.doc
-    if spec.default is not None:
-        schema["default"] = spec.default
-    return schema
+    words = {"description": spec.doc, "default": spec.default}
+    return schema_of(spec) | {k: v for k, v in words.items() if v not in ("", None)}
 
 
 def _facts(spec: FieldSpec) -> Iterator[tuple[str, object]]:
