@@ -105,7 +105,7 @@ class Reader:
         Raises:
             UnreadableError: It has too many fields.
         """
-        own, pointer = self.references.plain(schema) or ({}, None)
+        own, pointer = self.references.plain(schema) or (dict_of(schema), None)
         if len(dict_of(own.get("properties"))) > MAX_FIELDS:
             raise UnreadableError
         if any(keyword in own for keyword in UNIONS):
