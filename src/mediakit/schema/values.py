@@ -145,15 +145,8 @@ def _is_same(value: object, choice: object) -> bool:
 
 
 @cache
-def _number(
-    kind: str,
-    low: Any,
-    high: Any,
-    above: Any,
-    below: Any,
-    step: Any,
-) -> SchemaValidator:
-    bounds = {"ge": low, "le": high, "gt": above, "lt": below, "multiple_of": step}
+def _number(kind: str, *ends: Any) -> SchemaValidator:
+    bounds = dict(zip(("ge", "le", "gt", "lt", "multiple_of"), ends, strict=True))
     if kind == "integer":
         return SchemaValidator(core_schema.int_schema(strict=True, **bounds))
     number = core_schema.float_schema(strict=True, allow_inf_nan=False, **bounds)
