@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from mediakit.catalog.function import Function
-from mediakit.schema import FieldKind, FieldSpec
+from mediakit.schema import FieldKind, FieldSpec, problems_in
 
 PROMPT = "a kite over dunes"
 SITE = "https://example.com"
@@ -60,16 +60,11 @@ def value_for(spec: FieldSpec) -> Any:
 def _number(spec: FieldSpec) -> float:
     usual = USUAL_LENGTH.get(spec.unit or "")
     low = spec.low if spec.low is not None else spec.above
-    if usual is not None and low != 0 and _is_within(usual, spec):
+    if usual is not None and low != 0 and not any(problems_in(spec, usual)):
         return usual
     if low is None:
         return spec.high if spec.high is not None and spec.high < 1 else 1
     return low if spec.low is not None else low + (spec.step or 1)
-
-
-def _is_within(number: float, spec: FieldSpec) -> bool:
-    above = spec.low is None or number >= spec.low
-    return above and (spec.high is None or number <= spec.high)
 
 
 def _choice(spec: FieldSpec) -> object:

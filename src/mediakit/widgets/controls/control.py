@@ -130,7 +130,7 @@ class Control(ABC):
     @property
     def holds_media(self) -> bool:
         """Tell whether there are media in its value."""
-        return _holds_media(self.spec)
+        return any(each.media_kind for each in self.spec.with_inner())
 
     def show_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         """Show what was found out about the media in its value."""
@@ -195,10 +195,3 @@ class Control(ABC):
             yield
         finally:
             self._in_code = before
-
-
-def _holds_media(spec: FieldSpec) -> bool:
-    inner = [*spec.fields.values(), *spec.variants.values()]
-    if spec.item is not None:
-        inner.append(spec.item)
-    return bool(spec.media_kind) or any(map(_holds_media, inner))
