@@ -9,9 +9,7 @@ from mediakit.schema.fields import (
     FieldKind,
     FieldSpec,
     MediaName,
-    Shape,
     fields_of,
-    shape_of,
 )
 from mediakit.schema.reading import body_of
 from mediakit.schema.requests import (
@@ -21,9 +19,7 @@ from mediakit.schema.requests import (
     ImageReference,
     ImageUrl,
     MaskOf,
-    MediaKind,
     MediaRequest,
-    NotNull,
     Omittable,
     Part,
     Prompt,
@@ -34,7 +30,6 @@ from mediakit.schema.requests import (
     VideoUrl,
 )
 from mediakit.schema.values import (
-    NULL,
     canonical_body,
     canonical_json,
     problems_in,
@@ -44,7 +39,6 @@ from mediakit.schema.values import (
 from mediakit.schema.writing import schema_of
 
 __all__ = [
-    "NULL",
     "AudioReference",
     "AudioUrl",
     "Declared",
@@ -54,16 +48,13 @@ __all__ = [
     "ImageUrl",
     "InputFacts",
     "MaskOf",
-    "MediaKind",
     "MediaName",
     "MediaRequest",
-    "NotNull",
     "Omittable",
     "Part",
     "Prompt",
     "Purpose",
     "Seed",
-    "Shape",
     "Unit",
     "VideoReference",
     "VideoUrl",
@@ -73,7 +64,6 @@ __all__ = [
     "fields_of",
     "problems_in",
     "schema_of",
-    "shape_of",
     "text_json",
     "with_defaults",
 ]
