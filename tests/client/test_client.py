@@ -29,7 +29,7 @@ from mediakit.errors import (
     ServiceError,
     WaitTimeoutError,
 )
-from mediakit.history import EntryState, History, uploads
+from mediakit.history import EntryState, History, tuning
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
@@ -391,7 +391,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     assert caught.value.problems[0].field == "image_urls[0]"
     assert len(client.history.frame()) == 0
     digest = fingerprint(short).sha256
-    uploaded = uploads.uploaded(
+    uploaded = tuning.uploaded(
         client.components.store,
         service=client.core.service.identity,
         sha256=digest,

@@ -3,48 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mediakit.history import History, tuning
-from tests.support.soak import BOTH_DATABASES
+from mediakit.history.tuning import Score
 from tests.support.submissions import HERE
 
 SHAS = [f"{number:064x}" for number in range(2_500)]
 MINE: dict[str, Any] = {**HERE}
 
 
-@dataclass(frozen=True)
-class Score:
-    sha256: str
-    scorer: str = "sharpness"
-    version: str = "1"
-    values: Mapping[str, Any] | None = None
-    error: str | None = None
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
-    place: Any = tmp_path / "history.db"
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
-    with History(place) as opened:
-        yield opened
+def score(sha256: str, **changes: Any) -> Score:
+    plain = Score(sha256, "sharpness", "1", values=None, error=None)
+    return replace(plain, **changes)
 
 
 def test_scores_are_found_by_output_scorer_and_version(history: History) -> None:
     tuning.save_scores(
         history,
         [
-            Score(SHAS[7], values={"sharpness": 0.5, "frames": 24}),
-            Score(SHAS[2_400], values={"sharpness": np.float32(0.25)}),
-            Score(SHAS[1], version="2", values={"sharpness": 1.0}),
-            Score(SHAS[2], scorer="motion", values={"motion": 1.0}),
+            score(SHAS[7], values={"sharpness": 0.5, "frames": 24}),
+            score(SHAS[2_400], values={"sharpness": np.float32(0.25)}),
+            score(SHAS[1], version="2", values={"sharpness": 1.0}),
+            score(SHAS[2], scorer="motion", values={"motion": 1.0}),
         ],
     )
     assert tuning.scores(history, SHAS, "sharpness", "1") == {
@@ -58,9 +43,9 @@ def test_scores_are_found_by_output_scorer_and_version(history: History) -> None
 
 
 def test_a_failed_score_is_due_again(history: History) -> None:
-    tuning.save_scores(history, [Score(SHAS[0], error="no frame could be read\0")])
+    tuning.save_scores(history, [score(SHAS[0], error="no frame could be read\0")])
     assert tuning.scores(history, SHAS[:1], "sharpness", "1") == {}
-    tuning.save_scores(history, [Score(SHAS[0], values={"sharpness": math.inf})])
+    tuning.save_scores(history, [score(SHAS[0], values={"sharpness": math.inf})])
     assert tuning.scores(history, SHAS[:1], "sharpness", "1") == {
         SHAS[0]: {"sharpness": math.inf}
     }
@@ -70,7 +55,7 @@ def test_scores_are_saved_all_or_none(history: History) -> None:
     broken: Any = {"sharpness": "much"}
     with pytest.raises(ValueError, match="much"):
         tuning.save_scores(
-            history, [Score(SHAS[0], values={"a": 1.0}), Score(SHAS[1], values=broken)]
+            history, [score(SHAS[0], values={"a": 1.0}), score(SHAS[1], values=broken)]
         )
     assert tuning.scores(history, SHAS[:2], "sharpness", "1") == {}
 

@@ -38,7 +38,7 @@ from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of, u
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
-from mediakit.history import History, uploads
+from mediakit.history import History, tuning
 from mediakit.media import plain_name, result_suffix
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
 
@@ -322,7 +322,7 @@ class Outputs:
             sha256=part.sha256,
             saved_at=self._clock.now(),
             inputs=await self._account_history.ask(
-                uploads.uploads_at,
+                tuning.uploads_at,
                 urls_in(state.body),
                 service=self._account_history.service,
             ),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, fields
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import to_thread
 
@@ -21,18 +22,14 @@ from mediakit.media import local_file
 if TYPE_CHECKING:
     import pandas as pd
 
+T = TypeVar("T")
+
 When = str | date | datetime
 """An instant with its offset, or a day in UTC; as text in ISO 8601."""
 
 
 class AsyncHistoryView:
-    """The submissions to one service, under any API key; awaited.
-
-    Args:
-        store: The history, which may hold other services, too.
-        service: The service.
-        rebuilder: Recovers jobs that the history lost.
-    """
+    """The submissions to one service, under any API key; awaited."""
 
     def __init__(self, store: History, service: Service, rebuilder: Rebuilder) -> None:
         self.store = store
@@ -76,16 +73,17 @@ class AsyncHistoryView:
             float64, boolean, category for short texts, str for longer ones, JSON as
             str for lists and objects. A parameter that has the name of another
             column is called `param_` and its name.
+
+        Raises:
+            InputError: There is no such status.
         """
-        return await to_thread.run_sync(
-            partial(
-                self.store.frame,
-                project=project,
-                kind=kind,
-                status=status,
-                service=self.scope(everywhere=everywhere),
-                params=params,
-            )
+        return await self._read(
+            self.store.frame,
+            everywhere=everywhere,
+            project=project,
+            kind=kind,
+            status=status,
+            params=params,
         )
 
     async def search(
@@ -98,30 +96,25 @@ class AsyncHistoryView:
         status: str | None = None,
         everywhere: bool = False,
     ) -> pd.DataFrame:
-        """Return the submissions in which every word of a text occurs.
+        """Return the submissions in which every word of a text occurs, as `frame` does.
 
         Args:
             text: Words of the prompt, the function, the project, the job id or the
-                error, in any case.
+                error, in any case; accents count, and there are no wildcards.
             limit: The most rows, newest first; all when omitted.
-            project: Only those with this label.
-            kind: Only of this kind of function.
-            status: Only in this status (spec 3.1).
-            everywhere: Include other services.
-
-        Returns:
-            The same columns as `frame`.
+            project: As in `frame`, like the other arguments.
+            kind: As in `frame`.
+            status: As in `frame`.
+            everywhere: As in `frame`.
         """
-        return await to_thread.run_sync(
-            partial(
-                self.store.search,
-                text,
-                limit=limit,
-                project=project,
-                kind=kind,
-                status=status,
-                service=self.scope(everywhere=everywhere),
-            )
+        return await self._read(
+            self.store.search,
+            text,
+            everywhere=everywhere,
+            limit=limit,
+            project=project,
+            kind=kind,
+            status=status,
         )
 
     async def page(
@@ -142,28 +135,26 @@ class AsyncHistoryView:
             limit: The most entries, from 1.
             before: The last entry of the previous page; None for the first page.
             text: Only those in which every word of it occurs; see `search`.
-            project: Only those with this label.
-            kind: Only of this kind of function.
-            status: Only in this status (spec 3.1).
-            everywhere: Include other services.
+            project: As in `frame`.
+            kind: As in `frame`.
+            status: As in `frame`.
+            everywhere: As in `frame`.
             order: "newest" or "oldest" first, or "dearest": the highest charge
                 first, entries without a charge last.
 
         Raises:
             InputError: The limit is below 1, or there is no such status or order.
         """
-        return await to_thread.run_sync(
-            partial(
-                self.store.page,
-                limit=limit,
-                before=before,
-                text=text,
-                project=project,
-                kind=kind,
-                status=status,
-                service=self.scope(everywhere=everywhere),
-                order=order,
-            )
+        return await self._read(
+            self.store.page,
+            everywhere=everywhere,
+            limit=limit,
+            before=before,
+            text=text,
+            project=project,
+            kind=kind,
+            status=status,
+            order=order,
         )
 
     async def projects(self, *, everywhere: bool = False) -> list[str]:
@@ -172,8 +163,7 @@ class AsyncHistoryView:
         Args:
             everywhere: Include other services.
         """
-        service = self.scope(everywhere=everywhere)
-        return await to_thread.run_sync(partial(self.store.projects, service=service))
+        return await self._read(self.store.projects, everywhere=everywhere)
 
     async def settled_total_micro_usd(
         self, *, since: When | None = None, everywhere: bool = False
@@ -187,13 +177,22 @@ class AsyncHistoryView:
         Raises:
             InputError: The instant cannot be read.
         """
-        from_then = instant_of("since", since)
+        total = self.store.settled_total_micro_usd
+        return await self._read(
+            total, instant_of("since", since), everywhere=everywhere
+        )
+
+    async def _read(
+        self,
+        question: Callable[..., T],
+        /,
+        *args: object,
+        everywhere: bool,
+        **chosen: object,
+    ) -> T:
+        service = self.scope(everywhere=everywhere)
         return await to_thread.run_sync(
-            partial(
-                self.store.settled_total_micro_usd,
-                from_then,
-                service=self.scope(everywhere=everywhere),
-            )
+            partial(question, *args, service=service, **chosen)
         )
 
     @networked
@@ -237,18 +236,15 @@ class AsyncHistoryView:
         beside it that ends in `-wal`, and an old copy that is put back beside a newer
         `-wal` is damaged by it.
 
-        Args:
-            path: The new file.
-
         Returns:
-            Its path. `connect(history=...)` opens it.
+            The path of the new file. `connect(history=...)` opens it.
 
         Raises:
             InputError: The history is a Postgres, or the file exists or cannot be
                 written.
         """
         target = local_file(path)
-        await to_thread.run_sync(self.store.backup, target)
+        await to_thread.run_sync(self.store.database.backup, target)
         return target
 
     def scope(self, *, everywhere: bool) -> str | None:
@@ -278,40 +274,37 @@ def instant_of(field: str, when: When | None) -> datetime | None:
     """
     if when is None:
         return None
-    found: date | None = None
-    try:
-        if not isinstance(when, str):
-            found = when
-        elif len(when.strip()) > len("2026-10-01"):
-            found = datetime.fromisoformat(when.strip())
-        else:
-            found = date.fromisoformat(when.strip())
-    except ValueError:
-        pass
+    found: object = when
+    if isinstance(when, str):
+        kind = date if len(when.strip()) <= len("2026-10-01") else datetime
+        with suppress(ValueError):
+            found = kind.fromisoformat(when.strip())
+    if isinstance(found, datetime) and found.tzinfo is not None:
+        return found
     if isinstance(found, date) and not isinstance(found, datetime):
         return datetime(found.year, found.month, found.day, tzinfo=UTC)
-    if not isinstance(found, datetime) or found.tzinfo is None:
-        raise InputError(
-            field,
-            got=when,
-            accepted="a day in UTC such as 2026-10-01, or an instant with its offset "
-            "such as 2026-10-01T12:00:00Z",
-        )
-    return found
+    raise InputError(
+        field,
+        got=when,
+        accepted="a day in UTC such as 2026-10-01, or an instant with its offset "
+        "such as 2026-10-01T12:00:00Z",
+    )
 
 
 def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
     """Return the outcomes of a recovery as a frame."""
     import pandas as pd
 
-    plain = [asdict(row) for row in rows]
-    names = [field.name for field in fields(Rebuilt)]
-    columns: dict[str, list[Any]] = {n: [row[n] for row in plain] for n in names}
-    levels = {"outcome": OUTCOMES, "source": SOURCES}
-    typed: dict[str, Any] = {
-        name: pd.array(values, dtype="Int64" if name.endswith("_usd") else "str")
-        for name, values in columns.items()
-        if name not in levels
-    }
-    closed = {n: pd.Categorical(columns[n], categories=levels[n]) for n in levels}
-    return pd.DataFrame({name: (closed | typed)[name] for name in names})
+    from mediakit.history.frames import text_array
+
+    rows, levels = list(rows), {"outcome": OUTCOMES, "source": SOURCES}
+    columns: dict[str, Any] = {}
+    for name in (field.name for field in fields(Rebuilt)):
+        values = [getattr(row, name) for row in rows]
+        if name in levels:
+            columns[name] = pd.Categorical(values, categories=levels[name])
+        elif name.endswith("_usd"):
+            columns[name] = pd.array(values, dtype="Int64")
+        else:
+            columns[name] = text_array(values)
+    return pd.DataFrame(columns)

@@ -22,7 +22,7 @@ from mediakit.client.jobs.polling import Turns, process_turns
 from mediakit.client.sidecar import SUFFIX, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
-from mediakit.history import Entry, History, rebuilding, uploads
+from mediakit.history import Entry, History, Upload, rebuilding, tuning
 from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 
@@ -132,12 +132,9 @@ class Rebuilder:
         """Record the URLs that the request names for its files."""
         for sent in found.sidecar.inputs if found.sidecar else ():
             await self._account_history.write(
-                uploads.remember_upload,
+                tuning.remember_upload,
                 service=self._service.identity,
-                sha256=sent.sha256,
-                size_bytes=sent.size_bytes,
-                content_type=sent.content_type,
-                url=sent.url,
+                upload=Upload(**sent.model_dump()),
             )
 
     async def _read(self, job_id: str) -> Job | None:

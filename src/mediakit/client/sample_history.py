@@ -21,7 +21,14 @@ from mediakit.client.idempotency import draw_key_of, priced_at
 from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import InputError
-from mediakit.history import Entry, EntryState, Judgement, Submission, rebuilding
+from mediakit.history import (
+    Entry,
+    EntryState,
+    History,
+    Judgement,
+    Submission,
+    rebuilding,
+)
 from mediakit.history.entry import PAST, fresh_entry
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
@@ -52,16 +59,11 @@ class PastError(Record):
 
 
 class PastJob(Record):
-    """A sample job: its request and its outcome.
-
-    Args:
-        account: The account of the API key that sent it, as its client names it.
-    """
+    """A sample job: its request, the account that sent it, and its outcome."""
 
     job_id: str
     function: str
     body: dict[str, Any]
-    api_key_id: str
     account: str
     status: JobStatus
     error: PastError | None = None
@@ -87,12 +89,10 @@ class SeededPast:
     """The sample history that was imported from a sandbox.
 
     Args:
-        jobs: How many jobs it has.
-        completed: How many of them completed; the others failed and cost nothing.
-        charge_micro_usd: The sum of their charges.
+        completed: How many of the jobs completed; the others failed and cost nothing.
         first_day: The UTC day of the first submission.
         last_day: The UTC day of the last settlement.
-        added_to_sandbox: How many of them are new in the sandbox.
+        added_to_sandbox: How many of the jobs are new in the sandbox.
         added_to_history: How many of them are new in the history.
     """
 
@@ -159,19 +159,20 @@ async def seed_past(
     if answer.status not in (200, 201):
         raise error_of(answer, "the past", clock)
 
-    def read() -> tuple[PastAnswer, list[Entry]]:
-        said = parse(PastAnswer, answer)
-        return said, list(entries_of(said.requests, transport.service, catalog))
+    said = await to_thread.run_sync(parse, PastAnswer, answer)
+    past = said.requests
 
-    said, entries = await to_thread.run_sync(read)
-    judged = dict(judgements_of(said.requests))
-    added = await account_history.write(rebuilding.take_in, entries, judged)
+    def take_in(history: History) -> int:
+        entries = entries_of(past, transport.service, catalog)
+        return rebuilding.take_in(history, entries, dict(judgements_of(past)))
+
+    added = await account_history.write(take_in)
     return SeededPast(
-        jobs=len(entries),
-        completed=sum(entry.status is JobStatus.COMPLETED for entry in entries),
-        charge_micro_usd=sum(job.charge_micro_usd for job in said.requests),
-        first_day=said.requests[0].created_at.date(),
-        last_day=max(job.settled_at for job in said.requests).date(),
+        jobs=len(past),
+        completed=sum(job.status is JobStatus.COMPLETED for job in past),
+        charge_micro_usd=sum(job.charge_micro_usd for job in past),
+        first_day=past[0].created_at.date(),
+        last_day=max(job.settled_at for job in past).date(),
         added_to_sandbox=said.added,
         added_to_history=added,
     )
@@ -192,7 +193,8 @@ def entries_of(
         content = canonical_json(job.body)
         draw_key = draw_key_of(service.identity, job.function, content)
         takes[draw_key] += 1
-        prompt, project = job.body.get("prompt"), _project(job)
+        prompt, random = job.body.get("prompt"), Random(job.job_id)
+        (project,) = random.choices([*PROJECTS], [*PROJECTS.values()])
         submission = Submission(
             key=f"{PAST}{job.job_id}",
             draw_key=f"{PAST}{draw_key}",
@@ -213,28 +215,25 @@ def entries_of(
             project=project,
             budget=budget_name(project, None),
         )
-        yield _ended(priced_at(submission, _estimate(function, job)), job)
-
-
-def _ended(submission: Submission, job: PastJob) -> Entry:
-    # The history numbers it when it is written.
-    entry = fresh_entry(submission, number=0, created_at=job.created_at)
-    return replace(
-        entry,
-        state=EntryState.SETTLED,
-        job_id=job.job_id,
-        status=job.status,
-        error_code=job.error.code if job.error else None,
-        error_message=job.error.message if job.error else None,
-        billing_state=BillingState.SETTLED,
-        charge_micro_usd=job.charge_micro_usd,
-        media_type=job.media_type,
-        content_type=job.content_type,
-        submitted_at=job.created_at,
-        finished_at=job.ended_at,
-        settled_at=job.settled_at,
-        deleted_at=job.deleted_at,
-    )
+        submission = priced_at(submission, _estimate(function, job))
+        # The history numbers it when it is written.
+        entry = fresh_entry(submission, number=0, created_at=job.created_at)
+        yield replace(
+            entry,
+            state=EntryState.SETTLED,
+            job_id=job.job_id,
+            status=job.status,
+            error_code=job.error.code if job.error else None,
+            error_message=job.error.message if job.error else None,
+            billing_state=BillingState.SETTLED,
+            charge_micro_usd=job.charge_micro_usd,
+            media_type=job.media_type,
+            content_type=job.content_type,
+            submitted_at=job.created_at,
+            finished_at=job.ended_at,
+            settled_at=job.settled_at,
+            deleted_at=job.deleted_at,
+        )
 
 
 def _estimate(function: Function | None, job: PastJob) -> Estimate:
@@ -244,11 +243,6 @@ def _estimate(function: Function | None, job: PastJob) -> Estimate:
         return function.estimate(job.body)
     except InputError:  # a custom catalogue may take other fields
         return _NOT_KNOWN
-
-
-def _project(job: PastJob) -> str:
-    (project,) = Random(job.job_id).choices([*PROJECTS], [*PROJECTS.values()])
-    return project
 
 
 def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:

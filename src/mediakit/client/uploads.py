@@ -30,7 +30,7 @@ from mediakit.client.http import (
 from mediakit.client.progress import Progress, Tell
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
-from mediakit.history import uploads
+from mediakit.history import Upload, tuning
 from mediakit.media import MediaInfo, local_file, probe
 from mediakit.records import UploadGrant
 from mediakit.schema import MediaName, canonical_json
@@ -152,7 +152,7 @@ class Uploads:
 
     async def _known(self, upload: _Upload) -> str | None:
         return await self._account_history.ask(
-            uploads.uploaded,
+            tuning.uploaded,
             service=self._account_history.service,
             sha256=upload.seen.sha256,
             content_type=upload.content_type,
@@ -168,12 +168,9 @@ class Uploads:
                     return known
                 url = await self._put(upload, tell)
         return await self._account_history.write(
-            uploads.remember_upload,
+            tuning.remember_upload,
             service=self._account_history.service,
-            sha256=upload.seen.sha256,
-            size_bytes=size_bytes,
-            content_type=upload.content_type,
-            url=url,
+            upload=Upload(url, upload.seen.sha256, size_bytes, upload.content_type),
         )
 
     async def _put(self, upload: _Upload, tell: Tell) -> str:

@@ -23,7 +23,7 @@ from mediakit.diagnosis.installed import (
 from mediakit.diagnosis.report import Diagnosis, Finding
 from mediakit.errors import AuthError, InputError, MediakitError
 from mediakit.history import History
-from mediakit.history.database_url import (
+from mediakit.history.database import (
     history_url,
     is_in_memory,
     is_local,

@@ -1,12 +1,17 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
-from mediakit.history import rebuilding, tuning, uploads
+from mediakit.history import rebuilding, tuning
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
 from mediakit.history.limits import BudgetLimit, BudgetUse, Spendable
-from mediakit.history.pages import Order
+from mediakit.history.rows import Order
 from mediakit.history.store import History, Parent
-from mediakit.history.tuning import UNCHANGED, Judgement, OwnedDraw, Preference
-from mediakit.history.uploads import Upload
+from mediakit.history.tuning import (
+    UNCHANGED,
+    Judgement,
+    OwnedDraw,
+    Preference,
+    Upload,
+)
 
 __all__ = [
     "UNCHANGED",
@@ -26,5 +31,4 @@ __all__ = [
     "plain_values",
     "rebuilding",
     "tuning",
-    "uploads",
 ]

@@ -2,50 +2,48 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import contextmanager, suppress
 from errno import EEXIST
-from functools import cache, lru_cache
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
+from uuid import uuid4
 from weakref import WeakSet, finalize
 
 from sqlalchemy import (
+    Column,
     Connection,
     Dialect,
     Engine,
     QueuePool,
+    Select,
+    Table,
     create_engine,
+    create_mock_engine,
     event,
     func,
     insert,
     select,
 )
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
-from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError, MediakitError
 from mediakit.forks import before_fork, no_fork
-from mediakit.history.database_url import (
-    DAMAGED,
-    UNTOUCHED,
-    history_url,
-    is_damaged,
-    is_in_memory,
-    is_local,
-    of_another_version,
-    place_of,
-    shown_place,
-    unusable,
-    without_secrets,
-)
-from mediakit.history.tables import VERSION, metadata, schema_version
+from mediakit.history.tables import VERSION, metadata, schema_version, upsert
 from mediakit.private_folders import make_private_folder
 
 T = TypeVar("T")
@@ -56,6 +54,13 @@ IDLE_TIMEOUT_S = 60.0
 LONGEST_LIST = 1_000
 """The longest list that every database accepts in a statement."""
 
+UNTOUCHED = "Nothing was changed."
+DAMAGED = (
+    "The file is damaged, or an older copy was put back beside the -wal file of a "
+    "newer one. Move it away together with the files beside it that end in -wal and "
+    "-shm, and start with a backup or a new file: client.history.rebuild(folders=...) "
+    "then recovers the jobs from the service and from saved results."
+)
 _WRITE_LOCK = int.from_bytes(b"mediakit")
 _COMPILED: LRUCache[Any, Any] = LRUCache(500)
 _open: WeakSet["Database"] = WeakSet()
@@ -71,10 +76,9 @@ class Database:
     def __init__(self, place: str | Path) -> None:
         self._url = history_url(place)
         self.name = shown_place(self._url)
-        self.place = place_of(self._url)
+        self.place = _unique_name(self._url)
         self.is_local = is_local(self._url)
         self._engine = _sqlite(self._url) if self.is_local else _postgres(self._url)
-        self.dialect = self._engine.dialect.name
         # On SQLite, a statement outside of `writing` is its own transaction anyway.
         self._reads = (
             self._engine
@@ -89,7 +93,7 @@ class Database:
                 self._prepare_tables()
         except DBAPIError as error:
             self.close()
-            raise unusable(self._url, error.orig) from error
+            raise _unusable(self._url, error.orig) from error
         except InputError:
             self.close()
             raise
@@ -119,15 +123,8 @@ class Database:
         Raises:
             MediakitError: The database is locked, damaged or out of reach.
         """
-        pool = self._engine.pool
-        with (
-            no_fork(),
-            self._readable_errors(verb),
-            self._reads.connect() as connection,
-        ):
+        with self._connected(self._reads, verb) as connection:
             yield connection
-        if pool is not self._engine.pool:  # closed meanwhile, by another thread
-            pool.dispose()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -138,35 +135,60 @@ class Database:
         Raises:
             MediakitError: The database is locked, full, damaged or out of reach.
         """
-        pool = self._engine.pool
-        with (
-            no_fork(),
-            self._readable_errors("written"),
-            self._engine.connect() as connection,
-        ):
+        with self._connected(self._engine, "written") as connection:
             self._lock(connection)
             yield connection
             connection.commit()
-        if pool is not self._engine.pool:
-            pool.dispose()
+
+    def rows(self, query: Select[Any], **values: object) -> Sequence[Any]:
+        """Return the rows of a query, whose parameters have these values."""
+        with self.reading() as connection:
+            return connection.execute(query, values).all()
+
+    def rows_with(
+        self, query: Select[Any], column: Column[Any], values: Iterable[object]
+    ) -> list[Any]:
+        """Return the rows in which a column has one of any number of values."""
+        with self.reading() as connection:
+            return [
+                row
+                for some in batches(dict.fromkeys(values))
+                for row in connection.execute(query.where(column.in_(some)))
+            ]
+
+    def save(
+        self,
+        table: Table,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        update: Collection[str] = (),
+    ) -> None:
+        """Insert rows in a unit of work; see `upsert`."""
+        with self.writing() as connection:
+            upsert(connection, table, rows, update=update)
+
+    @contextmanager
+    def _connected(self, engine: Engine, verb: str) -> Iterator[Connection]:
+        pool = self._engine.pool
+        try:
+            with no_fork(), engine.connect() as connection:
+                yield connection
+        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
+            reason = error.orig if isinstance(error, DBAPIError) else error
+            advice = DAMAGED if _is_damaged(reason) else self._advice
+            raise MediakitError(
+                f"The history {self.name} could not be {verb}: "
+                f"{_without_secrets(reason, self._url)}. {advice}"
+            ) from error
+        finally:
+            if pool is not self._engine.pool:  # closed meanwhile, by another thread
+                pool.dispose()
 
     def _lock(self, connection: Connection) -> None:
         if self.is_local:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
         else:
             connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
-
-    @contextmanager
-    def _readable_errors(self, verb: str) -> Iterator[None]:
-        try:
-            yield
-        except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
-            reason = error.orig if isinstance(error, DBAPIError) else error
-            advice = DAMAGED if is_damaged(reason) else self._advice
-            raise MediakitError(
-                f"The history {self.name} could not be {verb}: "
-                f"{without_secrets(reason, self._url)}. {advice}"
-            ) from error
 
     @property
     def _advice(self) -> str:
@@ -193,12 +215,12 @@ class Database:
                 self._lock(connection)
                 found = _versions(connection)
                 if found is None:
-                    for statement in _table_statements(connection.dialect):
+                    for statement in _table_statements(connection.dialect.name):
                         connection.exec_driver_sql(statement)
                     connection.execute(insert(schema_version).values(version=VERSION))
                     return
         if found != [VERSION]:
-            raise of_another_version(self._url, found)
+            raise _of_another_version(self._url, found)
 
     def backup(self, target: Path) -> None:
         """Copy an SQLite database to a new file, which appears when it is complete.
@@ -214,12 +236,8 @@ class Database:
         try:
             with TemporaryDirectory(dir=target.parent, prefix=".history-") as folder:
                 copy = Path(folder, "copy")
-                with (
-                    self.reading("backed up") as connection,
-                    closing(sqlite3.connect(copy)) as to,
-                ):
-                    driver: Any = connection.connection.driver_connection
-                    driver.backup(to)
+                with self.reading("backed up") as connection:
+                    connection.exec_driver_sql("VACUUM INTO ?", (str(copy),))
                 copy.chmod(0o600)
                 if target.exists():
                     raise FileExistsError(EEXIST, os.strerror(EEXIST))
@@ -247,18 +265,17 @@ def _versions(connection: Connection) -> list[int] | None:
     return list(connection.execute(select(schema_version.c.version)).scalars())
 
 
-@lru_cache(maxsize=2)
-def _table_statements(dialect: Dialect) -> tuple[str, ...]:
+@cache
+def _table_statements(dialect: str) -> list[str]:
     """Return the statements that create the tables and their indexes."""
-    tables = metadata.sorted_tables
-    indexes = sorted(
-        {i for each in tables for i in each.indexes}, key=lambda i: str(i.name)
-    )
-    made: list[ExecutableDDLElement] = [
-        *(CreateTable(each, if_not_exists=True) for each in tables),
-        *(CreateIndex(each, if_not_exists=True) for each in indexes),
-    ]
-    return tuple(str(each.compile(dialect=dialect)) for each in made)
+    made: list[str] = []
+
+    def write(statement: Any, *_: object) -> None:
+        made.append(str(statement.compile(dialect=engine.dialect)))
+
+    engine = create_mock_engine(f"{dialect}://", write)
+    metadata.create_all(engine, checkfirst=False)
+    return made
 
 
 def _before_fork() -> None:
@@ -322,7 +339,7 @@ def _make_private(url: URL, file: Path) -> None:
     try:
         make_private_folder(file.parent)
     except OSError as error:
-        raise unusable(url, error) from error
+        raise _unusable(url, error) from error
     with suppress(OSError):  # SQLite gives a better error
         os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
@@ -390,3 +407,112 @@ def _prepare_postgres(connection: Any, _: object) -> None:
         (f"{BUSY_TIMEOUT_S:.0f}s", f"{IDLE_TIMEOUT_S:.0f}s"),
     )
     connection.autocommit = False
+
+
+# -- its URL, shown without secrets ---------------------------------------------------
+
+POSTGRES = "postgresql+psycopg"
+_DRIVERS = {
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+    "postgres": POSTGRES,
+    "postgresql": POSTGRES,
+    POSTGRES: POSTGRES,
+}
+_SECRET_SETTINGS = ("password", "sslpassword")
+_ACCEPTED = (
+    "a file's path, or a URL such as sqlite:////home/me/history.db or "
+    "postgresql://me@host/team"
+)
+
+
+def history_url(place: str | Path) -> URL:
+    """Parse the place of a history: a path means SQLite.
+
+    Raises:
+        InputError: The place is empty, or not the URL of a supported database.
+    """
+    if not str(place).strip():
+        raise _refused(place)
+    if isinstance(place, Path) or "://" not in place:
+        return URL.create("sqlite", database=str(Path(place).expanduser()))
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):
+        # The text can hold a password, so it is not shown.
+        raise _refused("an unreadable URL") from None
+    if url.drivername not in _DRIVERS:
+        raise _refused(f"a database of {url.drivername}")
+    if "@" in (url.host or ""):
+        # The rest of the password would be parsed and shown as the host.
+        raise _refused("a URL whose password holds an @, which is written %40 there")
+    return url.set(drivername=_DRIVERS[url.drivername])
+
+
+def is_local(url: URL) -> bool:
+    """Return whether the database is a file or in memory, not on a server."""
+    return url.get_backend_name() == "sqlite"
+
+
+def is_in_memory(url: URL) -> bool:
+    """Return whether the database is in memory."""
+    return is_local(url) and url.database in (None, "", ":memory:")
+
+
+def shown_place(url: URL) -> str:
+    """Return the place of a database without user, password and query."""
+    if is_local(url):
+        return url.database or ":memory:"
+    return "/".join(part for part in (url.host, url.database) if part) or "Postgres"
+
+
+def _unique_name(url: URL) -> str:
+    """Return the name of a database; each one in memory has its own."""
+    if is_in_memory(url):
+        return f":memory: {uuid4().hex}"
+    if is_local(url):
+        return str(Path(url.database or "").resolve())
+    return url.render_as_string(hide_password=True)
+
+
+def _without_secrets(reason: object, url: URL) -> str:
+    """Return a driver's reason in one line, without the URL's secrets."""
+    text = " ".join(str(reason).split())
+    for secret in (url.password, *(url.query.get(name) for name in _SECRET_SETTINGS)):
+        if secret:
+            text = text.replace(str(secret), "***")
+    return text
+
+
+def _is_damaged(reason: object) -> bool:
+    # An extended code has the primary one in its lowest byte.
+    code: int = getattr(reason, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_CORRUPT
+
+
+def _unusable(url: URL, reason: object) -> InputError:
+    kind = "file" if is_local(url) else "database"
+    return InputError(
+        "history",
+        got=shown_place(url),
+        accepted=f"a {kind} that can be opened and written as a history "
+        f"({_without_secrets(reason, url)})",
+        then=DAMAGED
+        if _is_damaged(reason)
+        else f"{UNTOUCHED} Set MEDIAKIT_HISTORY to another {kind}.",
+    )
+
+
+def _of_another_version(url: URL, versions: Sequence[int]) -> InputError:
+    kind = "file" if is_local(url) else "database"
+    return InputError(
+        "history",
+        got=versions[0] if len(versions) == 1 else list(versions),
+        accepted=f"of version {VERSION}, which this mediakit reads and writes",
+        then=f"{shown_place(url)} was not changed. Move it away, or name another "
+        f"{kind} with history=... or MEDIAKIT_HISTORY.",
+    )
+
+
+def _refused(got: object) -> InputError:
+    return InputError("history", got=got, accepted=_ACCEPTED, then=UNTOUCHED)

@@ -1,11 +1,10 @@
 """An entry: one submission in the history, and what became of it; pure.
 
-Records of a job are merged into its entry, not replayed: each field only moves
-forwards. Responses can arrive late, twice or out of order, from several threads and
-processes, and the entry still ends the same.
+Records of a job are merged into its entry: each field only moves forwards. Responses
+can arrive late, twice or out of order, from several threads and processes, and the
+entry still ends the same.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -53,21 +52,15 @@ class Submission:
         draw_key: The exact content without `take` and `attempt`.
         asked_key: The content as the user gave it, also without them: a job by its id
             and a file by its hash, in place of URLs. What makes two requests the same.
-        service: The stable name of the service.
         account: The opaque name of the account; never the API key.
         function: The path `vendor/model/function`.
-        kind: The name of the function in the catalog.
         body: The exact bytes to send.
-        prompt: The body's prompt; None if it has none.
-        webhook_url: Where the service posts the end of the job; None for nowhere.
         take: The number of the draw of this content, from 1.
         attempt: The number of the attempt at this take, from 1.
-        estimate_kind: How firm the estimate is.
-        estimate_low_micro_usd: The minimum cost, micro-USD; None is unknown.
-        estimate_high_micro_usd: The maximum cost, micro-USD; None is unknown.
-        reserved_micro_usd: The hold until it settles or fails, micro-USD.
-        project: The user's label; None for none.
-        budget: The name of the caller's budget that it counts against; None for none.
+        estimate_low_micro_usd: The minimum cost; None is unknown.
+        estimate_high_micro_usd: The maximum cost; None is unknown.
+        reserved_micro_usd: The hold until it settles or fails.
+        budget: The name of the budget that it counts against; None for none.
         sweep: The id of the sweep that first submits it; None for none.
     """
 
@@ -98,19 +91,15 @@ class Entry(Submission):
 
     Args:
         number: The number of the entry in this history; higher is newer.
-        state: The state of the submission.
         job_id: The job (spec 2.1); None while none is known.
         status: The furthest status seen (spec 3.1).
         error_code: The code of the failure (spec 7.3) or the refusal.
-        error_message: The service's message.
         billing_state: The furthest billing state seen (spec 2.2).
-        charge_micro_usd: The first settled charge, micro-USD; None until there is one.
+        charge_micro_usd: The first settled charge; None until there is one.
         restated_charge_micro_usd: The charge that the service reports now, if it is not
-            the first settled charge; None while the two agree.
-        output_url: Where the output is; None before completion and after erasure.
-        content_type: The output's content type; kept after erasure.
-        media_type: "video", "image" or "audio"; kept after erasure.
-        created_at: When the submission was written.
+            the first settled charge.
+        output_url: Where the output is; None before completion and after erasure. Its
+            `content_type` and `media_type` stay.
         submitted_at: When a job was first seen.
         finished_at: When the job was first seen completed or failed.
         settled_at: When the charge was first seen.
@@ -142,7 +131,8 @@ HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
 AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
-_NOTHING_YET: dict[str, Any] = dict.fromkeys(set(ENTRY_FIELDS) - set(SUBMISSION_FIELDS))
+OUTCOME_FIELDS = tuple(item.name for item in fields(Entry))[len(SUBMISSION_FIELDS) :]
+_NO_OUTCOME: Changes = dict.fromkeys(OUTCOME_FIELDS)
 
 
 def plain_values(submission: Submission) -> dict[str, Any]:
@@ -153,7 +143,7 @@ def plain_values(submission: Submission) -> dict[str, Any]:
 def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
     """Return the entry of a submission that was just written."""
     known = {"number": number, "created_at": created_at, "state": EntryState.UNANSWERED}
-    return Entry(**(_NOTHING_YET | plain_values(submission) | known))
+    return Entry(**(plain_values(submission) | _NO_OUTCOME | known))
 
 
 def rebuilt_key(job_id: str) -> str:
@@ -164,7 +154,7 @@ def rebuilt_key(job_id: str) -> str:
 # -- merging what the service reports -----------------------------------------------
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
+_OF_THE_JOB = set(OUTCOME_FIELDS) - {"number", "created_at"}
 # Unavailable billing says nothing; pending billing announces a charge.
 _BILLING_ORDER = (
     None,
@@ -314,14 +304,10 @@ def folded(text: str) -> str:
     return normalize("NFKC", normalize("NFKC", text).casefold())
 
 
-def searchable(parts: Iterable[str | None]) -> str:
-    """Return the searched text of some texts."""
-    return folded("\n".join(part for part in parts if part))
-
-
 def search_text(entry: Entry) -> str:
     """Return the searched text of an entry."""
-    return searchable(getattr(entry, name) for name in SEARCHED)
+    texts = (getattr(entry, name) for name in SEARCHED)
+    return folded("\n".join(text for text in texts if text))
 
 
 def words_of(text: str) -> list[str]:

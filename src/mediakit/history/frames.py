@@ -1,6 +1,7 @@
 """The history as a typed frame; imported on first use."""
 
-from collections.abc import Collection, Iterable, Sequence
+import json
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -11,10 +12,16 @@ from sqlalchemy import BigInteger, Row, Select, and_, exists, not_, select, type
 
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
-from mediakit.history.parameter_columns import columns_of, text_array
 from mediakit.history.tables import Instant, entries, judgements
 from mediakit.rates import EstimateKind
 from mediakit.records import REJECTIONS, BillingState, JobStatus
+
+# Before pandas 3, "str" means NumPy strings, which turn None into "None".
+TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
+LARGEST = 2**63 - 1
+LONGEST_CATEGORY = 64
+# It may hold a token.
+LEFT_OUT = ("webhook_url",)
 
 _LEVELS: dict[str, type[StrEnum]] = {
     "state": EntryState,
@@ -114,13 +121,8 @@ def params_query() -> Select[Any]:
 def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.DataFrame:
     """Make a typed frame of the rows of `params_query`.
 
-    Args:
-        rows: The rows.
-        taken: More names that the column of a parameter must not have.
-
-    Returns:
-        The columns of `entries_frame`, then runtime_s, rating, keep, and one for each
-        parameter of the bodies.
+    It has the columns of `entries_frame`, then runtime_s, rating, keep, and one for
+    each parameter of the bodies. `taken` are more names that no parameter may have.
     """
     frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
     ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
@@ -145,18 +147,9 @@ def charges(
 ) -> pd.DataFrame:
     """Return the settled charges of a service as a frame (spec 2.2).
 
-    An index finds them, so the length of the history does not matter.
-
-    Args:
-        database: The database of the history.
-        service: The service, with all its accounts.
-        since: Only those first seen settled at this instant or later.
-        before: Only those first seen settled before this instant.
-        project: Only of this project.
-        taken: Names that the column of a parameter must not have.
-
-    Returns:
-        The columns of `History.frame(params=True)`; the newest settlement first.
+    They were first seen settled at `since` or later, and before `before`. An index
+    finds them, so the length of the history does not matter. See `params_frame`; the
+    newest settlement is first.
     """
     query = charges_query(service, since, before)
     if project is not None:
@@ -182,11 +175,7 @@ def charges_query(
 
 
 def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
-    """Make a typed frame of the rows of `frame_query`.
-
-    Returns:
-        One row per entry, in the given order; the same dtypes without rows.
-    """
+    """Make a typed frame of the rows of `frame_query`; the same dtypes without rows."""
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return pd.DataFrame(
         {
@@ -216,3 +205,72 @@ def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
     whole = [missing if value is None else value for value in values]
     instants = np.array(whole, dtype="int64").view("datetime64[us]")
     return pd.DatetimeIndex(instants).tz_localize("UTC")
+
+
+# -- the parameters of requests -------------------------------------------------------
+
+
+def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]:
+    """Return a column for each parameter, sorted by name.
+
+    Whole numbers are Int64, other numbers float64, booleans boolean, short texts
+    categories and longer texts str; lists and objects are JSON text. A parameter with
+    both numbers and texts is text.
+
+    A parameter with a name in `taken` has the prefix `param_`; the prompt is left out
+    if a column has it.
+    """
+    values: dict[str, list[Any]] = {}
+    for row, body in enumerate(bodies):
+        for name, value in _parameters(body).items():
+            if value is None:
+                continue
+            if name not in values:
+                values[name] = [None] * len(bodies)
+            values[name][row] = value
+    for name in LEFT_OUT:
+        values.pop(name, None)
+    if "prompt" in taken and all(map(_is_text_or_none, values.get("prompt", ()))):
+        values.pop("prompt", None)
+    columns: dict[str, Any] = {}
+    for name in sorted(values):
+        columns[_free_name(name, taken, columns)] = _typed_parameter(values[name])
+    return columns
+
+
+def _parameters(body: bytes) -> dict[str, Any]:
+    found = json.loads(body)
+    return found if isinstance(found, dict) else {}
+
+
+def _is_text_or_none(value: object) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _free_name(name: str, taken: Container[str], columns: Container[str]) -> str:
+    while name in taken or name in columns:
+        name = f"param_{name}"
+    return name
+
+
+def _typed_parameter(values: list[Any]) -> Any:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds == {bool}:
+        return pd.array(values, dtype="boolean")
+    if kinds == {int} and all(v is None or abs(v) <= LARGEST for v in values):
+        return pd.array(values, dtype="Int64")
+    if kinds <= {int, float}:
+        return pd.Series(values, dtype="float64").array
+    texts = [
+        value if _is_text_or_none(value) else json.dumps(value, ensure_ascii=False)
+        for value in values
+    ]
+    short = all(text is None or len(text) <= LONGEST_CATEGORY for text in texts)
+    column = text_array(texts)
+    is_category = short and not kinds & {list, dict}
+    return pd.Categorical(column) if is_category else column
+
+
+def text_array(values: Iterable[str | None]) -> Any:
+    """Return texts as an array: str on pandas 3, object before it; None is missing."""
+    return pd.array(list(values), dtype=TEXT)  # type: ignore[call-overload]

@@ -1,4 +1,4 @@
-"""The limits of a submission, the totals that they are compared with, and sentences.
+"""The limits of a submission, and the totals that they are compared with.
 
 A sum over the 100,000 jobs of a budget takes several times as long as a claim
 (`benchmarks/history.py`). So the unit of work that changes an entry also changes the
@@ -6,16 +6,18 @@ totals of its account, budget and sweep.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, func, select
+from sqlalchemy.sql.dml import ReturningInsert
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError, shown
 from mediakit.history.entry import HOLDING, Entry, Submission
-from mediakit.history.tables import totals, upsert
+from mediakit.history.tables import insert_into, storable, totals
 from mediakit.money import format_usd
 from mediakit.rates import METERED_HOLD_TEXT, EstimateKind
 from mediakit.records import JobStatus
@@ -29,10 +31,9 @@ class Spendable:
     balance includes them already. So their order does not need to be known.
 
     Args:
-        micro_usd: The spendable amount that the service reported, micro-USD (spec
-            2.4).
+        micro_usd: The spendable amount that the service reported (spec 2.4).
         settled_micro_usd: The history's settled total of the same service and account,
-            micro-USD, read before the balance.
+            read before the balance.
     """
 
     micro_usd: int
@@ -41,11 +42,9 @@ class Spendable:
 
 @dataclass(frozen=True)
 class BudgetLimit:
-    """The caller's own limit for all submissions that name it.
+    """The maximum total cost of all submissions that name this budget.
 
-    Args:
-        name: Its name; the same name is the same budget in every process.
-        limit_micro_usd: The maximum total cost of its submissions, micro-USD.
+    The same name is the same budget in every process.
     """
 
     name: str
@@ -54,33 +53,21 @@ class BudgetLimit:
 
 @dataclass(frozen=True)
 class BudgetUse:
-    """The use of a budget or an account.
-
-    Args:
-        spent_micro_usd: The settled charges, micro-USD (spec 2.2).
-        reserved_micro_usd: The holds for submissions that can still be charged,
-            micro-USD.
-    """
+    """The settled charges of a budget, sweep or account (spec 2.2), and its holds."""
 
     spent_micro_usd: int
     reserved_micro_usd: int
 
-    def __add__(self, other: "BudgetUse") -> "BudgetUse":
+    def plus(self, other: "BudgetUse", times: int = 1) -> "BudgetUse":
+        """Add another use, or subtract it: `times=-1`."""
         return BudgetUse(
-            self.spent_micro_usd + other.spent_micro_usd,
-            self.reserved_micro_usd + other.reserved_micro_usd,
-        )
-
-    def __sub__(self, other: "BudgetUse") -> "BudgetUse":
-        return BudgetUse(
-            self.spent_micro_usd - other.spent_micro_usd,
-            self.reserved_micro_usd - other.reserved_micro_usd,
+            self.spent_micro_usd + times * other.spent_micro_usd,
+            self.reserved_micro_usd + times * other.reserved_micro_usd,
         )
 
 
 _OF_ONE_CLIENT = re.compile("client [0-9a-f]{32}")
 THE_SWEEPS = "the sweep's budget"  # its id means nothing to users
-NOTHING_USED = BudgetUse(0, 0)
 MAY_BE_MADE = (
     "Nothing was sent now, but an earlier try was not answered and may have made a "
     "job: client.resume() sends it again, within the budget of the earlier try."
@@ -122,7 +109,7 @@ def check_budget(
     budget: BudgetLimit,
     use: BudgetUse,
     *,
-    name: str | None = None,
+    is_sweep: bool = False,
     in_doubt: bool = False,
 ) -> None:
     """Refuse a submission that a budget does not cover besides all its others.
@@ -139,10 +126,10 @@ def check_budget(
     facts: dict[str, Any] = {
         "available_micro_usd": available,
         "limit_micro_usd": budget.limit_micro_usd,
-        "scope": "sweep" if name == THE_SWEEPS else "budget",
+        "scope": "sweep" if is_sweep else "budget",
         "sent": None if in_doubt else False,
     }
-    name = name or _named(budget.name)
+    name = THE_SWEEPS if is_sweep else _named(budget.name)
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     if submission.estimate_high_micro_usd is None:
         raise BudgetError(
@@ -185,81 +172,81 @@ def _named(budget: str) -> str:
 
 # -- the kept totals ------------------------------------------------------------------
 
-# Made once, like the statements of entries.
-_TOTALS = select(totals).where(totals.c.name.in_(bindparam("names", expanding=True)))
+NOTHING_USED = BudgetUse(0, 0)
 NO_LIMITS: Mapping[str, int] = MappingProxyType({})
+Uses = dict[str, BudgetUse]
+"""What is added to totals, or is in them, by the name of the total."""
 
 
 def account_total(service: str, account: str) -> str:
     """Return the name of an account's total."""
-    return f"account {service} {account}"
+    return storable(f"account {service} {account}")
 
 
 def budget_total(name: str) -> str:
     """Return the name of a budget's total over all accounts."""
-    return f"budget {name}"
+    return storable(f"budget {name}")
 
 
 def sweep_total(name: str) -> str:
     """Return the name of a sweep's total."""
-    return f"sweep {name}"
+    return storable(f"sweep {name}")
 
 
-def use_of(entry: Entry) -> dict[str, BudgetUse]:
-    """Return what an entry adds to each of its totals, by name.
+def add_use(uses: Uses, entry: Entry, times: int = 1) -> None:
+    """Add what an entry spends and holds to its totals, or subtract it.
 
     Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
     """
     holds = entry.state in HOLDING and entry.status is not JobStatus.FAILED
     held = entry.reserved_micro_usd if holds else 0
+    use = BudgetUse(entry.charge_micro_usd or 0, held)
     names = [account_total(entry.service, entry.account)]
     if entry.budget is not None:
         names.append(budget_total(entry.budget))
     if entry.sweep is not None:
         names.append(sweep_total(entry.sweep))
-    return dict.fromkeys(names, BudgetUse(entry.charge_micro_usd or 0, held))
+    for name in names:
+        uses[name] = uses.get(name, NOTHING_USED).plus(use, times)
 
 
-def change_totals(
-    db: Connection,
-    before: Entry | None,
-    after: Entry | None,
-    limits: Mapping[str, int] = NO_LIMITS,
-) -> dict[str, BudgetUse]:
-    """Change the totals of an entry that is added, changed or removed.
-
-    Limits are kept by the name of the total. Returns the new totals of a new entry,
-    else those that changed.
-    """
-    added = use_of(after) if after else {}
-    for name, use in (use_of(before) if before else {}).items():
-        added[name] = added.get(name, NOTHING_USED) - use
-        if added[name] == NOTHING_USED:
-            del added[name]
-    return add_to_totals(db, dict.fromkeys(limits, NOTHING_USED) | added, limits)
+def change_totals(db: Connection, before: Entry | None, after: Entry | None) -> None:
+    """Change the totals of an entry that is added, changed or removed."""
+    uses: Uses = {}
+    if after is not None:
+        add_use(uses, after)
+    if before is not None:
+        add_use(uses, before, -1)
+    add_to_totals(db, {n: use for n, use in uses.items() if use != NOTHING_USED})
 
 
 def add_to_totals(
-    db: Connection,
-    added: Mapping[str, BudgetUse],
-    limits: Mapping[str, int] = NO_LIMITS,
-) -> dict[str, BudgetUse]:
-    """Add to totals, and return the new ones, by name."""
-    if not added:
+    db: Connection, uses: Uses, limits: Mapping[str, int] = NO_LIMITS
+) -> Uses:
+    """Add to totals, and return the new ones; a limit replaces that of its total."""
+    if not uses:
         return {}
-    known = {row.name: row for row in db.execute(_TOTALS, {"names": list(added)})}
-    rows, found = [], {}
-    for name, use in added.items():
-        row = known.get(name)
-        if row is not None:
-            use = use + BudgetUse(row.spent_micro_usd, row.reserved_micro_usd)
-        found[name] = use
-        kept = row.limit_micro_usd if row is not None else None
-        limit = {"limit_micro_usd": limits.get(name, kept)}
-        rows.append({"name": name, **vars(use), **limit})
-    names = ("spent_micro_usd", "reserved_micro_usd", "limit_micro_usd")
-    upsert(db, totals, rows, update=names)
-    return found
+    rows = [
+        {"name": name, **vars(use), "limit_micro_usd": limits.get(name)}
+        for name, use in uses.items()
+    ]
+    new: Iterable[Any] = db.execute(_add(db.dialect.name), rows)
+    return {name: BudgetUse(spent, held) for name, spent, held in new}
+
+
+@cache
+def _add(dialect: str) -> ReturningInsert[Any]:
+    spent, held = totals.c.spent_micro_usd, totals.c.reserved_micro_usd
+    new = insert_into(dialect, totals)
+    limit = func.coalesce(new.excluded.limit_micro_usd, totals.c.limit_micro_usd)
+    return new.on_conflict_do_update(
+        index_elements=[totals.c.name],
+        set_={
+            spent: spent + new.excluded.spent_micro_usd,
+            held: held + new.excluded.reserved_micro_usd,
+            totals.c.limit_micro_usd: limit,
+        },
+    ).returning(totals.c.name, spent, held)
 
 
 def total(db: Connection, name: str) -> BudgetUse:
@@ -276,18 +263,19 @@ def reserve(
     budget: BudgetLimit | None,
     sweep: BudgetLimit | None,
 ) -> None:
-    """Add an entry to its totals, and refuse an entry that does not fit."""
+    """Add a new entry to its totals, and refuse one that does not fit."""
+    added: Uses = {}
+    add_use(added, entry)
     limits = {}
     if budget is not None:
         limits[budget_total(budget.name)] = budget.limit_micro_usd
     if sweep is not None:
         limits[sweep_total(sweep.name)] = sweep.limit_micro_usd
-    uses = change_totals(db, None, entry, limits)
+    uses = add_to_totals(db, added, limits)
     if spendable is not None:
         use = uses[account_total(entry.service, entry.account)]
         check_balance(entry, spendable, use)
     if budget is not None:
         check_budget(entry, budget, uses[budget_total(budget.name)])
     if sweep is not None:
-        use = uses[sweep_total(sweep.name)]
-        check_budget(entry, sweep, use, name=THE_SWEEPS)
+        check_budget(entry, sweep, uses[sweep_total(sweep.name)], is_sweep=True)

@@ -9,20 +9,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from sqlalchemy import Connection, func, insert, or_, select
+from sqlalchemy import Connection, func, select
 
 from mediakit.history.database import batches
 from mediakit.history.entry import (
     REBUILT,
     Changes,
     Entry,
-    EntryState,
     Submission,
     changes_from_job,
     plain_values,
     rebuilt_key,
 )
-from mediakit.history.entry_rows import (
+from mediakit.history.limits import Uses, add_to_totals, add_use, change_totals
+from mediakit.history.rows import (
     change_entry,
     first_entry,
     joined,
@@ -30,15 +30,8 @@ from mediakit.history.entry_rows import (
     same_attempt,
     write_request,
 )
-from mediakit.history.limits import (
-    NOTHING_USED,
-    BudgetUse,
-    add_to_totals,
-    change_totals,
-    use_of,
-)
 from mediakit.history.store import History
-from mediakit.history.tables import entries, judgements, upsert
+from mediakit.history.tables import entries, judgements, upsert, upserting
 from mediakit.history.tuning import Judgement
 from mediakit.records import Job
 
@@ -80,18 +73,17 @@ def _write(
     db: Connection, submission: Submission, job: Job, created_at: datetime
 ) -> Entry:
     """Write the request of a job, or find it unanswered."""
-    known = same_attempt(db, submission)
-    if known is not None and known.state is not EntryState.REFUSED:
-        if known.job_id is None and known.key == submission.key:
-            return known
+    entry, earlier = write_request(db, submission, created_at)
+    if entry is earlier:
+        if entry.job_id is None and entry.key == submission.key:
+            return entry
         # One request has two jobs, or may have: both are charged, so both are kept.
         name = rebuilt_key(job.id)
         submission = replace(submission, key=name, draw_key=name, asked_key=name)
-        known = None
-    elif known is not None:
-        submission = replace(submission, asked_key=known.asked_key)
-    entry = write_request(db, submission, created_at, known)
+        entry, earlier = write_request(db, submission, created_at)
     change_totals(db, None, entry)
+    if earlier is not None:  # refused then, and found by its key
+        entry = change_entry(db, entry, {"asked_key": earlier.asked_key})
     return entry
 
 
@@ -111,51 +103,30 @@ def take_in(
     # Each batch is numbered below the one before, so the newest comes first.
     for some in batches(reversed(list(past))):
         with history.database.writing() as db:
-            new = _unknown(db, some)
-            _write_below(db, new, judged or {})
-            written += len(new)
+            written += _write_below(db, some, judged or {})
     return written
 
 
-def _unknown(db: Connection, past: Sequence[Entry]) -> list[Entry]:
-    """Return the entries whose keys and jobs are new, each once."""
-    keys = {entry.key for entry in past}
-    jobs = {entry.job_id for entry in past}
-    query = select(entries.c.key, entries.c.job_id).where(
-        or_(entries.c.key.in_(keys), entries.c.job_id.in_(jobs))
-    )
-    known = {text for row in db.execute(query) for text in row}
-    new = []
-    for entry in past:
-        if known.isdisjoint((entry.key, entry.job_id)):
-            known |= {entry.key, entry.job_id}
-            new.append(entry)
-    return new
-
-
 def _write_below(
-    db: Connection, new: Sequence[Entry], judged: Mapping[str, Judgement]
-) -> None:
-    """Write entries, the newest first, below the lowest number."""
-    if not new:
-        return
+    db: Connection, past: Sequence[Entry], judged: Mapping[str, Judgement]
+) -> int:
+    """Write those entries whose keys and jobs are new, below the lowest number."""
     lowest = db.execute(select(func.min(entries.c.number))).scalar()
     below = min(1, 1 if lowest is None else lowest)
-    rows = [row_of(entry) | {"number": below - n} for n, entry in enumerate(new, 1)]
-    db.execute(insert(entries), rows)
-    added: dict[str, BudgetUse] = {}
+    rows = [row_of(entry) | {"number": below - n} for n, entry in enumerate(past, 1)]
+    statement = upserting(db.dialect.name, entries).returning(entries.c.key)
+    written = set(db.execute(statement, rows).scalars())
+    new = [entry for entry in past if entry.key in written]
+    added: Uses = {}
     for entry in new:
-        for name, use in use_of(entry).items():
-            added[name] = added.get(name, NOTHING_USED) + use
+        add_use(added, entry)
     add_to_totals(db, added)
-    upsert(
-        db,
-        judgements,
-        [
-            {"service": entry.service, "account": entry.account}
-            | vars(judged[entry.key])
-            | {"tags": json.dumps(judged[entry.key].tags)}
-            for entry in new
-            if entry.key in judged
-        ],
-    )
+    rows = [
+        {"service": entry.service, "account": entry.account}
+        | vars(judged[entry.key])
+        | {"tags": json.dumps(judged[entry.key].tags)}
+        for entry in new
+        if entry.key in judged
+    ]
+    upsert(db, judgements, rows)
+    return len(new)

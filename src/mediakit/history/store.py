@@ -14,8 +14,7 @@ from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
-from mediakit.history import pages
-from mediakit.history.database import Database, batches
+from mediakit.history.database import Database
 from mediakit.history.entry import (
     AT_WORK,
     PAST,
@@ -25,17 +24,6 @@ from mediakit.history.entry import (
     Submission,
     changes_from_job,
     changes_from_refusal,
-)
-from mediakit.history.entry_rows import (
-    change_entry,
-    entries_of,
-    entry_of,
-    first_entry,
-    joined,
-    owned_by,
-    same_attempt,
-    whole_entries,
-    write_request,
 )
 from mediakit.history.limits import (
     BudgetLimit,
@@ -48,7 +36,20 @@ from mediakit.history.limits import (
     sweep_total,
     total,
 )
-from mediakit.history.pages import Chosen, Order
+from mediakit.history.rows import (
+    Chosen,
+    Order,
+    change_entry,
+    check_limit,
+    entries_of,
+    entry_of,
+    first_entry,
+    joined,
+    page_of,
+    where,
+    whole_entries,
+    write_request,
+)
 from mediakit.history.tables import entries, origins, totals, upsert
 from mediakit.history.tables import parents as parent_jobs
 from mediakit.records import Job, JobStatus
@@ -100,6 +101,9 @@ class History:
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         self.database = Database(url)
         self.clock = clock or SystemClock()
+        self.is_local = self.database.is_local
+        self.place = self.database.place
+        """The same for every path to a database."""
 
     def __repr__(self) -> str:
         return f"History({self.database.name!r})"
@@ -113,24 +117,6 @@ class History:
     def close(self) -> None:
         """Close the database's connections; closing again has no effect."""
         self.database.close()
-
-    def backup(self, target: Path) -> None:
-        """Copy the history to a new SQLite file, while it is in use.
-
-        Raises:
-            InputError: The history is not an SQLite file, or the target exists.
-        """
-        self.database.backup(target)
-
-    @property
-    def is_local(self) -> bool:
-        """Return whether the database is a file on this machine, not a server."""
-        return self.database.is_local
-
-    @property
-    def place(self) -> str:
-        """Return the name of the database, the same for every path to it."""
-        return self.database.place
 
     # -- claims -------------------------------------------------------------------
 
@@ -152,9 +138,8 @@ class History:
         refused key is bound to nothing (spec 4.3), so it can be claimed again.
 
         Without `spendable`, `budget` or `sweep` that limit is not checked; the
-        submission may still name a budget or a sweep to count against. An existing
-        entry keeps its sweep. `parents` are the jobs whose outputs are inputs, `origin`
-        is the form that requests it.
+        submission may still name a budget or a sweep to count against. `parents` are
+        the jobs whose outputs are inputs, `origin` is the form that requests it.
 
         Returns:
             The entry, and whether it is new. False: this attempt already has this
@@ -170,11 +155,10 @@ class History:
         if sweep is not None:
             submission = replace(submission, sweep=sweep.name)
         with self.database.writing() as db:
-            known = same_attempt(db, submission)
-            if known is not None and known.state is not EntryState.REFUSED:
-                return known, False
             at = created_at or self.clock.now()
-            entry = write_request(db, submission, at, known)
+            entry, earlier = write_request(db, submission, at)
+            if entry is earlier:
+                return entry, False
             reserve(db, entry, spendable, budget, sweep)
             # All takes and attempts of a request have the same parents.
             its = {"draw_key": submission.draw_key}
@@ -182,8 +166,8 @@ class History:
                 its | {"field": each.field, "job_id": each.job_id} for each in parents
             ]
             upsert(db, parent_jobs, inputs)
-            if known is not None:
-                db.execute(delete(origins).where(origins.c.key == known.key))
+            if earlier is not None:
+                db.execute(delete(origins).where(origins.c.key == earlier.key))
             if origin is not None:
                 upsert(db, origins, [{"origin": origin, "key": submission.key}])
         return entry, True
@@ -215,10 +199,11 @@ class History:
 
         See `record_job`.
         """
+        now = self.clock.now()
         return self._change(
             entries.c.job_id,
             job.id,
-            lambda entry: changes_from_job(entry, job, now=self.clock.now()),
+            lambda entry: changes_from_job(entry, job, now=now),
         )
 
     def record_job(self, key: str, job: Job) -> Entry:
@@ -234,22 +219,21 @@ class History:
             ServiceError: The entry already has another job, or another entry has this
                 job.
         """
-        now, is_own = self.clock.now(), True
-
-        def changes_of(entry: Entry) -> Changes:
-            return changes_from_job(entry, job, now=now)
-
+        now = self.clock.now()
         # Nearly every answer is new, so it is not looked up before the lock is taken.
         with self.database.writing() as db:
             entry, owner = entries_of(db, key=key, job_id=job.id)
             if entry is None:
                 raise _not_claimed(key)
-            changes = changes_of(entry)
-            if "job_id" in changes:
-                entry = (owner and joined(db, entry, owner)) or entry
-                is_own = owner is None or entry.job_id == job.id
-                # A charge is recorded once for each job (spec 2.2).
-                changes = changes_of(entry) if is_own else _of_another(entry, job.id)
+            if owner is not None:
+                entry = joined(db, entry, owner) or entry
+            # A charge is recorded once for each job (spec 2.2).
+            is_own = owner is None or entry.job_id is not None
+            changes = (
+                changes_from_job(entry, job, now=now)
+                if is_own
+                else _of_another(entry, job.id)
+            )
             entry = change_entry(db, entry, changes)
         if not is_own:
             raise ServiceError(
@@ -325,20 +309,19 @@ class History:
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
         """Return the latest attempt at one take of a request; None without one."""
         request = {"asked_key": asked_key, "draw_key": draw_key, "take": take}
-        with self.database.reading() as db:
-            row = db.execute(_NEWEST, request).first()
-        return None if row is None else entry_of(row)
+        found = self._entries(_NEWEST, **request)
+        return found[0] if found else None
 
     def last_take(self, *, asked_key: str, draw_key: str) -> int:
         """Return the highest take of a request; 0 if it was never submitted."""
         query = select(func.max(entries.c.take)).where(_SAME_REQUEST)
-        return self._whole(query.params(asked_key=asked_key, draw_key=draw_key))
+        return self._whole(query, asked_key=asked_key, draw_key=draw_key)
 
     def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
         """Return the entries that are not answered yet, oldest first."""
         return self._entries(
             whole_entries()
-            .where(*owned_by(service, account), _IS_OPEN)
+            .where(*where(service=service, account=account), _IS_OPEN)
             .where(entries.c.state == EntryState.UNANSWERED)
             .order_by(entries.c.number)
         )
@@ -362,14 +345,10 @@ class History:
         self, urls: Iterable[str], *, service: str | None = None
     ) -> dict[str, Entry]:
         """Return the entries whose outputs have these URLs, by URL."""
-        found: dict[str, Entry] = {}
-        for some in batches(dict.fromkeys(urls)):
-            query = whole_entries().where(
-                entries.c.output_url.in_(some), *owned_by(service, None)
-            )
-            for entry in self._entries(query.order_by(entries.c.number.desc())):
-                found.setdefault(str(entry.output_url), entry)
-        return found
+        query = whole_entries().where(*where(service=service))
+        rows = self.database.rows_with(query, entries.c.output_url, urls)
+        found = sorted(map(entry_of, rows), key=lambda entry: entry.number)
+        return {str(entry.output_url): entry for entry in found}
 
     def usual_runtime_s(
         self, *, service: str, kind: str, function: str
@@ -390,24 +369,22 @@ class History:
             .order_by(entries.c.number.desc())
             .limit(USUAL_OF)
         )
-        with self.database.reading() as db:
-            seconds = [
-                (finished - began).total_seconds()
-                for began, finished in db.execute(query)
-            ]
+        seconds = [
+            (finished - began).total_seconds()
+            for began, finished in self.database.rows(query)
+        ]
         return median(seconds) if seconds else None
 
     def _first(self, column: Column[Any], value: str) -> Entry | None:
         with self.database.reading() as db:
             return first_entry(db, column, value)
 
-    def _entries(self, query: Select[Any]) -> list[Entry]:
-        with self.database.reading() as db:
-            return [entry_of(row) for row in db.execute(query)]
+    def _entries(self, query: Select[Any], **values: object) -> list[Entry]:
+        return [entry_of(row) for row in self.database.rows(query, **values)]
 
-    def _whole(self, query: Select[Any]) -> int:
-        with self.database.reading() as db:
-            return int(db.execute(query).scalar() or 0)
+    def _whole(self, query: Select[Any], **values: object) -> int:
+        ((number,),) = self.database.rows(query, **values)
+        return int(number or 0)
 
     # -- sums ---------------------------------------------------------------------
 
@@ -445,9 +422,8 @@ class History:
 
     def _limit(self, name: str, total_name: str) -> BudgetLimit | None:
         query = select(totals.c.limit_micro_usd).where(totals.c.name == total_name)
-        with self.database.reading() as db:
-            limit = db.execute(query).scalar()
-        return None if limit is None else BudgetLimit(name, limit)
+        limits = [limit for (limit,) in self.database.rows(query) if limit is not None]
+        return BudgetLimit(name, limits[0]) if limits else None
 
     def settled_total_micro_usd(
         self,
@@ -460,7 +436,7 @@ class History:
         """Return the sum of the charges settled since an instant, micro-USD."""
         late = () if since is None else (entries.c.settled_at >= since,)
         query = select(func.sum(entries.c.charge_micro_usd))
-        return self._whole(query.where(*owned_by(service, account), *late))
+        return self._whole(query.where(*where(service=service, account=account), *late))
 
     def budget_charges(self, name: str) -> list[tuple[datetime, int]]:
         """Return when each charge of a budget settled, and its micro-USD."""
@@ -472,8 +448,7 @@ class History:
             .where(entries.c.budget == name, entries.c.charge_micro_usd.is_not(None))
             .order_by(at)
         )
-        with self.database.reading() as db:
-            return [(when, charge) for when, charge in db.execute(query)]
+        return [(when, charge) for when, charge in self.database.rows(query)]
 
     def projects(
         self, *, service: str | None = None, account: str | None = None
@@ -482,11 +457,11 @@ class History:
         query = (
             select(entries.c.project)
             .distinct()
-            .where(entries.c.project.is_not(None), *owned_by(service, account))
+            .where(entries.c.project.is_not(None))
+            .where(*where(service=service, account=account))
             .order_by(entries.c.project)
         )
-        with self.database.reading() as db:
-            return list(db.execute(query).scalars())
+        return [project for (project,) in self.database.rows(query)]
 
     # -- pages and frames ---------------------------------------------------------
 
@@ -499,77 +474,32 @@ class History:
         order: Order = "newest",
         **chosen: Unpack[Chosen],
     ) -> list[Entry]:
-        """Return one page of entries, newest first by default.
-
-        Pages have no gaps and no repeats, even while new entries arrive.
-
-        Args:
-            limit: The maximum number of entries, from 1.
-            before: The last entry of the previous page; None for the first page.
-            text: Only entries with all these words; see `search`.
-            order: "newest" or "oldest" first, or "dearest": the highest charge first,
-                entries without a charge last.
-            **chosen: Which entries; see `Chosen`.
-
-        Raises:
-            InputError: The limit is below 1, the status or order does not exist, or the
-                text is too long.
-        """
-        pages.check(limit, before, order)
-        query = whole_entries().where(*pages.where(text, **chosen))
-        if before is not None:
-            query = query.where(pages.behind(order, before))
-        return self._entries(query.order_by(*pages.in_order(order)).limit(limit))
+        """Return one page of entries; see `AsyncHistoryView.page`."""
+        query = whole_entries().where(*where(text, **chosen))
+        return self._entries(page_of(query, limit, before, order))
 
     def search(
         self, text: str, *, limit: int | None = None, **chosen: Unpack[Chosen]
     ) -> "pd.DataFrame":
-        """Return the entries that contain all the given words, as `frame` does.
+        """Return the entries that contain all the given words; see `frame`.
 
-        A word matches anywhere in the prompt, the function's kind or path, the job id,
-        the project, or the error's code or message. The search ignores case but not
-        accents, and has no wildcards. An empty text matches all entries.
-
-        Raises:
-            InputError: The limit is below 1, the status does not exist, or the text is
-                too long.
+        The search ignores case but not accents, and has no wildcards.
         """
         from mediakit.history import frames
 
         if limit is not None:
-            pages.check(limit)
-        query = frames.frame_query().where(*pages.where(text, **chosen))
-        with self.database.reading() as db:
-            return frames.entries_frame(db.execute(query.limit(limit)).all())
+            check_limit(limit)
+        query = frames.frame_query().where(*where(text, **chosen)).limit(limit)
+        return frames.entries_frame(self.database.rows(query))
 
     def frame(
         self, *, params: bool = False, **chosen: Unpack[Chosen]
     ) -> "pd.DataFrame":
-        """Return the whole history as a frame.
-
-        Args:
-            params: Include the parameters of the requests.
-            **chosen: Which entries; see `Chosen`.
-
-        Returns:
-            One row per submission, newest first; the same dtypes without rows. Money is
-            Int64 micro-USD with <NA> for unknown; instants are datetime64[us,
-            UTC]; closed sets are categories.
-
-            With `params` also runtime_s (float64, from submission to the end), rating
-            (Int8, 1 to 5), keep (boolean), and each parameter under its name: Int64,
-            float64, boolean, category for short texts, str for longer ones, JSON as
-            str for lists and objects. A parameter with the name of another column has
-            the prefix `param_`.
-
-        Raises:
-            InputError: The status does not exist.
-        """
+        """Return the whole history as a frame; see `AsyncHistoryView.frame`."""
         from mediakit.history import frames
 
         query = frames.params_query() if params else frames.frame_query()
-        with self.database.reading() as db:
-            rows = db.execute(query.where(*pages.where(**chosen))).all()
+        rows = self.database.rows(query.where(*where(**chosen)))
         return frames.params_frame(rows) if params else frames.entries_frame(rows)
 
 

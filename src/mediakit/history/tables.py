@@ -12,6 +12,7 @@ from sqlalchemy import (
     Column,
     Connection,
     Dialect,
+    Enum,
     Index,
     Insert,
     Integer,
@@ -55,48 +56,31 @@ class Instant(TypeDecorator[datetime]):
         return None if value is None else _EPOCH + value * _MICROSECOND
 
 
-class Words(TypeDecorator[str]):
-    """Text from outside; characters that a database cannot store are replaced.
+def storable(text: str) -> str:
+    """Replace the characters that a database cannot store.
 
     Postgres cannot store NUL, and a lone surrogate is not a character.
     """
+    if text.isascii() and "\0" not in text:
+        return text
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
-    impl: type[String] = Text
+
+class Words(TypeDecorator[str]):
+    """Text from outside, which may not be storable."""
+
+    impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         """Write text."""
-        if value is None or (value.isascii() and "\0" not in value):
-            return value
-        return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+        return None if value is None else storable(value)
 
 
-class Label(Words):
-    """A short text from outside."""
-
-    impl = String
-    cache_ok = True
-
-
-class Choice(TypeDecorator[StrEnum]):
-    """A member of an enumeration, stored as plain text."""
-
-    impl = String
-    cache_ok = True
-
-    def __init__(self, kind: type[StrEnum]) -> None:
-        super().__init__()
-        self.kind = kind
-
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        """Write a member."""
-        return None if value is None else str(value)
-
-    def process_result_value(
-        self, value: str | None, dialect: Dialect
-    ) -> StrEnum | None:
-        """Read a member."""
-        return None if value is None else self.kind(value)
+def choice_of(kind: type[StrEnum]) -> Enum:
+    """Return the type of a column with members of an enumeration, stored as text."""
+    values = [each.value for each in kind]
+    return Enum(kind, native_enum=False, length=20, values_callable=lambda _: values)
 
 
 metadata = MetaData()
@@ -126,20 +110,20 @@ entries = Table(
     Column("estimate_low_micro_usd", BigInteger),
     Column("estimate_high_micro_usd", BigInteger),
     Column("reserved_micro_usd", BigInteger, nullable=False),
-    Column("project", Label),
-    Column("budget", Label),
-    Column("sweep", Label),
-    Column("state", Choice(EntryState), nullable=False),
-    Column("job_id", Label),
-    Column("status", Choice(JobStatus)),
-    Column("error_code", Label),
+    Column("project", Words),
+    Column("budget", Words),
+    Column("sweep", Words),
+    Column("state", choice_of(EntryState), nullable=False),
+    Column("job_id", Words),
+    Column("status", choice_of(JobStatus)),
+    Column("error_code", Words),
     Column("error_message", Words),
-    Column("billing_state", Choice(BillingState)),
+    Column("billing_state", choice_of(BillingState)),
     Column("charge_micro_usd", BigInteger),
     Column("restated_charge_micro_usd", BigInteger),
     Column("output_url", Words),
-    Column("content_type", Label),
-    Column("media_type", Label),
+    Column("content_type", Words),
+    Column("media_type", Words),
     Column("created_at", Instant, nullable=False),
     Column("submitted_at", Instant),
     Column("finished_at", Instant),
@@ -181,7 +165,7 @@ Index(
 totals = Table(
     "mediakit_totals",
     metadata,
-    Column("name", Label, primary_key=True),
+    Column("name", Words, primary_key=True),
     Column("spent_micro_usd", BigInteger, nullable=False),
     Column("reserved_micro_usd", BigInteger, nullable=False),
     Column("limit_micro_usd", BigInteger),
@@ -203,8 +187,8 @@ parents = Table(
     "mediakit_parents",
     metadata,
     Column("draw_key", String, primary_key=True),
-    Column("field", Label, primary_key=True),
-    Column("job_id", Label, nullable=False),
+    Column("field", Words, primary_key=True),
+    Column("job_id", Words, nullable=False),
     Index("ix_mediakit_parents", "job_id"),
 )
 
@@ -213,12 +197,12 @@ judgements = Table(
     metadata,
     Column("service", String, primary_key=True),
     Column("account", String, primary_key=True),
-    Column("job_id", Label, primary_key=True),
+    Column("job_id", Words, primary_key=True),
     Column("rating", SmallInteger),
     Column("keep", Boolean, nullable=False),
     Column("tags", Words, nullable=False),  # a JSON list of texts
     Column("note", Words, nullable=False),
-    Column("rater", Label, nullable=False),
+    Column("rater", Words, nullable=False),
     Column("rated_at", Instant, nullable=False),
 )
 
@@ -227,10 +211,10 @@ preferences = Table(
     metadata,
     Column("service", String, nullable=False),
     Column("account", String, nullable=False),
-    Column("winner", Label, nullable=False),
-    Column("loser", Label, nullable=False),
+    Column("winner", Words, nullable=False),
+    Column("loser", Words, nullable=False),
     Column("tie", Boolean, nullable=False),
-    Column("rater", Label, nullable=False),
+    Column("rater", Words, nullable=False),
     Column("at", Instant, nullable=False),
     Index("ix_mediakit_preferences", "service", "account", "at"),
 )
@@ -239,8 +223,8 @@ scores = Table(
     "mediakit_scores",
     metadata,
     Column("sha256", String, primary_key=True),
-    Column("scorer", Label, primary_key=True),
-    Column("version", Label, primary_key=True),
+    Column("scorer", Words, primary_key=True),
+    Column("version", Words, primary_key=True),
     Column("numbers", Text),  # a JSON object; NULL if the scorer failed
     Column("error", Words),
     Column("scored_at", Instant, nullable=False),
@@ -251,7 +235,7 @@ hashes = Table(
     metadata,
     Column("service", String, primary_key=True),
     Column("account", String, primary_key=True),
-    Column("job_id", Label, primary_key=True),
+    Column("job_id", Words, primary_key=True),
     Column("sha256", String, nullable=False),
 )
 
@@ -283,14 +267,20 @@ def upsert(
 ) -> None:
     """Insert rows; of a row that exists, update only the given columns."""
     if rows:
-        db.execute(_upsert(db.dialect.name, table, tuple(update)), rows)
+        db.execute(upserting(db.dialect.name, table, tuple(update)), rows)
 
 
 @cache
-def _upsert(dialect: str, table: Table, update: tuple[str, ...]) -> Insert:
-    new = sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)
+def upserting(dialect: str, table: Table, update: tuple[str, ...] = ()) -> Insert:
+    """Return the statement of `upsert`."""
+    new = insert_into(dialect, table)
     if not update:
         return new.on_conflict_do_nothing()
     changes = {name: new.excluded[name] for name in update}
     key = list(table.primary_key)
     return new.on_conflict_do_update(index_elements=key, set_=changes)
+
+
+def insert_into(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """Return an INSERT that may have an ON CONFLICT."""
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)

@@ -1,39 +1,24 @@
-"""What belongs to results: ratings, preferences, scores, lineage, drafts of forms."""
+"""What belongs to requests and results, beside the entries.
+
+Ratings, preferences, scores, lineage, drafts of forms, and uploaded files.
+"""
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from enum import Enum
-from operator import index
-from typing import Any, Final, Literal, NamedTuple, Protocol, SupportsIndex
+from operator import attrgetter, index
+from typing import Any, Final, Literal, NamedTuple, SupportsIndex
 
-from sqlalchemy import ColumnElement, Table, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Select, Table, delete, exists, select
 
 from mediakit.errors import InputError
-from mediakit.history.database import batches
+from mediakit.history import tables
 from mediakit.history.entry import Entry
-from mediakit.history.entry_rows import entry_of, whole_entries
+from mediakit.history.rows import entry_of, whole_entries
 from mediakit.history.store import History
-from mediakit.history.tables import (
-    drafts,
-    entries,
-    hashes,
-    origins,
-    upsert,
-)
-from mediakit.history.tables import (
-    judgements as judged,
-)
-from mediakit.history.tables import (
-    parents as parent_jobs,
-)
-from mediakit.history.tables import (
-    preferences as preferred,
-)
-from mediakit.history.tables import (
-    scores as scored,
-)
+from mediakit.history.tables import entries, upsert
 
 
 class Unchanged(Enum):
@@ -58,13 +43,10 @@ class Judgement:
     """A person's judgement of the output of a job.
 
     Args:
-        job_id: The job.
         rating: From 1 to 5; None for no rating.
-        keep: Whether to keep it.
         tags: Short labels, each once.
         note: A free text; empty for none.
         rater: Who judged it last; empty if unknown.
-        rated_at: When it was last judged.
     """
 
     job_id: str
@@ -78,14 +60,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Preference:
-    """A comparison of two outputs.
+    """A comparison of the outputs of two jobs.
 
     Args:
-        winner: The job of the preferred output.
-        loser: The job of the other.
         tie: Neither was preferred; then the order has no meaning.
         rater: Who compared them; empty if unknown.
-        at: When they were compared.
     """
 
     winner: str
@@ -95,28 +74,23 @@ class Preference:
     at: datetime
 
 
-class ScoreLike(Protocol):
-    """The score of an output."""
+@dataclass(frozen=True)
+class Score:
+    """The stored result of a scorer for one output.
 
-    @property
-    def sha256(self) -> str:
-        """The hash of the output, in hex."""
+    Args:
+        sha256: The hash of the output, in hex.
+        scorer: The scorer's name.
+        version: The scorer's version; another version scores again.
+        values: The numbers by name; None if the scorer failed.
+        error: Why it failed; None if it did not.
+    """
 
-    @property
-    def scorer(self) -> str:
-        """The scorer's name."""
-
-    @property
-    def version(self) -> str:
-        """The scorer's version; another version scores again."""
-
-    @property
-    def values(self) -> Mapping[str, float] | None:
-        """The numbers by name; None if the scorer failed."""
-
-    @property
-    def error(self) -> str | None:
-        """Why the scorer failed; None if it did not."""
+    sha256: str
+    scorer: str
+    version: str
+    values: Mapping[str, float] | None
+    error: str | None
 
 
 class OwnedDraw(NamedTuple):
@@ -175,10 +149,11 @@ def judge(
     changes["rated_at"] = history.clock.now()
     its = {"service": service, "account": account, "job_id": _job_id("job_id", job_id)}
     nothing = {"rating": None, "keep": False, "tags": "[]", "note": ""}
-    with history.database.writing() as db:
-        upsert(db, judged, [nothing | changes | its], update=changes)
-        query = _JUDGEMENTS.where(*_owned(judged, service, account))
-        return _judgement(db.execute(query.where(judged.c.job_id == job_id)).one())
+    history.database.save(tables.judgements, [nothing | changes | its], update=changes)
+    (judgement,) = judgements(
+        history, service=service, account=account, job_ids=[job_id]
+    )
+    return judgement
 
 
 def judgements(
@@ -189,16 +164,18 @@ def judgements(
     job_ids: Iterable[str] | None = None,
 ) -> list[Judgement]:
     """Return the judgements of these jobs, or of all; the latest one last."""
-    query = _JUDGEMENTS.where(*_owned(judged, service, account))
-    with history.database.reading() as db:
-        if job_ids is None:
-            return [_judgement(row) for row in db.execute(query)]
-        found = [
-            _judgement(row)
-            for some in batches(dict.fromkeys(job_ids))
-            for row in db.execute(query.where(judged.c.job_id.in_(some)))
-        ]
-    return sorted(found, key=lambda judgement: judgement.rated_at)
+    table = tables.judgements
+    query = _selected(Judgement, table).where(*_owned(table, service, account))
+    rows = (
+        history.database.rows(query)
+        if job_ids is None
+        else history.database.rows_with(query, table.c.job_id, job_ids)
+    )
+    found = (
+        Judgement(**{**row._mapping, "tags": tuple(json.loads(row.tags))})
+        for row in rows
+    )
+    return sorted(found, key=attrgetter("rated_at", "job_id"))
 
 
 def prefer(
@@ -227,43 +204,28 @@ def prefer(
     if winner == loser:
         raise InputError("loser", got=loser, accepted="another job than the winner")
     row = {"service": service, "account": account, **vars(found)}
-    with history.database.writing() as db:
-        db.execute(insert(preferred), row)
+    history.database.save(tables.preferences, [row])
     return found
 
 
 def preferences(history: History, *, service: str, account: str) -> list[Preference]:
     """Return all comparisons of outputs, oldest first."""
-    columns = preferred.c
+    table = tables.preferences
     query = (
-        select(columns.winner, columns.loser, columns.tie, columns.rater, columns.at)
-        .where(*_owned(preferred, service, account))
-        .order_by(columns.at, columns.winner, columns.loser)
+        _selected(Preference, table)
+        .where(*_owned(table, service, account))
+        .order_by(table.c.at, table.c.winner, table.c.loser)
     )
-    with history.database.reading() as db:
-        return [Preference(*row) for row in db.execute(query)]
+    return [Preference(*row) for row in history.database.rows(query)]
 
 
-_JUDGEMENTS = select(
-    judged.c.job_id,
-    judged.c.rating,
-    judged.c.keep,
-    judged.c.tags,
-    judged.c.note,
-    judged.c.rater,
-    judged.c.rated_at,
-).order_by(judged.c.rated_at, judged.c.job_id)
+def _selected(kind: type[Any], table: Table) -> Select[Any]:
+    """Select the columns that are the fields of a dataclass."""
+    return select(*(table.c[field.name] for field in fields(kind)))
 
 
 def _owned(table: Table, service: str, account: str) -> tuple[ColumnElement[bool], ...]:
     return (table.c.service == service, table.c.account == account)
-
-
-def _judgement(row: Any) -> Judgement:
-    job_id, rating, keep, tags, note, rater, rated_at = row
-    return Judgement(
-        job_id, rating, keep, tuple(json.loads(tags)), note, rater, rated_at
-    )
 
 
 def _rating(rating: object) -> int | None:
@@ -312,7 +274,7 @@ def _job_id(field: str, job_id: object) -> str:
 # -- scores ---------------------------------------------------------------------------
 
 
-def save_scores(history: History, found: Iterable[ScoreLike]) -> None:
+def save_scores(history: History, found: Iterable[Score]) -> None:
     """Save scores, all or none; the last one of an output, scorer and version wins."""
     now = history.clock.now()
     rows = [
@@ -326,8 +288,8 @@ def save_scores(history: History, found: Iterable[ScoreLike]) -> None:
         }
         for score in found
     ]
-    with history.database.writing() as db:
-        upsert(db, scored, rows, update=("numbers", "error", "scored_at"))
+    updated = ("numbers", "error", "scored_at")
+    history.database.save(tables.scores, rows, update=updated)
 
 
 def scores(
@@ -337,17 +299,14 @@ def scores(
 
     Outputs whose scorer failed are left out: they are due again.
     """
-    query = select(scored.c.sha256, scored.c.numbers).where(
-        scored.c.scorer == scorer,
-        scored.c.version == version,
-        scored.c.numbers.is_not(None),
+    table = tables.scores
+    query = select(table.c.sha256, table.c.numbers).where(
+        table.c.scorer == scorer,
+        table.c.version == version,
+        table.c.numbers.is_not(None),
     )
-    with history.database.reading() as db:
-        return {
-            sha256: json.loads(numbers)
-            for some in batches(dict.fromkeys(sha256s))
-            for sha256, numbers in db.execute(query.where(scored.c.sha256.in_(some)))
-        }
+    found = history.database.rows_with(query, table.c.sha256, sha256s)
+    return {sha256: json.loads(numbers) for sha256, numbers in found}
 
 
 def save_sha256s(
@@ -356,23 +315,18 @@ def save_sha256s(
     """Save the hashes of outputs by job, so that they are not fetched again."""
     owner = {"service": service, "account": account}
     rows = [{**owner, "job_id": job, "sha256": sha} for job, sha in found.items()]
-    with history.database.writing() as db:
-        upsert(db, hashes, rows, update=("sha256",))
+    history.database.save(tables.hashes, rows, update=("sha256",))
 
 
 def sha256s(
     history: History, job_ids: Iterable[str], *, service: str, account: str
 ) -> dict[str, str]:
     """Return the known hashes of outputs, in hex, by job id."""
-    query = select(hashes.c.job_id, hashes.c.sha256).where(
-        *_owned(hashes, service, account)
+    table = tables.hashes
+    query = select(table.c.job_id, table.c.sha256).where(
+        *_owned(table, service, account)
     )
-    with history.database.reading() as db:
-        return {
-            job_id: sha256
-            for some in batches(dict.fromkeys(job_ids))
-            for job_id, sha256 in db.execute(query.where(hashes.c.job_id.in_(some)))
-        }
+    return dict(history.database.rows_with(query, table.c.job_id, job_ids))
 
 
 def _numbers(values: Mapping[str, float] | None) -> str | None:
@@ -401,8 +355,7 @@ def owned_draws(history: History, *, service: str, function: str) -> list[OwnedD
         .where(~has_later)
         .order_by(entries.c.number)
     )
-    with history.database.reading() as db:
-        return [OwnedDraw._make(row) for row in db.execute(query)]
+    return [OwnedDraw._make(row) for row in history.database.rows(query)]
 
 
 def parents(
@@ -415,16 +368,14 @@ def parents(
         jobs without such inputs are left out.
     """
     query = (
-        select(entries.c.job_id, parent_jobs.c.field, parent_jobs.c.job_id)
-        .join(parent_jobs, parent_jobs.c.draw_key == entries.c.draw_key)
-        .order_by(entries.c.job_id, parent_jobs.c.field)
+        select(entries.c.job_id, tables.parents.c.field, tables.parents.c.job_id)
+        .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
+        .order_by(entries.c.job_id, tables.parents.c.field)
     )
     found: dict[str, tuple[tuple[str, str], ...]] = {}
-    with history.database.reading() as db:
-        for some in batches(dict.fromkeys(job_ids)):
-            for row in db.execute(query.where(entries.c.job_id.in_(some))):
-                job_id, field, parent = tuple(row)
-                found[job_id] = (*found.get(job_id, ()), (field, parent))
+    for row in history.database.rows_with(query, entries.c.job_id, job_ids):
+        job_id, field, parent = tuple(row)
+        found[job_id] = (*found.get(job_id, ()), (field, parent))
     return found
 
 
@@ -436,14 +387,13 @@ def children(history: History, sweep: str) -> list[tuple[str, Entry]]:
     """
     query = (
         whole_entries()
-        .add_columns(parent_jobs.c.job_id.label("parent_job_id"))
-        .join(parent_jobs, parent_jobs.c.draw_key == entries.c.draw_key)
+        .add_columns(tables.parents.c.job_id.label("parent_job_id"))
+        .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
         .where(entries.c.sweep == sweep, entries.c.job_id.is_not(None))
         .order_by(entries.c.number)
     )
-    with history.database.reading() as db:
-        found = {row.job_id: (row[-1], entry_of(row)) for row in db.execute(query)}
-    return list(found.values())
+    rows = history.database.rows(query)
+    return list({row.job_id: (row[-1], entry_of(row)) for row in rows}.values())
 
 
 # -- forms ----------------------------------------------------------------------------
@@ -456,27 +406,23 @@ def asked_from(
     """Return the entries above a number that a form requested, newest first."""
     query = (
         whole_entries()
-        .join(origins, origins.c.key == entries.c.key)
-        .where(origins.c.origin == origin, entries.c.number > after)
+        .join(tables.origins, tables.origins.c.key == entries.c.key)
+        .where(tables.origins.c.origin == origin, entries.c.number > after)
         .order_by(entries.c.number.desc())
         .limit(limit)
     )
-    with history.database.reading() as db:
-        return [entry_of(row) for row in db.execute(query)]
+    return [entry_of(row) for row in history.database.rows(query)]
 
 
 def note_origin(history: History, key: str, origin: str) -> None:
     """Record that a form, too, requests an existing entry."""
-    with history.database.writing() as db:
-        upsert(db, origins, [{"origin": origin, "key": key}])
+    history.database.save(tables.origins, [{"origin": origin, "key": key}])
 
 
 def draft(history: History, origin: str) -> str | None:
     """Return the last draft of a form; None without one."""
-    query = select(drafts.c.content).where(drafts.c.origin == origin)
-    with history.database.reading() as db:
-        found: str | None = db.execute(query).scalar()
-    return found
+    query = select(tables.drafts.c.content).where(tables.drafts.c.origin == origin)
+    return next((text for (text,) in history.database.rows(query)), None)
 
 
 def save_draft(history: History, origin: str, content: str) -> None:
@@ -484,5 +430,64 @@ def save_draft(history: History, origin: str, content: str) -> None:
     now = history.clock.now()
     row = {"origin": origin, "content": content, "saved_at": now}
     with history.database.writing() as db:
-        upsert(db, drafts, [row], update=("content", "saved_at"))
-        db.execute(delete(drafts).where(drafts.c.saved_at < now - DRAFTS_KEPT_FOR))
+        upsert(db, tables.drafts, [row], update=("content", "saved_at"))
+        db.execute(
+            delete(tables.drafts).where(
+                tables.drafts.c.saved_at < now - DRAFTS_KEPT_FOR
+            )
+        )
+
+
+# -- uploaded files -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Uploaded bytes: their permanent URL, SHA-256 hash in hex, size, content type."""
+
+    url: str
+    sha256: str
+    size_bytes: int
+    content_type: str
+
+
+def remember_upload(history: History, *, service: str, upload: Upload) -> str:
+    """Save the permanent URL of some bytes; return the URL to use (spec 2.3).
+
+    The first URL wins: two processes can upload the same bytes at once, and if each
+    used its own URL, the bodies and keys of one request would differ. It is the
+    grant's permanent `url`, never its `upload_url`.
+    """
+    row = {"service": service, **vars(upload), "created_at": history.clock.now()}
+    history.database.save(tables.uploads, [row])
+    first = uploaded(
+        history,
+        service=service,
+        sha256=upload.sha256,
+        content_type=upload.content_type,
+    )
+    return first or upload.url
+
+
+def uploaded(
+    history: History, *, service: str, sha256: str, content_type: str
+) -> str | None:
+    """Return the permanent URL of uploaded bytes; None without an upload."""
+    table = tables.uploads
+    query = select(table.c.url).where(
+        table.c.service == service,
+        table.c.sha256 == sha256,
+        table.c.content_type == content_type,
+    )
+    return next((text for (text,) in history.database.rows(query)), None)
+
+
+def uploads_at(history: History, urls: Iterable[str], *, service: str) -> list[Upload]:
+    """Return the uploads with some URLs, sorted by URL."""
+    table = tables.uploads
+    query = (
+        _selected(Upload, table)
+        .where(table.c.service == service, table.c.url.in_(sorted(set(urls))))
+        .order_by(table.c.url)
+    )
+    return [Upload(*row) for row in history.database.rows(query)]

@@ -98,7 +98,7 @@ def _frame(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    from mediakit.history.parameter_columns import text_array
+    from mediakit.history.frames import text_array
 
     audits = [_Audit(names["estimate_kind"], rows) for names, rows in groups]
     columns: dict[str, Any] = {}

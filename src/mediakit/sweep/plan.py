@@ -19,7 +19,7 @@ from mediakit.catalog import Function
 from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
-from mediakit.history.parameter_columns import text_array
+from mediakit.history.frames import text_array
 from mediakit.media import file_of
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind

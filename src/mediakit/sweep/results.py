@@ -217,7 +217,7 @@ class AsyncResults(ProcessBound):
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        from mediakit.history.parameter_columns import text_array
+        from mediakit.history.frames import text_array
 
         if self._axes is None:
             self._axes = self.plan.frame()[[*self.plan.axes, "take"]]

@@ -85,7 +85,7 @@ def as_sent(values: Sequence[Any]) -> Any:
     import numpy as np
     import pandas as pd
 
-    from mediakit.history.parameter_columns import text_array
+    from mediakit.history.frames import text_array
 
     kinds = set(map(type, values)) - {_NONE}
     if kinds == {int}:

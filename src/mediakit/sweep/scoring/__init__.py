@@ -4,13 +4,13 @@ It runs in this process or on any `concurrent.futures.Executor`, stores scores b
 hash of the output, and does not depend on plans and results.
 """
 
+from mediakit.history.tuning import Score
 from mediakit.sweep.scoring.run import BATCH, score_outputs
 from mediakit.sweep.scoring.scores import (
     Fetch,
     HistoryScores,
     NoScoreStore,
     Output,
-    Score,
     ScoreStore,
     identity_of,
 )

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.errors import InputError
+from mediakit.history.tuning import Score
 from mediakit.sweep.scoring.scores import (
     Fetch,
     NoScoreStore,
     Output,
-    Score,
     ScoreStore,
     identity_of,
 )

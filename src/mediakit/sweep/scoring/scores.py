@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from mediakit.errors import InputError
 from mediakit.history import History, tuning
+from mediakit.history.tuning import Score
 
 HASH_DIGITS = 16
 
@@ -29,25 +30,6 @@ class Output:
     job_id: str
     source: str
     sha256: str | None = None
-
-
-@dataclass(frozen=True)
-class Score:
-    """The stored result of a scorer for one output.
-
-    Args:
-        sha256: The hash of the output, in hex.
-        scorer: The scorer's name.
-        version: The scorer's version.
-        values: The numbers by name; None if the scorer failed.
-        error: Why it failed; None if it did not.
-    """
-
-    sha256: str
-    scorer: str
-    version: str
-    values: Mapping[str, float] | None
-    error: str | None
 
 
 class ScoreStore(Protocol):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 
 from mediakit.client.sidecar import urls_in
-from mediakit.history import uploads
+from mediakit.history import tuning
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ async def learn_names(client: Client, body: Mapping[str, object]) -> bool:
     if unknown and home is not None:
         account_history = client.components.account_history
         sent = await account_history.ask(
-            uploads.uploads_at, unknown, service=account_history.service
+            tuning.uploads_at, unknown, service=account_history.service
         )
         folder = UploadFolder(home)
         found = await to_thread.run_sync(

@@ -1,0 +1,263 @@
+"""Rows of entries: which ones, in which order, and how they change.
+
+Statements of each submission are made once: SQLAlchemy takes longer to make one than
+SQLite to execute it.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import Any, Literal, TypedDict, Unpack, get_args
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Insert,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    func,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from mediakit.errors import InputError
+from mediakit.history.entry import (
+    ENTRY_FIELDS,
+    SEARCHED,
+    Changes,
+    Entry,
+    EntryState,
+    Submission,
+    changes_from_rebuilt,
+    fresh_entry,
+    rebuilt_key,
+    search_text,
+    words_of,
+)
+from mediakit.history.limits import change_totals
+from mediakit.history.tables import entries, upserting
+from mediakit.records import JobStatus
+
+Order = Literal["newest", "oldest", "dearest"]
+
+ORDERS: tuple[Order, ...] = get_args(Order)
+LONGEST_SEARCH = 1_000
+HIGHEST_LIMIT = 2**31 - 1
+NO_CHARGE = -1  # below 0, which is a real charge
+
+
+def whole_entries() -> Select[Any]:
+    """Select all columns of an entry."""
+    return select(*(entries.c[name] for name in ENTRY_FIELDS))
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    """Return the entry of a row of `whole_entries`, which may have more columns."""
+    return Entry(**dict(zip(ENTRY_FIELDS, row, strict=False)))
+
+
+# -- look-ups -------------------------------------------------------------------------
+
+
+@cache
+def _entry_by(column: Column[Any]) -> Select[Any]:
+    return whole_entries().where(column == bindparam("value"))
+
+
+_BY_KEY_OR_JOB = whole_entries().where(
+    or_(entries.c.key == bindparam("key"), entries.c.job_id == bindparam("job_id"))
+)
+_SAME_ATTEMPT = whole_entries().where(
+    or_(
+        and_(
+            entries.c.asked_key == bindparam("asked_key"),
+            entries.c.take == bindparam("take"),
+            entries.c.attempt == bindparam("attempt"),
+        ),
+        entries.c.key == bindparam("key"),
+    )
+)
+
+
+def first_entry(db: Connection, column: Column[Any], value: str) -> Entry | None:
+    """Return the entry with this key or job id; None without one."""
+    row = db.execute(_entry_by(column), {"value": value}).first()
+    return None if row is None else entry_of(row)
+
+
+def entries_of(
+    db: Connection, *, key: str, job_id: str
+) -> tuple[Entry | None, Entry | None]:
+    """Return the entry with this key, and another one with this job id."""
+    found = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
+    both = [entry_of(row) for row in found]
+    # Compared by the key alone: a stored job id has other characters replaced.
+    by_key = next((each for each in both if each.key == key), None)
+    return by_key, next((each for each in both if each.key != key), None)
+
+
+def same_attempt(db: Connection, submission: Submission) -> Entry | None:
+    """Return the entry of the same attempt at a request, or of the same key.
+
+    Another URL of the same medium gives the same attempt another key.
+    """
+    names = ("asked_key", "take", "attempt", "key")
+    values = {name: getattr(submission, name) for name in names}
+    found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
+    # The attempt counts, if both are found.
+    return min(
+        found,
+        key=lambda entry: entry.asked_key != submission.asked_key,
+        default=None,
+    )
+
+
+# -- changes --------------------------------------------------------------------------
+
+_UPDATE = update(entries).where(entries.c.number == bindparam("of_number"))
+
+
+def row_of(entry: Entry) -> dict[str, Any]:
+    """Return the columns of an entry, without its number."""
+    values = vars(entry) | {"search": search_text(entry)}
+    del values["number"]
+    return values
+
+
+@cache
+def _insert(dialect: str) -> Insert:
+    return upserting(dialect, entries).returning(entries.c.number)
+
+
+def write_request(
+    db: Connection, submission: Submission, created_at: datetime
+) -> tuple[Entry, Entry | None]:
+    """Write the entry of a request, without its totals; a refused one is reused.
+
+    Returns the entry of this attempt, and the one that was there before: the same one,
+    if nothing was written.
+    """
+    entry = fresh_entry(submission, number=0, created_at=created_at)
+    # Nearly every request is new, so it is not looked up before.
+    number = db.execute(_insert(db.dialect.name), row_of(entry)).scalar()
+    if number is not None:
+        return replace(entry, number=number), None
+    known = same_attempt(db, submission)
+    assert known is not None  # it has the key or the attempt
+    if known.state is not EntryState.REFUSED:
+        return known, known
+    db.execute(_UPDATE, row_of(entry) | {"of_number": known.number})
+    return replace(entry, number=known.number), known
+
+
+def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
+    """Write changes of an entry, and the totals that they change."""
+    if not changes:
+        return entry
+    after = replace(entry, **changes)
+    if not changes.keys().isdisjoint(SEARCHED):
+        changes = changes | {"search": search_text(after)}
+    db.execute(_UPDATE, {**changes, "of_number": entry.number})
+    change_totals(db, entry, after)
+    return after
+
+
+def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
+    """Merge the entry of a request with the rebuilt entry of its job.
+
+    Otherwise the history would count the charge twice. None, and nothing changes, if
+    the job's entry was not rebuilt, or if the request already has a job.
+    """
+    is_rebuilt = rebuilt.key == rebuilt_key(rebuilt.job_id or "")
+    if not is_rebuilt or asked.job_id is not None:
+        return None
+    db.execute(delete(entries).where(entries.c.number == rebuilt.number))
+    change_totals(db, rebuilt, None)
+    return change_entry(db, asked, changes_from_rebuilt(asked, rebuilt))
+
+
+# -- pages ----------------------------------------------------------------------------
+
+
+class Chosen(TypedDict, total=False):
+    """Which entries are chosen, by project, kind and so on; None chooses all.
+
+    `status` is the last seen status of the job (spec 3.1).
+    """
+
+    project: str | None
+    kind: str | None
+    status: str | None
+    service: str | None
+    account: str | None
+
+
+def where(
+    text: str | None = None, **chosen: Unpack[Chosen]
+) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of chosen entries, which contain all words of the text.
+
+    Raises:
+        InputError: The status does not exist, or the text is too long.
+    """
+    wanted = {name: value for name, value in chosen.items() if value is not None}
+    given: dict[str, object] = {"text": text or "", **wanted}
+    for field, value in given.items():
+        if not isinstance(value, str):
+            raise InputError(field, got=value, accepted="text, or None")
+    if wanted.get("status", JobStatus.QUEUED) not in list(JobStatus):
+        accepted = ", ".join(JobStatus)
+        raise InputError("status", got=wanted["status"], accepted=accepted, spec="3.1")
+    if text is not None and len(text) > LONGEST_SEARCH:
+        accepted = f"up to {LONGEST_SEARCH:,} characters"
+        raise InputError("text", got=text, accepted=accepted)
+    words = words_of(text or "")
+    return (
+        *(entries.c[name] == value for name, value in wanted.items()),
+        *(entries.c.search.contains(word, autoescape=True) for word in words),
+    )
+
+
+def check_limit(limit: object) -> None:
+    """Refuse a number of rows that cannot be read.
+
+    Raises:
+        InputError: It is not a whole number above 0.
+    """
+    is_whole = isinstance(limit, int) and not isinstance(limit, bool)
+    if not is_whole or limit not in range(1, HIGHEST_LIMIT + 1):
+        accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
+        raise InputError("limit", got=limit, accepted=accepted)
+
+
+def page_of(
+    query: Select[Any], limit: int, before: object, order: Order
+) -> Select[Any]:
+    """Select the page behind an entry; no two entries have the same place.
+
+    Raises:
+        InputError: The limit is below 1, or the order does not exist.
+    """
+    check_limit(limit)
+    if not isinstance(before, Entry | None):
+        accepted = "the last entry of the previous page, or None"
+        raise InputError("before", got=before, accepted=accepted)
+    if order not in ORDERS:
+        raise InputError("order", got=order, accepted=", ".join(ORDERS))
+    place: list[ColumnElement[int]] = [entries.c.number]
+    if order == "dearest":
+        place.insert(0, func.coalesce(entries.c.charge_micro_usd, NO_CHARGE))
+    is_rising = order == "oldest"
+    query = query.order_by(*(each if is_rising else each.desc() for each in place))
+    if before is not None:
+        charge = before.charge_micro_usd
+        last = (NO_CHARGE if charge is None else charge, before.number)[-len(place) :]
+        its_place = tuple_(*place)
+        query = query.where(its_place > last if is_rising else its_place < last)
+    return query.limit(limit)
