@@ -18,7 +18,7 @@ import pytest
 from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.account_history import AccountHistory
-from mediakit.errors import BudgetError, MediakitError, NotFoundError
+from mediakit.errors import BudgetError, MediakitError
 from mediakit.history import BudgetLimit, History
 from tests.support.submissions import HERE, costing, job, submission
 
@@ -87,14 +87,6 @@ def test_of_claims_at_once_only_those_that_fit_are_written(
     ]
 
 
-def test_the_same_key_at_once_is_claimed_once(account_history: AccountHistory) -> None:
-    found = at_once(
-        *(account_history.write(History.claim, submission()) for _ in range(4))
-    )
-
-    assert [claimed for _, claimed in found] == [True, False, False, False]
-
-
 def test_a_write_that_fills_the_disk_is_an_error_and_leaves_nothing_half_written(
     history: History, account_history: AccountHistory, tmp_path: Path
 ) -> None:
@@ -133,18 +125,6 @@ def room_on_disk(folder: Path, more_bytes: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_history_in_memory_can_be_written_on_a_thread() -> None:
-    with History(":memory:") as history:
-        account_history = AccountHistory(
-            history, Service("http://127.0.0.1:1", "key-0123456789")
-        )
-        ((entry, claimed),) = at_once(
-            account_history.write(History.claim, submission())
-        )
-
-        assert (history.find_key("k1"), claimed) == (entry, True)
-
-
 def test_what_was_given_up_before_its_turn_is_not_written(
     history: History, account_history: AccountHistory
 ) -> None:
@@ -162,14 +142,6 @@ def test_what_was_given_up_before_its_turn_is_not_written(
     assert at_once(give_up()) == [None]
     assert history.find_key("first") is not None
     assert history.find_key("second") is None
-
-
-def test_several_loops_may_use_one_history(account_history: AccountHistory) -> None:
-    for key in ("one", "two"):
-        ((entry, claimed),) = at_once(
-            account_history.write(History.claim, submission(key=key))
-        )
-        assert (entry.key, claimed) == (key, True)
 
 
 # -- a file that another program holds ------------------------------------------------
@@ -238,19 +210,6 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
 
     assert history.find_key("reported") is not None
     assert "The disk is full. Trying again in 0 s." in caplog.text
-
-
-def test_a_report_that_contradicts_the_history_is_an_error_for_its_reader(
-    history: History, account_history: AccountHistory
-) -> None:
-    async def report() -> None:
-        await account_history.write_soon(
-            "media_1", History.record_job, "unknown", job()
-        )
-
-    (error,) = at_once(report())
-
-    assert isinstance(error, NotFoundError)
 
 
 # -- a client whose history another program holds -------------------------------------

@@ -6,10 +6,9 @@ import stat
 import sys
 from pathlib import Path
 
-import anyio
 import pytest
 
-from mediakit import AsyncClient, Client
+from mediakit import Client
 from mediakit.errors import InputError, MediakitError
 from mediakit.sandbox.server.running import RunningSandbox
 
@@ -35,17 +34,6 @@ def test_a_backup_holds_all_entries_and_opens_as_a_history(
         assert sorted(restored.history.frame()["job_id"]) == sorted(made)
         assert clips(restored, 3) == made
         assert len(restored.history.frame()) == 3
-
-
-def test_a_backup_is_awaited_by_an_asynchronous_client(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    async def main() -> Path:
-        home = tmp_path / "home"
-        async with AsyncClient(sandbox.base_url, sandbox.api_key, home=home) as client:
-            return await client.history.backup(str(tmp_path / "backup.sqlite3"))
-
-    assert anyio.run(main).stat().st_size > 0
 
 
 def test_a_backup_never_replaces_a_file(client: Client, tmp_path: Path) -> None:

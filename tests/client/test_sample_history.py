@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 import mediakit as mk
 from mediakit import Client
 from mediakit.client.sample_history import LIMITS, PROJECTS, SeededPast
-from mediakit.errors import InputError, ServiceError
-from mediakit.history import tuning
+from mediakit.errors import InputError
 from mediakit.sandbox.admin import seed as control
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
@@ -64,38 +62,18 @@ def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
     exact = frame["estimate_kind"].eq("exact") & ~failed
     charged = frame.loc[exact, "charge_micro_usd"]
     assert charged.equals(frame.loc[exact, "estimate_high_micro_usd"])
-
-
-def test_a_part_of_the_completed_jobs_is_rated_and_kept(seeded: Client) -> None:
-    frame = seeded.history.frame(params=True)
-    completed = frame[frame["status"].eq("completed")]
-
+    completed = frame[~failed]
     assert len(completed) / 3 < completed["rating"].notna().sum() < len(completed)
-    assert completed["keep"].sum() > 10
-    assert frame.loc[frame["status"].eq("failed"), "rating"].isna().all()
-    kept = frame[frame["keep"].fillna(value=False)]
-    assert kept["rating"].ge(4).all()
-
-
-def test_the_takes_of_one_request_are_numbered(seeded: Client) -> None:
-    frame = seeded.history.frame(params=True)
+    assert frame.loc[failed, "rating"].isna().all()
+    assert frame["keep"].sum() > 10
+    assert frame.loc[frame["keep"].fillna(value=False), "rating"].ge(4).all()
     upscaled = frame[frame["kind"].eq("image-upscale")].sort_values("created_at")
-
     for _, same in upscaled.groupby(["account", "image_url", "model"], observed=True):
         assert list(same["take"]) == list(range(1, len(same) + 1))
-
-
-def test_the_newest_of_a_past_is_first_and_older_than_a_real_job(
-    place: RunningSandbox, tmp_path: Path
-) -> None:
-    with connected(place, tmp_path) as client:
-        job = client.submit("text-to-image", prompt="a kite")
-        client.seed_past(DAYS, JOBS)
-        late = client.submit("text-to-image", prompt="a late kite")
-        frame = client.history.frame()
-
-    assert list(frame["job_id"][:2]) == [late.id, job.id]
-    assert frame["created_at"][2:].is_monotonic_decreasing
+    store = seeded.core.store
+    spent = store.budget_use("project autumn campaign").spent_micro_usd
+    label = frame["project"].eq("autumn campaign")
+    assert spent == frame.loc[label, "charge_micro_usd"].sum()
 
 
 def test_a_past_ends_yesterday_and_its_clients_balance_stays(
@@ -112,6 +90,7 @@ def test_a_past_ends_yesterday_and_its_clients_balance_stays(
     assert past.charge_micro_usd == frame["charge_micro_usd"].sum()
     assert (past.jobs, past.added_to_sandbox, past.added_to_history) == (JOBS,) * 3
     assert past.completed == frame["status"].eq("completed").sum()
+    assert frame["created_at"].is_monotonic_decreasing
     assert str(past).startswith(f"{JOBS} jobs from {past.first_day} to {past.last_day}")
 
 
@@ -139,33 +118,6 @@ def test_the_same_call_adds_nothing_from_any_client_after_a_restart_and_a_day_la
     assert later.charge_micro_usd == made.charge_micro_usd
     assert later.text.endswith("none of them new in the history.")
     pd.testing.assert_frame_equal(after, frame)
-
-
-def test_another_history_of_the_same_sandbox_gets_the_same_past(
-    place: RunningSandbox, tmp_path: Path
-) -> None:
-    frames = []
-    for name in ("one", "two"):
-        with connected(place, tmp_path / name) as client:
-            past = client.seed_past(DAYS, JOBS, 3)
-            frames.append(client.history.frame(params=True))
-
-    assert past.added_to_sandbox == 0
-    assert past.added_to_history == JOBS
-    pd.testing.assert_frame_equal(frames[0], frames[1])
-
-
-def test_a_rating_that_was_changed_stays(seeded: Client) -> None:
-    frame = seeded.history.frame(params=True)
-    rated = frame[frame["rating"].notna()].iloc[0]
-    other = 1 if rated["rating"] > 1 else 5
-    owner = {"service": rated["service"], "account": rated["account"]}
-    tuning.judge(seeded.components.store, **owner, job_id=rated["job_id"], rating=other)
-
-    seeded.seed_past(DAYS, JOBS)
-
-    after = seeded.history.frame(params=True).set_index("job_id")
-    assert after.loc[rated["job_id"], "rating"] == other
 
 
 def test_the_same_request_is_still_submitted(seeded: Client) -> None:
@@ -208,26 +160,6 @@ def test_a_past_says_nothing_of_how_long_a_render_takes(seeded: Client) -> None:
         assert usual_s is None
 
 
-def test_a_fresh_history_counts_what_is_settled_of_a_past(seeded: Client) -> None:
-    total = seeded.history.settled_total_micro_usd()
-    frame = seeded.history.frame()
-    uses = [
-        seeded.components.store.account_use(
-            service=seeded.core.service.identity, account=account
-        )
-        for account in set(frame["account"])
-    ]
-
-    assert total == frame["charge_micro_usd"].sum() > 0
-    assert sum(use.spent_micro_usd for use in uses) == total
-    assert all(use.reserved_micro_usd == 0 for use in uses)
-    spent = seeded.components.store.budget_use(
-        "project autumn campaign"
-    ).spent_micro_usd
-    label = frame["project"].eq("autumn campaign")
-    assert spent == frame.loc[label, "charge_micro_usd"].sum()
-
-
 @pytest.mark.soak
 def test_a_postgres_takes_in_a_past_once(
     place: RunningSandbox, tmp_path: Path, postgres_url: str
@@ -244,17 +176,6 @@ def test_a_postgres_takes_in_a_past_once(
 
     assert (made.added_to_history, again.added_to_history) == (JOBS, 0)
     pd.testing.assert_frame_equal(in_postgres, in_file)
-
-
-def test_it_can_be_awaited(place: RunningSandbox, tmp_path: Path) -> None:
-    async def main() -> int:
-        async with mk.AsyncClient(
-            place.base_url, place.api_key, home=tmp_path
-        ) as client:
-            past = await client.seed_past(days=DAYS, jobs=JOBS)
-            return past.added_to_history
-
-    assert asyncio.run(main()) == JOBS
 
 
 def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None:
@@ -282,64 +203,34 @@ def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None
     "asked",
     [{"days": 0}, {"days": 3_651}, {"jobs": True}, {"jobs": 10_001}, {"seed": -1}],
 )
-def test_a_past_that_makes_no_sense_is_refused(
-    place: RunningSandbox, tmp_path: Path, asked: dict[str, int]
+def test_numbers_that_a_sandbox_rejects_are_refused_before(
+    client: Client, asked: dict[str, int]
 ) -> None:
     (name,) = asked
-    with connected(place, tmp_path) as client:
-        with pytest.raises(InputError, match=f"{name} must be .*a whole number from"):
-            client.seed_past(**asked)
-        assert client.history.frame().empty
-
-
-def test_client_and_sandbox_accept_the_same_numbers() -> None:
+    with pytest.raises(InputError, match=f"{name} must be .*a whole number from"):
+        client.seed_past(**asked)
     properties = control.SeedRequest.model_json_schema()["properties"]
-
-    assert {
-        name: (properties[name]["minimum"], properties[name]["maximum"])
-        for name in ("days", "jobs", "seed")
-    } == LIMITS
+    limits = (properties[name]["minimum"], properties[name]["maximum"])
+    assert limits == LIMITS[name]
 
 
-def test_a_sandbox_that_is_gone_says_so(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data"))
-    with connected(running, tmp_path / "home") as client:
-        running.stop()
-        with pytest.raises(ServiceError, match="does not answer"):
-            client.seed_past(DAYS, JOBS)
-        assert client.history.frame().empty
-
-
-@pytest.mark.parametrize(
-    "database", ["file", pytest.param("postgres", marks=pytest.mark.soak)]
-)
 def test_clients_that_seed_at_the_same_moment_write_one_past(
-    database: str, tmp_path: Path, request: pytest.FixtureRequest
+    place: RunningSandbox, tmp_path: Path
 ) -> None:
     history = str(tmp_path / "shared.sqlite3")
-    if database == "postgres":
-        history = request.getfixturevalue("postgres_url")
-    running = start(Sandbox(tmp_path / "data"))
 
     def seed(number: int) -> SeededPast:
         home = tmp_path / f"home-{number}"
-        with connected(running, home, history=history) as client:
-            return client.seed_past(DAYS, JOBS)
+        with connected(place, home, history=history) as client:
+            return client.seed_past(DAYS, JOBS, 11)
 
     with ThreadPoolExecutor(4) as threads:
         pasts = list(threads.map(seed, range(4)))
-    with connected(running, tmp_path / "home", history=history) as client:
+    with connected(place, tmp_path / "home", history=history) as client:
         frame = client.history.frame()
         total = client.history.settled_total_micro_usd()
-        owner = {"service": client.core.service.identity}
-        uses = [
-            client.components.store.account_use(**owner, account=account)
-            for account in set(frame["account"])
-        ]
-    running.stop()
 
     assert sum(past.added_to_sandbox for past in pasts) == JOBS
     assert sum(past.added_to_history for past in pasts) == JOBS
     assert len(frame) == frame["job_id"].nunique() == JOBS
-    assert total == sum(use.spent_micro_usd for use in uses)
-    assert total == pasts[0].charge_micro_usd
+    assert total == frame["charge_micro_usd"].sum() == pasts[0].charge_micro_usd

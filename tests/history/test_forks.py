@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mediakit.history import History
-from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import start
 
 FORK = """
@@ -31,13 +27,6 @@ history.claim(submission("parent again"))
 history.record_job("before", completed())
 history.close()
 """
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "sqlite":
-        return tmp_path / "history.db"
-    return request.getfixturevalue("postgres_url")
 
 
 def test_a_forked_child_and_its_parent_write_to_one_history(place: Any) -> None:

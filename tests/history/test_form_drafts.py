@@ -2,36 +2,15 @@
 
 from datetime import timedelta
 
-import pytest
-
 from mediakit.clock import VirtualClock
 from mediakit.history import History, tuning
 from mediakit.history.tuning import DRAFTS_KEPT_FOR
-from tests.support.soak import BOTH_DATABASES
-from tests.support.submissions import START, completed, job, submission
+from tests.support.submissions import START, submission
 
 MINE, OTHERS = (
     '["", "/home/me/a.ipynb", "cell-1"]',
     '["", "/home/me/b.ipynb", "cell-1"]',
 )
-
-
-@pytest.fixture
-def clock():
-    return VirtualClock(START)
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def place(request, tmp_path):
-    if request.param == "sqlite":
-        return tmp_path / "history.db"
-    return request.getfixturevalue("postgres_url")
-
-
-@pytest.fixture
-def history(place, clock):
-    with History(place, clock=clock) as opened:
-        yield opened
 
 
 def keys(entries):
@@ -46,24 +25,11 @@ def test_a_form_finds_only_its_own_requests_newest_first(history):
 
     assert keys(tuning.asked_from(history, MINE, limit=9)) == ["k3", "k1", "k0"]
     assert keys(tuning.asked_from(history, MINE, limit=2)) == ["k3", "k1"]
+    second = tuning.asked_from(history, MINE, limit=9)[1]
+    after_a_reset = tuning.asked_from(history, MINE, limit=9, after=second.number)
+    assert keys(after_a_reset) == ["k3"]
     assert keys(tuning.asked_from(history, OTHERS, limit=9)) == ["k2"]
     assert tuning.asked_from(history, "elsewhere", limit=9) == []
-
-
-def test_a_form_that_was_reset_finds_only_later_requests(history):
-    first, _ = history.claim(submission("k0"), origin=MINE)
-    history.claim(submission("k1"), origin=MINE)
-    later = tuning.asked_from(history, MINE, limit=9, after=first.number)
-    assert keys(later) == ["k1"]
-
-
-def test_the_requests_of_a_form_have_their_outcomes(history):
-    history.claim(submission("k0"), origin=MINE)
-    history.record_job("k0", job("running"))
-    history.record_job("k0", completed(340_000))
-    (entry,) = tuning.asked_from(history, MINE, limit=9)
-    assert entry == history.find("media_1")
-    assert entry.charge_micro_usd == 340_000
 
 
 def test_a_request_of_two_forms_belongs_to_both(history):

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,7 +23,7 @@ from hypothesis.stateful import (
 from mediakit.clock import VirtualClock
 from mediakit.errors import BudgetError, NotFoundError
 from mediakit.history import BudgetLimit, BudgetUse, Entry, History, rebuilding
-from tests.support.soak import BOTH_DATABASES, trials
+from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
     START,
@@ -34,26 +31,12 @@ from tests.support.submissions import (
     costing,
     failed,
     job,
-    submission,
 )
 
 NUMBERS = count(1)
 BUDGETS = ("kites", "boats")
 SWEEPS = ("plan 1", "plan 2")
 PLENTY_MICRO_USD = 10**9
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "sqlite":
-        return tmp_path / "history.db"
-    return request.getfixturevalue("postgres_url")
-
-
-@pytest.fixture
-def history(place: Any) -> Iterator[History]:
-    with History(place) as opened:
-        yield opened
 
 
 def used(entry: Entry) -> tuple[int, int]:
@@ -225,56 +208,19 @@ def test_totals_agree_with_entries_after_every_change(place: Any) -> None:
         run_state_machine_as_test(Now, settings=few)
 
 
-def test_a_job_that_is_unknown_for_a_day_holds_nothing_until_it_is_seen_again(
-    place: Any,
+def test_a_job_that_the_service_does_not_know_is_asked_for_and_held_for_a_day(
+    history: History, clock: VirtualClock
 ) -> None:
-    clock = VirtualClock()
-    with History(place, clock=clock) as history:
-        history.claim(costing("k1", 400))
-        history.record_job("k1", job("running"))
-        for hours, held in ((0, 400), (23, 400), (1, 0)):
-            asyncio.run(clock.advance(hours * 3_600))
-            history.mark_gone("media_1")
-            assert history.account_use(**HERE) == BudgetUse(0, held)
-        history.record(job("running"))
-        assert history.account_use(**HERE) == BudgetUse(0, 400)
-        history.record(completed(300))
-        assert history.account_use(**HERE) == BudgetUse(300, 0)
-
-
-def test_a_request_that_becomes_known_counts_against_its_budget(
-    history: History,
-) -> None:
-    times: dict[str, Any] = {
-        "created_at": START,
-        "submitted_at": None,
-        "finished_at": None,
-    }
-    name = "rebuilt-media_1"
-    rebuilding.adopt(history, submission(name, draw_key=name), completed(300), **times)
-    assert history.budget_use("kites") == BudgetUse(0, 0)
-    rebuilding.adopt(history, submission("k1", budget="kites"), completed(300), **times)
-    assert history.budget_use("kites") == BudgetUse(300, 0)
+    history.claim(costing("k1", 400))
+    history.record_job("k1", job("running"))
+    for hours, held in ((0, 400), (23, 400), (1, 0)):
+        asyncio.run(clock.advance(hours * 3_600))
+        history.mark_gone("media_1")
+        assert history.account_use(**HERE) == BudgetUse(0, held)
+        assert len(history.unsettled(service="sandbox")) == (1 if held else 0)
+    seen_again = history.record(job("running"))
+    assert seen_again is not None
+    assert seen_again.gone_at is None
+    assert history.account_use(**HERE) == BudgetUse(0, 400)
+    history.record(completed(300))
     assert history.account_use(**HERE) == BudgetUse(300, 0)
-
-
-def test_the_totals_include_the_changes_of_all_threads(place: Any) -> None:
-    def work(name: str) -> None:
-        with History(place) as mine:
-            for number in range(12):
-                key = f"{name} {number}"
-                its_job = f"media_{key}"
-                budget = BudgetLimit(BUDGETS[number % 2], PLENTY_MICRO_USD)
-                mine.claim(costing(key, 10, draw_key=key), budget=budget)
-                mine.record_job(key, job("running", its_job))
-                mine.record_job(key, completed(7, job_id=its_job))
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    with History(place) as history:
-        assert history.account_use(**HERE) == BudgetUse(4 * 12 * 7, 0)
-        agrees(history, "mine")

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
-import pytest
-
-from mediakit.clock import VirtualClock
 from mediakit.history import History, OwnedDraw, tuning
-from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import (
     START,
     URL,
@@ -22,15 +14,6 @@ from tests.support.submissions import (
 
 FUNCTION = submission().function
 MINE = {"service": "sandbox", "function": FUNCTION}
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
-    place: Any = tmp_path / "history.db"
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
-    with History(place, clock=VirtualClock(START)) as opened:
-        yield opened
 
 
 def test_a_draw_has_the_values_of_its_entry(history: History) -> None:
@@ -76,22 +59,6 @@ def test_only_the_newest_attempt_at_each_take_is_read(history: History) -> None:
         ("d2", 1, "unanswered", None, None),
         ("d1", 1, "submitted", "running", "media_4"),
     ]
-
-
-def test_failed_vanished_and_erased_draws_are_marked(history: History) -> None:
-    for name in ("1", "2", "3", "4"):
-        history.claim(submission(f"k{name}", draw_key=name))
-    history.record_job("k1", failed("content_moderation"))
-    history.record_job("k2", job("running", "media_2"))
-    history.mark_gone("media_2")
-    history.record_job("k3", completed(job_id="media_3", deleted_at=START.isoformat()))
-    history.record_refusal("k4", code="422", message="no")
-
-    one, two, three, four = tuning.owned_draws(history, **MINE)
-    assert (one.status, one.error_code) == ("failed", "content_moderation")
-    assert (two.gone_at, two.output_url) == (START, None)
-    assert (three.deleted_at, three.output_url) == (START, None)
-    assert (four.state, four.error_code) == ("refused", "422")
 
 
 def test_only_this_function_of_this_service_is_read(history: History) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,25 +15,9 @@ from mediakit.clock import VirtualClock
 from mediakit.history import History, tuning
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.frames import TEXT
-from tests.support.submissions import HERE, START, completed, job, submission
+from tests.support.submissions import HERE, completed, job, submission
 
 MINE: dict[str, Any] = {**HERE}
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock(START)
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-def history(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: VirtualClock
-) -> Iterator[History]:
-    place: Any = tmp_path / "history.db"
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
-    with History(place, clock=clock) as opened:
-        yield opened
 
 
 def frame_of(history: History, *bodies: dict[str, Any]) -> pd.DataFrame:
@@ -49,6 +32,7 @@ def listed(column: Any) -> list[Any]:
     return [None if pd.isna(value) else value for value in column]
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
 def test_each_parameter_is_a_typed_column_of_its_own(history: History) -> None:
     frame = frame_of(
         history,
@@ -120,15 +104,6 @@ def test_runtime_and_ratings_are_columns_beside_the_parameters(
     assert listed(frame[names].loc["k2"]) == [None] * 4
     kinds = {name: str(frame[name].dtype) for name in ("runtime_s", "rating", "keep")}
     assert kinds == {"runtime_s": "float64", "rating": "Int8", "keep": "boolean"}
-
-
-def test_the_columns_have_the_same_types_without_rows(history: History) -> None:
-    empty = history.frame(params=True).dtypes.astype(str)
-    history.claim(submission("k1"))
-    filled = history.frame(params=True).dtypes.astype(str)
-    for name in ("runtime_s", "rating", "keep", "created_at", "charge_micro_usd"):
-        assert empty[name] == filled[name]
-    assert list(history.frame().columns) == list(empty.index[:-3])
 
 
 def test_the_frame_of_a_client_is_grouped_by_a_parameter(

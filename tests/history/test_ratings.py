@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ import pytest
 from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
 from mediakit.history import History, Judgement, Preference, tuning
-from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import HERE, START
 
 MINE: dict[str, Any] = {**HERE}
@@ -23,22 +21,6 @@ IDS = [f"media_{n}" for n in range(2_500)]
 
 def later(clock: VirtualClock, seconds: float) -> None:
     asyncio.run(clock.advance(seconds))
-
-
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock(START)
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def history(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: VirtualClock
-) -> Iterator[History]:
-    place: Any = tmp_path / "history.db"
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
-    with History(place, clock=clock) as opened:
-        yield opened
 
 
 def test_a_judgement_is_read_unchanged(history: History) -> None:

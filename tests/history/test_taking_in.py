@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import pytest
-
-from mediakit.history import Entry, EntryState, History, Judgement, rebuilding, tuning
+from mediakit.history import (
+    BudgetUse,
+    Entry,
+    EntryState,
+    History,
+    Judgement,
+    rebuilding,
+    tuning,
+)
 from mediakit.history.database import LONGEST_LIST
 from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
-from tests.support.soak import BOTH_DATABASES
-from tests.support.submissions import submission
+from tests.support.submissions import HERE, submission
 
 LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
 COUNT = LONGEST_LIST * 2 + 1
@@ -36,14 +40,6 @@ def _settled(n: int, charge_micro_usd: int) -> Entry:
     )
 
 
-@pytest.fixture(params=BOTH_DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return str(tmp_path / "history.sqlite3")
-    url: str = request.getfixturevalue("postgres_url")
-    return url
-
-
 def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> None:
     with History(place) as history:
         real, _ = history.claim(submission("real"))
@@ -57,15 +53,6 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
         assert later.number > real.number > 0
 
 
-def test_an_empty_history_numbers_later_entries_above_a_past(place: str) -> None:
-    with History(place) as history:
-        rebuilding.take_in(history, past(3))
-        real, _ = history.claim(submission("real"))
-
-        assert list(history.frame()["key"]) == ["real", "past-2", "past-1", "past-0"]
-        assert history.find_key("real") == real
-
-
 def test_what_is_known_stays_and_the_rest_is_added(place: str) -> None:
     with History(place) as history:
         rebuilding.take_in(history, past(3))
@@ -75,19 +62,9 @@ def test_what_is_known_stays_and_the_rest_is_added(place: str) -> None:
         charges = history.frame().set_index("key")["charge_micro_usd"]
         assert charges.to_dict() == {f"past-{n}": 7 if n < 3 else 9 for n in range(5)}
         assert history.settled_total_micro_usd() == 3 * 7 + 2 * 9
+        assert history.account_use(**HERE) == BudgetUse(3 * 7 + 2 * 9, 0)
+        assert list(history.search("media_1")["key"]) == ["past-1"]
         assert rebuilding.take_in(history, []) == 0
-
-
-def test_totals_are_what_a_recount_finds(place: str) -> None:
-    with History(place) as history:
-        rebuilding.take_in(history, past(20))
-        entry = history.find("media_3")
-        assert entry is not None
-        owner = {"service": entry.service, "account": entry.account}
-        before = history.account_use(**owner)
-    with History(place) as history:
-        assert history.account_use(**owner) == before
-    assert (before.spent_micro_usd, before.reserved_micro_usd) == (20 * 7, 0)
 
 
 def test_a_judgement_comes_with_its_entry_and_never_changes_one(place: str) -> None:
@@ -114,10 +91,3 @@ def test_a_judgement_comes_with_its_entry_and_never_changes_one(place: str) -> N
     assert set(found) == {"media_1", "media_2"}
     assert found["media_1"].rating == 1
     assert found["media_2"] == judged["past-2"]
-
-
-def test_what_is_taken_in_is_found_by_its_words(place: str) -> None:
-    with History(place) as history:
-        rebuilding.take_in(history, past(3))
-
-        assert list(history.search("media_1")["key"]) == ["past-1"]

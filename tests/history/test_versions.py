@@ -15,7 +15,6 @@ from sqlalchemy import inspect
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.tables import VERSION
-from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import race, start, submission
 
 UNIQUE = {"mediakit_entries_key_key"}  # SQLite does not list the index of a constraint
@@ -27,13 +26,6 @@ sys.stdin.readline()
 with History(sys.argv[1]) as history:
     print(len(history.page()))
 """
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    if request.param == "sqlite":
-        return tmp_path / "history.db"
-    return request.getfixturevalue("postgres_url")
 
 
 def plainly(place: Any) -> Any:
@@ -109,18 +101,6 @@ def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None
 
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["history.db"]
-
-
-def test_a_refused_history_opens_with_its_own_version(place: Any) -> None:
-    with History(place) as history:
-        history.claim(submission())
-    set_version(place, VERSION + 1)
-    with pytest.raises(InputError):
-        History(place)
-    set_version(place, VERSION)
-
-    with History(place) as history:
-        assert history.find_key("k1") is not None
 
 
 def test_opening_a_history_waits_for_no_writer(tmp_path: Path) -> None:
