@@ -1,12 +1,13 @@
 """Searching the history by words, project, function and status."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.history import History
 from mediakit.history.entry import folded
+from tests.support.soak import trials
 from tests.support.submissions import HERE, completed, failed, job, submission
 
 BOTH = pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
@@ -136,6 +137,7 @@ def test_pages_of_a_search_have_no_gaps_or_repeats_while_entries_arrive(history)
     assert history.page(text="kite", limit=2, before=second[-1]) == []
 
 
+@settings(max_examples=trials(30, soak=100))
 @given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
 @example(text="100%_\\/'\"", start=0, length=9)
 def test_any_word_of_a_prompt_finds_it_in_any_case(text, start, length):

@@ -207,13 +207,14 @@ def where(
         InputError: The status does not exist, or the text is too long.
     """
     wanted = {name: value for name, value in chosen.items() if value is not None}
-    given: dict[str, object] = {"text": text or "", **wanted}
+    given: dict[str, object] = {"text": "" if text is None else text, **wanted}
     for field, value in given.items():
         if not isinstance(value, str):
             raise InputError(field, got=value, accepted="text, or None")
-    if wanted.get("status", JobStatus.QUEUED) not in list(JobStatus):
+    status = chosen.get("status")
+    if status is not None and status not in list(JobStatus):
         accepted = ", ".join(JobStatus)
-        raise InputError("status", got=wanted["status"], accepted=accepted, spec="3.1")
+        raise InputError("status", got=status, accepted=accepted, spec="3.1")
     if text is not None and len(text) > LONGEST_SEARCH:
         accepted = f"up to {LONGEST_SEARCH:,} characters"
         raise InputError("text", got=text, accepted=accepted)
