@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Literal
 
-from mediakit.client.loop import notify
+from mediakit.client.loop import discard, notify
 from mediakit.media import size_text
 
 Direction = Literal["upload", "download"]
@@ -37,75 +37,51 @@ Listener = Callable[[Transfer], None]
 Tell = Callable[[int, int | None], None]
 
 
-@dataclass(eq=False)
-class _UnderWay:
-    latest: Transfer
-
-
 class Progress:
-    """Notifies its listeners of every transferred block."""
+    """Notifies its listeners of every transferred block, on the I/O thread."""
 
     def __init__(self) -> None:
-        self._listeners: tuple[Listener, ...] = ()
-        self._under_way: set[_UnderWay] = set()
+        self._listeners: list[Listener] = []
+        self._under_way: dict[object, Transfer] = {}
 
     @property
     def under_way(self) -> tuple[Transfer, ...]:
         """Return the progress of each transfer that has not ended."""
-        return tuple(each.latest for each in tuple(self._under_way))
+        return tuple(self._under_way.values())
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call a function with each step, on the I/O thread.
+        """Call a function with each step; return a function that unsubscribes it.
 
         A fast transfer has a thousand steps a second; a listener that draws selects
         which of them it shows.
-
-        Returns:
-            A function that unsubscribes it.
         """
-        self._listeners = (*self._listeners, listener)
-
-        def unsubscribe() -> None:
-            kept = [each for each in self._listeners if each is not listener]
-            self._listeners = tuple(kept)
-
-        return unsubscribe
+        self._listeners.append(listener)
+        return partial(discard, self._listeners, listener)
 
     @contextmanager
     def of(
         self, direction: Direction, name: str, total_bytes: int | None = None
     ) -> Iterator[Tell]:
-        """Yield a function to call, on the I/O thread, with the done and total bytes.
-
-        Args:
-            direction: "upload" or "download".
-            name: The file's name.
-            total_bytes: Its length, if already known.
-        """
-        loop = asyncio.get_running_loop()
-        transfer = _UnderWay(Transfer(direction, name, 0, total_bytes))
+        """Yield a function to call with the done and total bytes of a transfer."""
+        key = object()
 
         def tell(done_bytes: int, total_bytes: int | None) -> None:
             step = Transfer(direction, name, done_bytes, total_bytes)
-            transfer.latest = step
-            loop.call_soon(notify, self._listeners, step)
+            self._under_way[key] = step
+            notify(self._listeners, step)
 
-        self._under_way.add(transfer)
+        self._under_way[key] = Transfer(direction, name, 0, total_bytes)
         try:
             yield tell
         finally:
-            self._under_way.discard(transfer)
+            del self._under_way[key]
 
 
 class DelayMessages:
     """Says what a pending request waits for.
 
-    Args:
-        progress: The progress of the uploads.
-        asked_to_wait_s: Returns the remaining seconds of the wait that the service
-            requested.
-        blocked_text: Returns a message while another program locks the history, else
-            an empty text.
+    `asked_to_wait_s` returns the rest of the wait that the service requested, and
+    `blocked_text` a message while another program locks the history.
     """
 
     def __init__(
@@ -120,30 +96,21 @@ class DelayMessages:
 
     def submit_text(self) -> str:
         """Say why a submission has no response."""
-        blocked = self._blocked_text()
-        if blocked:
-            return blocked
         asked_s = self._asked_to_wait_s()
+        text = "The service has not accepted the request yet; still trying."
         if asked_s > 0:
-            return f"The service asks to wait; trying again in {ceil(asked_s)} s."
-        return "The service has not accepted the request yet; still trying."
+            text = f"The service asks to wait; trying again in {ceil(asked_s)} s."
+        return self._blocked_text() or text
 
     def files_text(self) -> str:
         """Return the progress of a request's files."""
-        return (
-            self.upload_text()
-            or self._blocked_text()
-            or "Still reading the media of the request."
-        )
+        still = "Still reading the media of the request."
+        return self.upload_text() or self._blocked_text() or still
 
     def upload_text(self, names: Collection[str] | None = None) -> str:
-        """Return the progress of uploads.
+        """Return the progress of the uploads of some files, or of all; empty for none.
 
-        Args:
-            names: The names of the files that matter; None for all.
-
-        Returns:
-            A sentence; empty while none of them is in progress.
+        `names` are the names of the files.
         """
         uploads = [
             each
