@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from mediakit import AsyncClient, Client, InputError, Job
+from mediakit import Client, InputError, Job
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.media_inputs import JobOutput
 from mediakit.history import History, Parent, tuning
 from mediakit.records import Job as Record
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import Sandbox, start
 from tests.support.job_states import state_of
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import completed, submission
@@ -98,34 +97,38 @@ def test_a_job_where_no_medium_is_wanted_is_refused(client: Client) -> None:
         ({"usage": {"output_seconds": 7.5}}, {"duration": 7}, 7.5),
         ({}, {"duration": 3}, 3),
         ({"usage": {"output_seconds": True}}, {"duration": 3}, 3),
+        ({}, {}, None),
+        ({}, {"duration": "auto"}, None),
+        ({}, {"duration": 0}, None),
+        ({}, {"duration": 4, "video_urls": ["x"]}, None),
     ],
 )
-def test_the_length_that_is_known_prices_without_reading_the_clip(
-    client: Client, record: dict[str, Any], body: dict[str, Any], seconds: float
+def test_a_length_that_is_known_prices_without_reading_the_clip_and_none_is_made_up(
+    client: Client, record: dict[str, Any], body: dict[str, Any], seconds: float | None
 ) -> None:
     job = a_job({"output": CLIP, **record}, body=body)
     estimate = client.estimate("video-upscale", video_url=job)
-    assert estimate.kind == "exact"
-    assert estimate.high == seconds * UPSCALED_MICRO_USD_PER_S
+    if seconds is None:
+        assert estimate.kind == "upper_bound"
+    else:
+        assert estimate.kind == "exact"
+        assert estimate.high == seconds * UPSCALED_MICRO_USD_PER_S
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"duration": "auto"}, {"duration": 0}, {"duration": 4, "video_urls": ["x"]}],
-)
-def test_a_length_that_is_not_known_is_not_made_up(
-    client: Client, body: dict[str, Any]
+def test_a_job_or_its_output_may_be_given_under_a_short_name_and_with_a_length(
+    client: Client,
 ) -> None:
-    estimate = client.estimate(
-        "video-upscale", video_url=a_job({"output": CLIP}, body=body)
-    )
-    assert estimate.kind == "upper_bound"
-
-
-def test_a_length_that_is_given_counts_before_the_known_one(client: Client) -> None:
     job = a_job({"output": CLIP}, body={"duration": 3})
-    estimate = client.estimate("video-upscale", video_url=job, seconds={CLIP_URL: 4})
-    assert estimate.high == 4 * UPSCALED_MICRO_USD_PER_S
+    made = JobOutput("media_1", CLIP_URL, "video", "video/mp4", 3.0)
+    for video in (job, made):
+        estimate = client.estimate("video-upscale", video=video)
+        assert estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
+    with pytest.raises(InputError, match="video must be"):
+        client.submit("video-upscale", video=job, video_url=job)
+    given = client.estimate("video-upscale", video=job, seconds={CLIP_URL: 4})
+    assert given.high == 4 * UPSCALED_MICRO_USD_PER_S
+    form = client.form("video-upscale", video=job)
+    assert form.values["video_url"] == CLIP_URL
 
 
 def test_a_clip_that_is_too_long_for_the_field_is_refused(client: Client) -> None:
@@ -138,27 +141,6 @@ def test_a_clip_that_is_too_long_for_the_field_is_refused(client: Client) -> Non
     }
     with pytest.raises(InputError, match=r"video_urls\[0\] must be"):
         client.submit("r1", **fields)
-
-
-def test_a_medium_may_be_named_without_the_end_of_its_fields_name(
-    client: Client,
-) -> None:
-    job = a_job({"output": CLIP}, body={"duration": 3})
-    by_name = client.estimate("video-upscale", video=job)
-    assert by_name == client.estimate("video-upscale", video_url=job)
-    with pytest.raises(InputError, match="video must be"):
-        client.submit("video-upscale", video=job, video_url=job)
-
-
-def test_the_output_of_a_job_is_an_input_too(client: Client) -> None:
-    made = JobOutput("media_1", CLIP_URL, "video", "video/mp4", 3.0)
-    estimate = client.estimate("video-upscale", video=made)
-    assert estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
-
-
-def test_a_form_shows_the_url_of_a_job(client: Client) -> None:
-    form = client.form("video-upscale", video=a_job({"output": CLIP}))
-    assert form.values["video_url"] == CLIP_URL
 
 
 def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
@@ -176,22 +158,6 @@ def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     draw = large.next_take()
     assert tuning.parents(store, [draw.id]) == {draw.id: (("video_url", clip.id),)}
     assert isinstance(clip, Job)
-
-
-def test_an_awaited_client_takes_jobs_too(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    async def main() -> None:
-        async with AsyncClient(
-            sandbox.base_url, sandbox.api_key, home=tmp_path
-        ) as client:
-            clip = await client.run("text-to-video", prompt="awaited", duration=3)
-            large = await client.run("video-upscale", video=clip)
-            assert tuning.parents(client.components.store, [large.id]) == {
-                large.id: (("video_url", clip.id),)
-            }
-
-    asyncio.run(main())
 
 
 def test_after_a_restart_on_another_port_the_same_chain_pays_nothing(

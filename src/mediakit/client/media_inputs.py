@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
@@ -25,6 +25,7 @@ from mediakit.schema import MediaName
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 ENDED = "a job that has completed"
+WITH_OUTPUT = "a job with its output"
 # A server may be reachable again; a read for each price would be slow.
 RETRY_AFTER_S = 60.0
 
@@ -33,15 +34,10 @@ RETRY_AFTER_S = 60.0
 class JobOutput:
     """The output of a completed job, which any media field accepts.
 
-    Args:
-        job_id: The job.
-        url: Its URL.
-        media_type: "video", "image" or "audio"; "unknown" if the service does not say.
-        content_type: Its content type; None if unknown.
-        length_s: Seconds; None if unknown, and for an image.
+    `id` is the job's; `media_type` is "video", "image", "audio" or "unknown".
     """
 
-    job_id: str
+    id: str
     url: str
     media_type: str
     content_type: str | None = None
@@ -55,61 +51,43 @@ class JobOutput:
         return MediaInfo(medium, self.content_type, 0, duration_s=self.length_s)
 
 
-class _HasState(Protocol):
-    @property
-    def id(self) -> str: ...
+def job_of(value: object) -> AsyncJob | JobOutput | None:
+    """Return a job, awaited or blocking, or the output of one; None for another value.
 
-    @property
-    def state(self) -> JobState: ...
-
-
-AnyJob = _HasState | JobOutput
-
-
-def is_job(value: object) -> TypeGuard[AnyJob]:
-    """Return whether a value is a job, awaited or blocking, or the output of one."""
+    A blocking job is returned as the awaited one.
+    """
     core = value.core if isinstance(value, Blocking) else value
-    return isinstance(core, AsyncJob | JobOutput)
+    return core if isinstance(core, AsyncJob | JobOutput) else None
 
 
-def id_of(job: AnyJob) -> str:
-    """Return the id of a job, or of the job that made an output."""
-    return job.job_id if isinstance(job, JobOutput) else job.id
-
-
-def output_of(job: AnyJob, medium: MediaName, field: str) -> JobOutput:
-    """Return the output of a job, for a field that accepts it.
+def output_of(job: AsyncJob | JobOutput, medium: MediaName, field: str) -> JobOutput:
+    """Return the output of a job, for a field that accepts its medium.
 
     Raises:
-        InputError: The job has not ended, has failed, was erased, or made another
-            medium.
+        InputError: The job has no such output.
     """
     made = job if isinstance(job, JobOutput) else _made(job.state, field)
     if made.media_type in A_MEDIUM and made.media_type != medium:
-        got = Found(f"the job {made.job_id}, which made {A_MEDIUM[made.media_type]}")
+        got = Found(f"the job {made.id}, which made {A_MEDIUM[made.media_type]}")
         raise InputError(field, got=got, accepted=A_MEDIUM[medium])
     return made
 
 
 def _made(state: JobState, field: str) -> JobOutput:
     record, output = state.record, state.record.output
-    why, accepted = "", ENDED
     if record.deleted_at is not None:
-        why, accepted = "which was erased", "a job with its output"
+        why, accepted = "which was erased", WITH_OUTPUT
     elif record.status is JobStatus.FAILED:
-        why = "which failed" + (f" ({record.error.code})" if record.error else "")
+        code = f" ({record.error.code})" if record.error else ""
+        why, accepted = f"which failed{code}", ENDED
     elif not record.status.terminal:
         why, accepted = f"which is {record.status}", f"{ENDED}; wait for it first"
-    elif output is not None and output.file is not None:
-        return JobOutput(
-            record.id,
-            output.file.url,
-            output.media_type,
-            output.file.content_type,
-            _length_s(state) if output.media_type != "image" else None,
-        )
+    elif output is None or output.file is None:
+        why, accepted = "which has no output", WITH_OUTPUT
     else:
-        why, accepted = "which has no output", "a job with its output"
+        file, media_type = output.file, output.media_type
+        length_s = None if media_type == "image" else _length_s(state)
+        return JobOutput(record.id, file.url, media_type, file.content_type, length_s)
     got = Found(f"the job {record.id}, {why}")
     raise InputError(field, got=got, accepted=accepted)
 
@@ -137,16 +115,12 @@ class Inputs:
         self.infos: dict[str, MediaInfo] = {}
 
     def place(self, value: object, medium: MediaName, field: str) -> str | Path | None:
-        """Return the path or URL of a medium; None for a value that is not an object.
-
-        Raises:
-            InputError: It is a job without such an output, or an array that is not an
-                image.
-        """
-        if not is_job(value):
+        """Return the path or URL of a medium that is an object; None for a value."""
+        job = job_of(value)
+        if job is None:
             return file_of(value, field)
-        made = output_of(value, medium, field)
-        self.parents.append(Parent(field, made.job_id, made.url))
+        made = output_of(job, medium, field)
+        self.parents.append(Parent(field, made.id, made.url))
         info = made.info(medium)
         if info is not None:
             self.infos[made.url] = info

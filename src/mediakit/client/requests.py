@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from anyio import to_thread
 
@@ -40,11 +41,6 @@ from mediakit.schema import (
 )
 
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
-Place = Callable[[object, MediaName, str], str | Path | None]
-"""Returns the path or URL of a medium that is an object; None for anything else.
-
-Its arguments are the object, the field's medium, and the field's name for errors.
-"""
 
 LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
 IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
@@ -75,36 +71,31 @@ def _full_name(
 
 
 def plain_fields(
-    function: Function, fields: Mapping[str, object], place: Place | None = None
+    function: Function, fields: Mapping[str, object], inputs: Inputs | None = None
 ) -> dict[str, object]:
-    """Return fields as a body holds them; media as paths of files or as URLs.
-
-    Raises:
-        InputError: An array is not an image, or a job has no output of that medium.
-    """
-    place = place or Inputs().place
+    """Return fields as a body holds them; media as paths of files or as URLs."""
+    inputs = inputs or Inputs()
     known = function.of(fields).fields
     return {
-        name: _plain(value, known.get(name), name, place)
+        name: _plain(value, known.get(name), name, inputs)
         for name, value in fields.items()
     }
 
 
-def _plain(value: object, spec: FieldSpec | None, label: str, place: Place) -> object:
+def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) -> object:
     spec = None if spec is None else spec.option(value)
     medium = None if spec is None else _medium(spec)
-    if medium is not None:
-        found = place(value, medium, label)
-        if found is not None:
-            return str(found)
+    place = None if medium is None else inputs.place(value, medium, label)
+    if place is not None:
+        return str(place)
     if isinstance(value, list | tuple):
         item = None if spec is None else spec.item
-        return [_plain(v, item, f"{label}[{n}]", place) for n, v in enumerate(value)]
+        return [_plain(v, item, f"{label}[{n}]", inputs) for n, v in enumerate(value)]
     if isinstance(value, Mapping):
         chosen = None if spec is None else spec.chosen(dict(value))
         inner = {} if chosen is None else chosen.fields
         return {
-            name: _plain(each, inner.get(name), f"{label}.{name}", place)
+            name: _plain(each, inner.get(name), f"{label}.{name}", inputs)
             for name, each in value.items()
         }
     if type(value).__module__ == "numpy" and hasattr(value, "tolist"):
@@ -129,7 +120,7 @@ def plain_body(
         for name, value in fields.items()
         if value is not None or _takes_null(known.get(name))
     }
-    return plain_fields(function, given, None if inputs is None else inputs.place)
+    return plain_fields(function, given, inputs)
 
 
 def _takes_null(spec: FieldSpec | None) -> bool:
@@ -149,28 +140,26 @@ class ValidatedRequest:
     Args:
         function: The function.
         body: The body; local files still as paths.
-        infos: The properties of each local file, by its value in the body.
-        seconds: Given durations of media, seconds by URL or path.
-        price_only: Allow invalid fields that do not affect the price.
-        remote: The properties of media behind URLs, by URL.
+        infos: The known properties of its media, by path or URL as in the body.
         read: The parsed body; None while it is invalid.
+        seconds: Given durations of media, by URL or path.
         extra: Additional properties, sent as given.
+        webhook_url: Where the service posts the job's end.
+        price_only: Allow invalid fields that do not affect the price.
         parents: The jobs whose outputs are among its media.
         sent: The upload of each local file, by its value in the body.
-        webhook_url: Where the service posts the job's end; None for nowhere.
     """
 
     function: Function
     body: dict[str, object]
     infos: Mapping[str, MediaInfo]
-    seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
-    price_only: bool = False
-    remote: Mapping[str, MediaInfo] = field(default_factory=dict)
-    read: MediaRequest | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
-    parents: tuple[Parent, ...] = ()
+    read: MediaRequest | None
+    seconds: Mapping[str, float | Decimal]
+    extra: Mapping[str, object]
+    webhook_url: str | None
+    price_only: bool
+    parents: tuple[Parent, ...]
     sent: Mapping[str, UploadedFile] = field(default_factory=dict)
-    webhook_url: str | None = None
 
     @cached_property
     def canonical_body(self) -> dict[str, object]:
@@ -192,25 +181,21 @@ class ValidatedRequest:
         found: dict[str, LocalMedium] = {}
         for item in self.function.media(self.body):
             info = self.infos.get(item.value)
-            if info is not None and item.value not in found:
-                path = local_file(item.value)
-                found[item.value] = LocalMedium(path, info, item.label)
+            if info is not None and not is_url(item.value):
+                medium = LocalMedium(local_file(item.value), info, item.label)
+                found.setdefault(item.value, medium)
         return found
 
     @cached_property
     def facts(self) -> InputFacts:
         """Return the known durations; given ones take precedence."""
-        found = facts_of(self.function, self.body, {**self.infos, **self.remote})
+        found = facts_of(self.function, self.body, self.infos)
         given = {placeholder(value): each for value, each in self.seconds.items()}
         return InputFacts(seconds={**found.seconds, **given})
 
     @cached_property
     def estimate(self) -> Estimate:
-        """Return the price.
-
-        Raises:
-            InputError: A field that determines the price is missing or wrong.
-        """
+        """Return the price; InputError if a field that determines it is wrong."""
         checked, _ = body_with_placeholders(self.function, self.body)
         # A user's own rate may depend on a property that is not declared.
         whole = {**checked, **self.extra}
@@ -227,52 +212,49 @@ class ValidatedRequest:
         warnings = self.function.warnings(self.body)
         return [f"{each.sentence}. It is sent as it is." for each in warnings]
 
-    def refuse(self, problems: list[Problem]) -> None:
-        """Raise if the request has problems: these, or those of its media.
+    def refuse(self, problems: Iterable[Problem] = ()) -> None:
+        """Raise an InputError for these problems and those of its media, if any."""
+        found = [*problems, *preflight(self.function, self.body, self.infos)]
+        if found and not self.price_only:
+            raise InputError.of(found, spec=self.function.spec)
 
-        Raises:
-            InputError: It has some, and is not for the price only.
-        """
-        infos = {**self.infos, **self.remote}
-        problems = [*problems, *preflight(self.function, self.body, infos)]
-        if problems and not self.price_only:
-            raise InputError.of(problems, spec=self.function.spec)
+
+class Options(TypedDict, total=False):
+    """What a request may have beside its fields; see `ValidatedRequest`."""
+
+    seconds: Seconds | None
+    extra: Mapping[str, object] | None
+    webhook_url: str | None
+    price_only: bool
 
 
 def validate(
-    function: Function,
-    fields: Mapping[str, object],
-    *,
-    seconds: Seconds | None = None,
-    extra: Mapping[str, object] | None = None,
-    webhook_url: str | None = None,
-    price_only: bool = False,
+    function: Function, fields: Mapping[str, object], **options: Unpack[Options]
 ) -> ValidatedRequest:
     """Check a request and price it, without the network; this reads local files.
 
-    Raises:
-        InputError: The request is invalid; the error has all problems.
+    The InputError of an invalid request has all problems.
     """
+    webhook_url = options.get("webhook_url")
     _check_webhook_url(webhook_url)
     inputs = Inputs()
     body = plain_body(function, fields, inputs)
-    beside = plain_fields(function, _properties(extra))
+    extra = plain_fields(function, _properties(options.get("extra")))
     infos, problems = _probed(function, body)
     checked, _ = body_with_placeholders(function, body)
     read, wrong = function.read(checked)
     request = ValidatedRequest(
         function,
         body,
-        infos,
-        known_lengths(seconds),
-        price_only,
-        inputs.infos,
+        {**infos, **inputs.infos},
         read,
-        beside,
+        known_lengths(options.get("seconds")),
+        extra,
+        webhook_url,
+        options.get("price_only", False),
         tuple(inputs.parents),
-        webhook_url=webhook_url,
     )
-    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, beside)])
+    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, extra)])
     return request
 
 
@@ -282,11 +264,7 @@ def _check_webhook_url(url: object) -> None:
 
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:
-    """Return the given lengths of media, seconds by the text of URL or path.
-
-    Raises:
-        InputError: It is something else.
-    """
+    """Return the given lengths of media, seconds by the text of URL or path."""
     if seconds is None:
         return {}
     if not isinstance(seconds, Mapping):
@@ -370,32 +348,14 @@ class Requests:
         self._uploads = uploads
 
     async def validated(
-        self,
-        function: str,
-        fields: Mapping[str, object],
-        *,
-        seconds: Seconds | None = None,
-        extra: Mapping[str, object] | None = None,
-        webhook_url: str | None = None,
-        price_only: bool = False,
+        self, function: str, fields: Mapping[str, object], **options: Unpack[Options]
     ) -> ValidatedRequest:
         """Check and price a request; see `validate`.
 
         The lengths of media behind URLs are read where the price needs them.
-
-        Raises:
-            InputError: The request is invalid; the error has all problems.
         """
         found = self._catalog.function(function)
-        check = partial(
-            validate,
-            found,
-            fields,
-            seconds=seconds,
-            extra=extra,
-            webhook_url=webhook_url,
-            price_only=price_only,
-        )
+        check = partial(validate, found, fields, **options)
         # Only media take time to read.
         request = await to_thread.run_sync(check) if found.may_name_media else check()
         return await self._measured(request)
@@ -405,27 +365,19 @@ class Requests:
         if not wanted:
             return request
         found = await self._remote_media.probe(wanted)
-        remote = {url: info for (_, url), info in found.items() if info}
-        request = replace(request, remote={**request.remote, **remote})
-        request.refuse([])
+        measured = {url: info for (_, url), info in found.items() if info}
+        request = replace(request, infos={**request.infos, **measured})
+        request.refuse()
         return request
 
     async def uploaded(self, request: ValidatedRequest) -> ValidatedRequest:
-        """Return a request with its files uploaded, so that it can be submitted.
-
-        Raises:
-            InputError: A file changed since it was checked.
-            ServiceError: An upload failed.
-        """
+        """Return a request with its files uploaded, so that it can be submitted."""
         return replace(request, sent=await self._uploads.all(request.local_media))
 
     async def named(self, request: ValidatedRequest) -> ValidatedRequest:
         """Return a request with names in place of the URLs of its local files.
 
         Nothing is sent: a request is looked up by these names.
-
-        Raises:
-            OSError: A file cannot be read.
         """
         sent = {}
         for value, medium in request.local_media.items():

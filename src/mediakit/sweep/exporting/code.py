@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from keyword import iskeyword
 
-from mediakit.client.media_inputs import id_of, is_job
+from mediakit.client.media_inputs import job_of
 
 WIDTH = 88
 
@@ -31,8 +31,9 @@ def sweep_code(function: str, given: Mapping[str, object]) -> str:
 
 
 def _code(value: object) -> str:
-    if is_job(value):
-        return f"client.job({id_of(value)!r})"
+    job = job_of(value)
+    if job is not None:
+        return f"client.job({job.id!r})"
     if isinstance(value, list | tuple):
         inner = ", ".join(map(_code, value))
         return f"[{inner}]" if isinstance(value, list) else f"({inner},)"

@@ -166,7 +166,7 @@ class Results:
 
         def name(text: str) -> str:
             made = self._outputs.get(text)
-            return text if made is None else f"{NAMED}{made.job_id}"
+            return text if made is None else f"{NAMED}{made.id}"
 
         return {key: _renamed(value, name) for key, value in values.items()}
 
