@@ -15,8 +15,8 @@ from mediakit.async_client import AsyncClient
 from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
+from mediakit.client.account import Deliveries
 from mediakit.client.components import Components
-from mediakit.client.deliveries import Deliveries
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import HistoryView

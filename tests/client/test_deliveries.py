@@ -9,7 +9,6 @@ import pickle
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Client
-from mediakit.client.deliveries import AsyncDeliveries, Deliveries
+from mediakit.client.account import AsyncDeliveries, Deliveries
+from mediakit.client.history_view import AsyncHistoryView, HistoryView
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
 from mediakit.records import Attempt
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
@@ -142,6 +142,8 @@ def test_a_replay_of_what_is_not_over_is_refused_and_one_whose_answer_is_lost_is
             assert client.deliveries.replay(failed).status == "pending"
         with pytest.raises(ConflictError, match="not sent again"):
             own.deliveries.replay(failed)
+        with pytest.raises(NotFoundError, match="delivery_none"):
+            own.deliveries.attempts("delivery_none")
 
 
 @pytest.mark.parametrize(
@@ -174,11 +176,6 @@ def test_what_is_not_acceptable_is_named_and_nothing_is_sent(
 
     assert caught.value.field == field
     assert asked == []
-
-
-def test_an_unknown_delivery_is_one_sentence(client: Client) -> None:
-    with pytest.raises(NotFoundError, match="delivery_none"):
-        client.deliveries.attempts("delivery_none")
 
 
 # -- the secret -------------------------------------------------------------------
@@ -269,29 +266,22 @@ def test_every_page_is_read_once_to_the_last_one_and_never_in_circles(
     assert set(asked) == {"100"}
 
 
-@pytest.mark.parametrize(
-    "body",
-    [[], {"data": []}, {"data": [], "cursor": "two", "next_cursor": None}],
-    ids=count(),
-)
-def test_a_page_without_records_is_empty(tmp_path: Path, body: object) -> None:
-    with log_of(lambda _: httpx.Response(200, json=body), tmp_path) as log:
-        assert log.list().empty
-
-
-@pytest.mark.parametrize(
-    "body",
-    [{}, {"data": None}, {"data": {"items": []}}, {"items": []}, "none", None, 3],
-    ids=count(),
-)
-def test_an_answer_that_lists_nothing_is_not_taken_for_an_empty_log(
-    tmp_path: Path, body: object
+def test_an_empty_log_is_empty_and_an_answer_without_a_list_is_not(
+    tmp_path: Path,
 ) -> None:
-    with (
-        log_of(lambda _: httpx.Response(200, text=json.dumps(body)), tmp_path) as log,
-        pytest.raises(ServiceError, match="no readable list of records"),
-    ):
-        log.list()
+    empty: list[Any] = [[], {"data": []}, {"data": [], "next_cursor": None}]
+    wrong: list[Any] = [{}, {"data": None}, {"data": {"items": []}}, "none", None, 3]
+    bodies = iter([*empty, *wrong])
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, text=json.dumps(next(bodies)))
+
+    with log_of(answer, tmp_path) as log:
+        for _ in empty:
+            assert log.list().empty
+        for _ in wrong:
+            with pytest.raises(ServiceError, match="no readable list of records"):
+                log.list()
 
 
 @pytest.mark.parametrize(
@@ -323,12 +313,18 @@ def test_every_reason_of_a_failed_attempt_has_words(
     assert Attempt(reason=reason, status_code=code).words == words
 
 
-def test_both_logs_have_the_same_methods_with_the_same_arguments() -> None:
+@pytest.mark.parametrize(
+    ("blocking", "awaited", "inner"),
+    [(Deliveries, AsyncDeliveries, "pages"), (HistoryView, AsyncHistoryView, "scope")],
+)
+def test_both_have_the_same_methods_with_the_same_arguments(
+    blocking: type, awaited: type, inner: str
+) -> None:
     def signatures(kind: type) -> dict[str, str]:
         return {
             name: str(inspect.signature(value).replace(return_annotation=""))
             for name, value in inspect.getmembers(kind, inspect.isfunction)
-            if not name.startswith("_") and name != "pages"
+            if not name.startswith("_") and name != inner
         }
 
-    assert signatures(Deliveries) == signatures(AsyncDeliveries)
+    assert signatures(blocking) == signatures(awaited)

@@ -13,7 +13,7 @@ from typing import Any
 
 from mediakit.catalog import Catalog
 from mediakit.client import Service
-from mediakit.client.billing import Report
+from mediakit.client.account import Report
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import VirtualClock
 from mediakit.history import History

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit.client import Service
-from mediakit.client.billing import Report
+from mediakit.client.account import Report
 from mediakit.errors import AuthError, InputError
 from mediakit.history import History
 from tests.spend.books import NOW, Books, charged, spend_of

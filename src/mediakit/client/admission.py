@@ -7,8 +7,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mediakit.client.account import Billing
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.billing import Billing
 from mediakit.client.budgets import Budget, BudgetState, budget_name, budget_text
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, MediakitError, nothing_sent_yet, shown

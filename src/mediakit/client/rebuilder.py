@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.deliveries import DELIVERIES_PATH, AsyncDeliveries
+from mediakit.client.account import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.found_jobs import JOB_ID, FoundJob, best_of
 from mediakit.client.found_jobs import found_by_sidecar as by_sidecar
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing
+from mediakit.client.account import Billing
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing
+from mediakit.client.account import Billing
 from mediakit.errors import InputError
 from mediakit.spend.days.cache import CachedDays, DayCache, missing
 from mediakit.spend.days.concurrency import gather_limited

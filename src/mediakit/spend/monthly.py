@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing, Report
+from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
 from mediakit.spend.dates import month_text
 from mediakit.spend.days.concurrency import gather_limited

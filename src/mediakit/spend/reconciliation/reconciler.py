@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.billing import Billing, Report
+from mediakit.client.account import Billing, Report
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import (

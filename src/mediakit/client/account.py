@@ -1,4 +1,4 @@
-"""The log of webhook deliveries, and the secret that signs them (spec 4.20, 6.6)."""
+"""The account: balance, spend, webhook deliveries, their secret (spec 4.19, 4.20)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.answers import (
+    Answer,
+    NoAnswerError,
+    answered_at,
+    error_of,
+    parse,
+)
 from mediakit.client.http import ServiceClient
 from mediakit.client.loop import Blocking, blocking, networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
-from mediakit.records import Attempt, Delivery, DeliveryStatus, Record
+from mediakit.records import Attempt, Balance, Delivery, DeliveryStatus, Record
+from mediakit.urls import shown_url
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +47,82 @@ COLUMNS = {
 
 Row = dict[str, Any]
 Page = list[Row]
+
+
+class _Account:
+    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
+        self._transport = transport
+        self._clock = clock
+
+    async def _read(self, path: str, what: str, **options: Any) -> Answer:
+        """Read a path of the service; `what` is in the error of a refusal."""
+        return self._checked(await self._transport.read(path, **options), what)
+
+    def _checked(self, answer: Answer, what: str, then: str = "") -> Answer:
+        if not 200 <= answer.status < 300:
+            raise error_of(answer, what, self._clock, then=then)
+        return answer
+
+
+# -- billing -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Report:
+    """A report on spend: JSON, or the text of a CSV, with its bytes as sent.
+
+    `responded_at` is the `Date` of the response; None if it has none.
+    """
+
+    body: Any
+    responded_at: datetime | None
+    content: bytes = b""
+
+
+class Billing(_Account):
+    """Reads of balance and spend; each is free and safe to repeat."""
+
+    @networked
+    async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
+        """Read what can be spent; a 200 shows that the key is active (spec 2.4)."""
+        path, what = "/billing/balance", "the balance"
+        return parse(Balance, await self._read(path, what, retry_for_s=retry_for_s))
+
+    @networked
+    async def daily(
+        self,
+        start_date: str,
+        end_date: str,
+        *,
+        api_key_id: str | None = None,
+        model: str | None = None,
+    ) -> Report:
+        """Read the spend of some days, both included, YYYY-MM-DD in UTC."""
+        params = {"start_date": start_date, "end_date": end_date}
+        filters = {"api_key_id": api_key_id, "model": model}
+        params |= {name: value for name, value in filters.items() if value is not None}
+        path, what = "/billing/spend/daily", "the daily spend"
+        answer = await self._read(path, what, params=params)
+        return Report(answer.json(), answered_at(answer))
+
+    @networked
+    async def monthly(self, month: str) -> Report:
+        """Read the report of a month, YYYY-MM by settlement date in UTC."""
+        path, what = f"/billing/monthly/{month}", f"the report of {month}"
+        answer = await self._read(path, what)
+        return Report(answer.json(), answered_at(answer))
+
+    @networked
+    async def monthly_csv(self, month: str) -> Report:
+        """Read the same month as CSV, one row per model and a totals row."""
+        path, what = f"/billing/monthly/{month}/csv", f"the report of {month}"
+        answer = await self._read(path, what)
+        # A name that is not UTF-8 must not hide the amounts in its row.
+        text = answer.content.decode(errors="replace")
+        return Report(text, answered_at(answer), answer.content)
+
+
+# -- webhook deliveries ------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,12 +152,8 @@ class _SecretAnswer(Record):
     previous_expires_at: datetime | None = None
 
 
-class AsyncDeliveries:
+class AsyncDeliveries(_Account):
     """The delivery log of an organization; reading it is free (spec 4.20)."""
-
-    def __init__(self, transport: ServiceClient, clock: Clock) -> None:
-        self._transport = transport
-        self._clock = clock
 
     def __repr__(self) -> str:
         return f"<delivery log of {self._transport.service.label}>"
@@ -122,18 +201,14 @@ class AsyncDeliveries:
         return _frame(rows[:limit])
 
     async def pages(self, **params: str | int) -> AsyncIterator[Page]:
-        """Yield the log page by page as the service sends it; on the I/O thread.
-
-        Raises:
-            ServiceError: The service does not answer, or not with a list of records.
-        """
+        """Yield the log page by page as the service sends it; on the I/O thread."""
         query = {name: str(value) for name, value in params.items()}
         seen: set[str | None] = {None}
         cursor: str | None = None
         while True:
             more = {} if cursor is None else {"cursor": cursor}
-            answer = await self._transport.read(DELIVERIES_PATH, params=query | more)
-            body = self._checked(answer, "the delivery log").json()
+            path, what = DELIVERIES_PATH, "the delivery log"
+            body = (await self._read(path, what, params=query | more)).json()
             yield _rows_in(body)
             following = body.get("next_cursor") if isinstance(body, dict) else None
             cursor = following if isinstance(following, str) and following else None
@@ -151,8 +226,8 @@ class AsyncDeliveries:
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
         """
-        answer = await self._transport.read(_path(delivery_id))
-        return parse(Delivery, self._checked(answer, f"the delivery {delivery_id}"))
+        what = f"the delivery {delivery_id}"
+        return parse(Delivery, await self._read(_path(delivery_id), what))
 
     @networked
     async def attempts(self, delivery_id: str, /) -> Sequence[Attempt]:
@@ -163,8 +238,8 @@ class AsyncDeliveries:
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
         """
-        answer = await self._transport.read(f"{_path(delivery_id)}/attempts")
-        body = self._checked(answer, f"the delivery {delivery_id}").json()
+        path, what = f"{_path(delivery_id)}/attempts", f"the delivery {delivery_id}"
+        body = (await self._read(path, what)).json()
         return [Attempt.model_validate(row) for row in _rows_in(body)]
 
     @networked
@@ -211,8 +286,7 @@ class AsyncDeliveries:
         Raises:
             ServiceError: The service does not answer.
         """
-        answer = await self._transport.read(SECRET_PATH)
-        return _secret_in(self._checked(answer, "the signing secret"))
+        return _secret_in(await self._read(SECRET_PATH, "the signing secret"))
 
     @networked
     async def rotate_secret(self, *, overlap_s: int = LONGEST_OVERLAP_S) -> Secret:
@@ -239,13 +313,19 @@ class AsyncDeliveries:
                 "POST", f"{SECRET_PATH}/rotate", content=content
             )
         except NoAnswerError as error:
-            raise _not_rotated(error) from error
+            if error.sent:
+                text = (
+                    f"The service did not answer ({error.reason}), so it is not known "
+                    "whether the secret was rotated. This is not retried "
+                    "automatically: read .secret() and compare."
+                )
+            else:
+                text = (
+                    f"The service does not answer ({error.reason}). Nothing was sent, "
+                    "and the secret stays."
+                )
+            raise ServiceError(text, in_doubt=error.sent) from error
         return _secret_in(self._checked(answer, "the rotation of the secret"))
-
-    def _checked(self, answer: Answer, what: str, then: str = "") -> Answer:
-        if not 200 <= answer.status < 300:
-            raise error_of(answer, what, self._clock, then=then)
-        return answer
 
 
 class Deliveries(Blocking):
@@ -266,7 +346,7 @@ def _frame(rows: Page) -> pd.DataFrame:
 
     known = [Delivery.model_validate(row).model_dump() for row in rows]
     for delivery in known:
-        delivery["url"] = _without_query(delivery["url"])
+        delivery["url"] = delivery["url"] and shown_url(delivery["url"])
     columns = {
         name: pd.Series([each[name] for each in known], dtype=dtype)
         for name, dtype in COLUMNS.items()
@@ -274,12 +354,6 @@ def _frame(rows: Page) -> pd.DataFrame:
     more = dict.fromkeys(name for row in rows for name in row if name not in COLUMNS)
     columns |= {name: pd.Series([row.get(name) for row in rows]) for name in more}
     return pd.DataFrame(columns)
-
-
-def _without_query(url: str | None) -> str | None:
-    if url is None or "?" not in url:
-        return url
-    return f"{url.partition('?')[0]}?…"
 
 
 def _rows_in(body: Any) -> Page:
@@ -308,20 +382,6 @@ def _secret_in(answer: Answer) -> Secret:
             status=answer.status,
         ) from None
     return Secret(said.secret, said.previous_expires_at)
-
-
-def _not_rotated(error: NoAnswerError) -> ServiceError:
-    if not error.sent:
-        return ServiceError(
-            f"The service does not answer ({error.reason}). Nothing was sent, and the "
-            "secret stays."
-        )
-    return ServiceError(
-        f"The service did not answer ({error.reason}), so it is not known whether the "
-        "secret was rotated. This is not retried automatically: read .secret() and "
-        "compare.",
-        in_doubt=True,
-    )
 
 
 def _path(delivery_id: object) -> str:
