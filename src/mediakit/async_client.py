@@ -15,9 +15,9 @@ from anyio import to_thread
 from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
+from mediakit.client.account import AsyncDeliveries
 from mediakit.client.budgets import check_budget
 from mediakit.client.components import Components
-from mediakit.client.deliveries import AsyncDeliveries
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.jobs.async_job import check_timeout

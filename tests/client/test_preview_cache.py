@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from mediakit import Client
 from mediakit.client.preview_cache import PreviewCache
 from tests.support.samples.media_samples import make_png
@@ -23,23 +25,16 @@ def test_what_is_kept_is_found_again_and_forgotten_when_dropped(tmp_path: Path) 
     assert preview_cache.read("media_2", ".mp4") == b"two"
 
 
-def test_only_the_user_can_read_what_is_kept(tmp_path: Path) -> None:
-    umask = os.umask(0o022)
-    try:
-        PreviewCache(tmp_path / "home" / "looks").keep("media_1", ".mp4", b"one")
-    finally:
-        os.umask(umask)
-    kept = list((tmp_path / "home").rglob("*"))
-    assert len(kept) == 2
-    assert not any(path.stat().st_mode & 0o077 for path in [*kept, tmp_path / "home"])
-
-
-def test_an_id_from_outside_names_no_path(tmp_path: Path) -> None:
-    preview_cache = PreviewCache(tmp_path / "looks")
+def test_an_id_from_outside_names_no_path_and_only_the_user_can_read_its_file(
+    tmp_path: Path,
+) -> None:
+    preview_cache = PreviewCache(tmp_path / "home" / "looks")
     preview_cache.keep("../../up/*", ".mp4", b"one")
     (path,) = tmp_path.rglob("*.mp4")
-    assert path.parent == tmp_path / "looks"
+    assert path.parent == tmp_path / "home" / "looks"
     assert preview_cache.read("../../up/*", ".mp4") == b"one"
+    private = (tmp_path / "home", path.parent, path)
+    assert not any(each.stat().st_mode & 0o077 for each in private)
 
 
 def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None:
@@ -55,18 +50,13 @@ def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None
     assert not list(tmp_path.glob("*.part"))
 
 
-def test_a_folder_that_cannot_be_written_keeps_nothing_and_says_nothing(
+@pytest.mark.parametrize("has_folder", [False, True])
+def test_without_a_folder_that_can_be_written_nothing_is_kept(
     tmp_path: Path,
+    has_folder: bool,  # noqa: FBT001
 ) -> None:
     (tmp_path / "file").write_text("in the way")
-    preview_cache = PreviewCache(tmp_path / "file")
-    preview_cache.keep("media_1", ".mp4", b"one")
-    preview_cache.drop("media_1")
-    assert preview_cache.read("media_1", ".mp4") is None
-
-
-def test_without_a_folder_nothing_is_kept() -> None:
-    preview_cache = PreviewCache(None)
+    preview_cache = PreviewCache(tmp_path / "file" if has_folder else None)
     preview_cache.keep("media_1", ".mp4", b"one")
     preview_cache.drop("media_1")
     assert preview_cache.read("media_1", ".mp4") is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import json
 import time
 from collections.abc import Iterator
@@ -17,10 +15,9 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from mediakit import AsyncClient, Client, Job
+from mediakit import Client, Job
 from mediakit.client import rebuilder
-from mediakit.client.history_view import AsyncHistoryView, HistoryView
-from mediakit.errors import GoneError, InputError, NotFoundError, ServiceError
+from mediakit.errors import GoneError, InputError, ServiceError
 from mediakit.history import (
     BudgetUse,
     Entry,
@@ -123,22 +120,37 @@ def test_after_a_rebuild_from_saved_results_the_same_calls_pay_nothing(
     running.stop()
 
 
-def test_a_rebuilt_entry_says_what_was_asked_and_when(
-    running: RunningSandbox, tmp_path: Path
-) -> None:
-    folder = tmp_path / "results"
-    job = saved(running, tmp_path / "first", folder, "when and what")
-    with History(tmp_path / "first" / "history.sqlite3") as history:
-        before = history.find(job.id)
-    with client_of(running, tmp_path / "second") as client:
-        client.history.rebuild(folders=folder, deliveries=False)
-        after = client.components.store.find(job.id)
+@pytest.fixture(scope="module")
+def bought(
+    running: RunningSandbox, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Job, Path, Entry]:
+    """Give a picture that was bought and saved, its folder, and its lost entry."""
+    home = tmp_path_factory.mktemp("bought")
+    job = saved(running, home, home / "results", "bought before")
+    with History(home / "history.sqlite3") as history:
+        entry = history.find(job.id)
+    assert entry is not None
+    return job, home / "results", entry
 
-    assert before is not None
+
+def test_another_key_rebuilds_what_was_asked_and_when_and_finds_the_job_too(
+    running: RunningSandbox, bought: tuple[Job, Path, Entry], tmp_path: Path
+) -> None:
+    job, folder, before = bought
+    made = admin_client.call(
+        running.base_url, running.api_key, "POST", "orgs/org_sandbox/keys", {}
+    )
+    with client_of(running, tmp_path, made["key"]) as client:
+        frame = client.history.rebuild(folders=folder, deliveries=False)
+        after = client.components.store.find(job.id)
+        assert outcomes(frame) == ["added"]
+        assert paint(client, "bought before").id == job.id
+
     assert after is not None
     # What the watching and the saving saw at the same moment may come in either order.
     anew: dict[str, Any] = {
         "number": 0,
+        "account": "",
         "created_at": AT,
         "settled_at": AT,
         "finished_at": AT,
@@ -150,46 +162,20 @@ def test_a_rebuilt_entry_says_what_was_asked_and_when(
     assert after.submitted_at <= after.finished_at <= after.settled_at
 
 
-def test_another_key_of_the_organization_finds_the_job_too(
-    running: RunningSandbox, tmp_path: Path
-) -> None:
-    job = saved(running, tmp_path / "first", tmp_path / "results", "another key")
-    made = admin_client.call(
-        running.base_url, running.api_key, "POST", "orgs/org_sandbox/keys", {}
-    )
-    with client_of(running, tmp_path / "second", made["key"]) as client:
-        frame = client.history.rebuild(folders=tmp_path / "results", deliveries=False)
-
-        assert outcomes(frame) == ["added"]
-        assert paint(client, "another key").id == job.id
-
-
 def test_a_file_that_was_changed_by_hand_is_no_evidence_of_another_request(
-    running: RunningSandbox, tmp_path: Path
+    running: RunningSandbox, bought: tuple[Job, Path, Entry], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "results"
-    job = saved(running, tmp_path / "first", folder, "as it was sent")
+    job, folder, _ = bought
     [sidecar] = folder.glob("*.json")
     fields = json.loads(sidecar.read_text("utf-8"))
     fields["body"]["prompt"] = "never sent"
-    sidecar.write_text(json.dumps(fields), "utf-8")
+    (tmp_path / sidecar.name).write_text(json.dumps(fields), "utf-8")
     with client_of(running, tmp_path / "second") as client:
-        frame = client.history.rebuild(folders=folder, deliveries=False)
+        frame = client.history.rebuild(folders=tmp_path, deliveries=False)
 
         assert outcomes(frame) == ["added"]
         assert client.history.settled_total_micro_usd() == job.charge_micro_usd
         assert paint(client, "never sent").id != job.id
-
-
-def test_jobs_of_another_service_are_unknown_and_nothing_is_added(
-    running: RunningSandbox, sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    saved(running, tmp_path / "first", tmp_path / "results", "elsewhere")
-    with client_of(sandbox, tmp_path / "second") as client:
-        frame = client.history.rebuild(folders=tmp_path / "results", deliveries=False)
-
-        assert outcomes(frame) == ["unknown"]
-        assert len(client.history.frame()) == 0
 
 
 SOMEWHERE = {"mediakit": 1, "service": "", "account": ""}
@@ -225,41 +211,41 @@ def test_a_file_of_ours_that_makes_no_sense_is_named(
 
 
 def test_an_id_brings_the_charge_back_and_the_file_beside_it_the_request(
-    running: RunningSandbox, tmp_path: Path
+    running: RunningSandbox, bought: tuple[Job, Path, Entry], tmp_path: Path
 ) -> None:
-    job = saved(running, tmp_path / "first", tmp_path / "results", "first by its id")
-    with client_of(running, tmp_path / "second") as client:
+    job, folder, _ = bought
+    with client_of(running, tmp_path) as client:
         by_id = client.history.rebuild(job.id, deliveries=False)
         assert outcomes(by_id) == ["added"]
         assert list(by_id["function"]) == ["unknown"]
         assert client.history.settled_total_micro_usd() == job.charge_micro_usd
         assert client.job(job.id).charge_micro_usd == job.charge_micro_usd
 
-        by_file = client.history.rebuild(job.id, tmp_path / "results", deliveries=False)
+        by_file = client.history.rebuild(job.id, folder, deliveries=False)
         assert outcomes(by_file) == ["completed"]
         assert len(client.history.frame()) == 1
-        assert paint(client, "first by its id").id == job.id
+        assert paint(client, "bought before").id == job.id
 
 
-@pytest.mark.parametrize("takes_up", ["the same call", "the next start"])
+@pytest.mark.parametrize("at_next_start", [False, True])
 def test_a_job_that_was_rebuilt_and_is_then_answered_is_one_entry_and_one_charge(
-    takes_up: str, running: RunningSandbox, tmp_path: Path
+    at_next_start: bool,  # noqa: FBT001
+    running: RunningSandbox,
+    bought: tuple[Job, Path, Entry],
+    tmp_path: Path,
 ) -> None:
-    with client_of(running, tmp_path / "first") as client:
-        job = done(paint(client, takes_up))
-        claimed = client.components.store.find(job.id)
-    assert claimed is not None
-    with client_of(running, tmp_path / "second") as client:
+    job, _, claimed = bought
+    with client_of(running, tmp_path) as client:
         client.history.rebuild(job.id, deliveries=False)
-        if takes_up == "the next start":
+        if at_next_start:
             # As a submit leaves it whose answer was lost.
             client.components.store.claim(Submission(**plain_values(claimed)))
             assert [found.id for found in client.resume()] == [job.id]
-        assert paint(client, takes_up).id == job.id
+        assert paint(client, "bought before").id == job.id
 
         frame = client.history.frame()
         assert list(frame["job_id"]) == [job.id]
-        assert list(frame["prompt"]) == [takes_up]
+        assert list(frame["prompt"]) == ["bought before"]
         assert client.history.settled_total_micro_usd() == job.charge_micro_usd
         assert client.reserved_micro_usd() == 0
 
@@ -364,40 +350,7 @@ def test_a_log_that_cannot_be_read_does_not_keep_the_rest_from_being_rebuilt(
     running.stop()
 
 
-def test_the_awaited_history_does_the_same(
-    running: RunningSandbox, tmp_path: Path
-) -> None:
-    job = saved(running, tmp_path / "first", tmp_path / "results", "awaited")
-
-    async def rebuild() -> tuple[list[str], int, int, list[Entry]]:
-        home = tmp_path / "second"
-        async with AsyncClient(running.base_url, running.api_key, home=home) as client:
-            history = client.history
-            frame = await history.rebuild(job.id, tmp_path / "results")
-            found = await history.search("AWAITED")
-            total = await history.settled_total_micro_usd()
-            return outcomes(frame), len(found), total, await history.page(text="await")
-
-    with asyncio.Runner() as runner:
-        rebuilt, found, total, page = runner.run(rebuild())
-    assert "added" in rebuilt
-    assert found == 1
-    assert total >= (job.charge_micro_usd or 0)
-    assert [entry.job_id for entry in page] == [job.id]
-
-
 # -- what people see -------------------------------------------------------------------
-
-
-def test_both_histories_have_the_same_methods_with_the_same_arguments() -> None:
-    def signatures(kind: type) -> dict[str, str]:
-        return {
-            name: str(inspect.signature(value).replace(return_annotation=""))
-            for name, value in inspect.getmembers(kind, inspect.isfunction)
-            if not name.startswith("_") and name != "scope"
-        }
-
-    assert signatures(HistoryView) == signatures(AsyncHistoryView)
 
 
 def test_a_client_sees_its_own_service_unless_it_asks_for_all(
@@ -483,16 +436,6 @@ def test_an_adopted_job_is_not_unanswered_and_holds_no_made_up_times(
     assert [found.key for found in history.page(text="media_1 KITE")] == ["k1"]
 
 
-def test_an_unanswered_submission_takes_the_job_in(
-    history: History,
-) -> None:
-    history.claim(a_submission())
-    entry = adopted(history, a_submission(), a_job())
-
-    assert entry.job_id == "media_1"
-    assert len(history.page()) == 1
-
-
 def test_two_jobs_of_one_request_are_both_kept_and_both_counted(
     history: History,
 ) -> None:
@@ -503,20 +446,6 @@ def test_two_jobs_of_one_request_are_both_kept_and_both_counted(
     assert history.settled_total_micro_usd() == 12
     assert adopted(history, a_submission(), a_job("media_2", 7)) == second
     assert len(history.page()) == 2
-
-
-def test_a_request_that_becomes_known_replaces_the_one_that_was_not(
-    history: History,
-) -> None:
-    name = "rebuilt-media_1"
-    nothing = a_submission(name, draw_key=name, body=b"{}", prompt=None)
-    adopted(history, nothing, a_job(charge_micro_usd=None))
-    entry = adopted(history, a_submission(), a_job())
-
-    assert (entry.key, entry.prompt, entry.charge_micro_usd) == ("k1", "a kite", 5)
-    assert adopted(history, nothing, a_job()) == entry == history.find("media_1")
-    with pytest.raises(NotFoundError):
-        history.record_job(name, a_job())
 
 
 def unasked(**changes: Any) -> Submission:
@@ -606,11 +535,9 @@ def test_a_job_that_another_process_gave_its_request_is_recorded_anyway(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "history.sqlite3"
-    name = "rebuilt-media_1"
-    nothing = a_submission(name, draw_key=name, body=b"{}", prompt=None)
     running = JobRecord.model_validate({"id": "media_1", "status": "running"})
     with History(place) as one, History(place) as other:
-        adopted(one, nothing, running)
+        adopted(one, unasked(), running)
         assert one.record(running) is not None
         adopted(other, a_submission(), running)
         entry = one.record(a_job())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from contextlib import suppress
 from glob import escape
 from pathlib import Path
@@ -21,6 +22,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 KEPT_THERE = "The service keeps the job's output; fetching it again costs nothing."
 # A running download writes more often than that.
 ABANDONED_S = 86_400.0
+_USER = re.compile(r"//[^/]*@")
 
 
 class LocalFile:
@@ -28,11 +30,7 @@ class LocalFile:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.place.name
+        self.name = place.name
 
     def sibling(self, name: str) -> LocalFile:
         """Return another file of the same folder, or of a folder in it."""
@@ -44,17 +42,15 @@ class LocalFile:
 
     def size_bytes(self) -> int | None:
         """Return its length; None if it does not exist."""
-        try:
+        with suppress(FileNotFoundError):
             return self.place.stat().st_size
-        except FileNotFoundError:
-            return None
+        return None
 
     def read(self) -> bytes | None:
         """Return its content; None if it does not exist."""
-        try:
+        with suppress(FileNotFoundError):
             return self.place.read_bytes()
-        except FileNotFoundError:
-            return None
+        return None
 
     def new_part(self) -> Path:
         """Create an empty file beside it, for its bytes until they are complete."""
@@ -68,12 +64,7 @@ class LocalFile:
         return part
 
     def publish(self, part: Path, *, overwrite: bool) -> None:
-        """Give a complete part this name.
-
-        Raises:
-            FileExistsError: The name is taken by now, and may not be replaced.
-            OSError: It cannot be renamed.
-        """
+        """Give a complete part this name; FileExistsError if it is taken."""
         if overwrite:
             part.replace(self.place)
             return
@@ -111,17 +102,15 @@ class RemoteFile:
 
     def size_bytes(self) -> int | None:
         """Return its length; None if it does not exist."""
-        try:
+        with suppress(FileNotFoundError):
             return int(self._files.info(self._path)["size"])
-        except FileNotFoundError:
-            return None
+        return None
 
     def read(self) -> bytes | None:
         """Return its content; None if it does not exist."""
-        try:
+        with suppress(FileNotFoundError):
             return bytes(self._files.cat_file(self._path))
-        except FileNotFoundError:
-            return None
+        return None
 
     def new_part(self) -> Path:
         """Create an empty local file for its bytes until they are complete."""
@@ -130,12 +119,7 @@ class RemoteFile:
         return Path(part)
 
     def publish(self, part: Path, *, overwrite: bool) -> None:
-        """Copy a complete part under a temporary name, then rename the copy.
-
-        Raises:
-            FileExistsError: The name is taken, and may not be replaced.
-            OSError: It cannot be written.
-        """
+        """Copy a complete part under another name, then rename the copy."""
         path = f"{self._folder}/{part_name(self.name)}"
         try:
             self._files.put_file(str(part), path)
@@ -161,11 +145,7 @@ def part_name(name: str, unique: str | None = None) -> str:
 
 
 def write_private(target: Path, content: bytes) -> None:
-    """Write a small file atomically, readable only by its owner.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
+    """Write a small file atomically, readable only by its owner."""
     part = target.with_name(part_name(target.name))
     try:
         with os.fdopen(os.open(part, os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
@@ -176,11 +156,7 @@ def write_private(target: Path, content: bytes) -> None:
 
 
 def write_whole(target: Destination, content: bytes | Path) -> None:
-    """Write a file atomically, from bytes or a local file; replaces an earlier one.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
+    """Write a file atomically, from bytes or a local file; replaces an earlier one."""
     part = target.new_part()
     try:
         if isinstance(content, Path):
@@ -193,23 +169,15 @@ def write_whole(target: Destination, content: bytes | Path) -> None:
 
 
 def target_of(path: str | Path | None, file_name: str) -> Destination:
-    """Return the destination of a download.
-
-    Raises:
-        InputError: It cannot be written there.
-    """
+    """Return the destination of a download, whose own name is used in a folder."""
     is_path = path is None or isinstance(path, str | Path)
     if not is_path or "\0" in str(path):
         accepted = "a file, a folder or a URL, as text or as a Path"
         raise InputError("path", got=path, accepted=accepted)
-    if not isinstance(path, str) or "://" not in path:
-        return _local_target(path, file_name)
-    if path.startswith("file://"):
-        return _local_target(url2pathname(urlsplit(path).path), file_name)
-    return _remote_target(path, file_name)
-
-
-def _local_target(path: str | Path | None, file_name: str) -> LocalFile:
+    if isinstance(path, str) and path.startswith("file://"):
+        path = url2pathname(urlsplit(path).path)
+    elif isinstance(path, str) and "://" in path:
+        return _remote_target(path, file_name)
     chosen = Path.cwd() if path is None else local_file(path)
     is_folder = chosen.is_dir() or str(path or "").endswith("/")
     target = chosen / file_name if is_folder else chosen
@@ -220,7 +188,7 @@ def _local_target(path: str | Path | None, file_name: str) -> LocalFile:
 
 
 def _remote_target(url: str, file_name: str) -> RemoteFile:
-    place = _without_user(url)
+    place = _USER.sub("//", url, count=1)
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
     except ImportError:
@@ -238,12 +206,6 @@ def _remote_target(url: str, file_name: str) -> RemoteFile:
     return RemoteFile(files, path, place)
 
 
-def _without_user(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    authority = urlsplit(url).netloc
-    return f"{scheme}://{rest.replace(authority, authority.rpartition('@')[2], 1)}"
-
-
 class NameTakenError(InputError):
     """A file of that name exists, and `overwrite` is false."""
 
@@ -254,17 +216,14 @@ class NameTakenError(InputError):
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
     """Return the error for a result that cannot be written to its destination."""
+    reason = error.strerror or type(error).__name__
+    if error.errno in NO_ROOM:
+        reason = "There is no room left on that disk"
+    elif isinstance(error, PermissionError):
+        reason = "It may not be written"
     return InputError(
         "path",
         got=str(place),
         accepted="a place that can be written, with room for the file",
-        then=f"{_reason(error)}. {KEPT_THERE}",
+        then=f"{reason}. {KEPT_THERE}",
     )
-
-
-def _reason(error: OSError) -> str:
-    if error.errno in NO_ROOM:
-        return "There is no room left on that disk"
-    if isinstance(error, PermissionError):
-        return "It may not be written"
-    return error.strerror or type(error).__name__

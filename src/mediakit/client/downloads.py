@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from http import HTTPStatus
@@ -46,7 +46,6 @@ AT_ONCE = 4
 TRIES = 5
 # On a slow connection, bytes are passed on before a block is full.
 PASS_ON_AFTER_S = 0.1
-GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
 _RANGE = re.compile(r"bytes (\d+)-\d+/\d+")
 
 T = TypeVar("T")
@@ -54,12 +53,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Piece:
-    """Some bytes of a file; a piece at 0 starts the file over.
+    """Some bytes of a file and their place in it; a piece at 0 starts the file over.
 
-    Args:
-        at_bytes: Their place in the file.
-        content: The bytes.
-        total_bytes: The length of the file; None if unknown.
+    `total_bytes` is the length of the file; None if unknown.
     """
 
     at_bytes: int
@@ -67,7 +63,7 @@ class Piece:
     total_bytes: int | None
 
 
-Take = Callable[[Piece], None]
+Take = Callable[[Piece], object]
 
 
 async def pieces_of(
@@ -77,10 +73,6 @@ async def pieces_of(
 
     After a broken connection, a server with a strong ETag is asked for the rest; from
     any other server, the file starts over.
-
-    Raises:
-        GoneError: The file no longer exists.
-        ServiceError: The file could not be fetched completely.
     """
     etag: str | None = None
     total_bytes: int | None = None
@@ -123,21 +115,19 @@ async def _blocks(
     response: StreamedResponse, clock: Clock
 ) -> AsyncGenerator[bytes, None]:
     """Join the pieces of a response, also those before a broken connection."""
-    waiting: list[bytes] = []
-    waiting_bytes, since_s = 0, clock.monotonic_s()
+    waiting, since_s = bytearray(), clock.monotonic_s()
     broken: NoAnswerError | None = None
     try:
         async for piece in response.iter_raw():
-            waiting.append(piece)
-            waiting_bytes += len(piece)
-            now_s = clock.monotonic_s()
-            if waiting_bytes >= BLOCK_BYTES or now_s - since_s >= PASS_ON_AFTER_S:
-                yield b"".join(waiting)
-                waiting, waiting_bytes, since_s = [], 0, now_s
+            waiting += piece
+            is_late = clock.monotonic_s() - since_s >= PASS_ON_AFTER_S
+            if is_late or len(waiting) >= BLOCK_BYTES:
+                yield bytes(waiting)
+                waiting, since_s = bytearray(), clock.monotonic_s()
     except NoAnswerError as error:
         broken = error
     if waiting:
-        yield b"".join(waiting)
+        yield bytes(waiting)
     if broken is not None:
         raise broken
 
@@ -159,14 +149,14 @@ def _continues(response: StreamedResponse, etag: str | None, done_bytes: int) ->
 def _refuse_other(response: StreamedResponse) -> None:
     """Reject a response that is not a whole file."""
     status = response.status
-    if status in GONE:
+    if status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         raise GoneError("The file no longer exists.", status=status)
-    passes = status >= 500 or status in (
+    may_pass = status >= 500 or status in (
         HTTPStatus.PARTIAL_CONTENT,
         HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
         HTTPStatus.TOO_MANY_REQUESTS,
     )
-    if passes:
+    if may_pass:
         raise NoAnswerError(f"the answer was {status}", sent=True)
     if status != HTTPStatus.OK:
         raise ServiceError(f"The file could not be fetched ({status}).", status=status)
@@ -184,16 +174,10 @@ def _refuse_other(response: StreamedResponse) -> None:
         )
 
 
-class PartialFile:
-    """The received bytes of a file, until they are complete.
-
-    Raises:
-        OSError: It cannot be written there.
-    """
+class _Part:
+    """The received bytes of a file, in a file beside its place until it is whole."""
 
     def __init__(self, target: Destination) -> None:
-        self.size_bytes = 0
-        self._target = target
         self._path = target.new_part()
         self._file = self._path.open("wb", buffering=0)
         self._hash = sha256()
@@ -203,32 +187,25 @@ class PartialFile:
         if not piece.at_bytes:
             self._file.seek(0)
             self._file.truncate()
-            self._hash, self.size_bytes = sha256(), 0
+            self._hash = sha256()
+        self._hash.update(piece.content)
         view = memoryview(piece.content)
-        self._hash.update(view)
-        self.size_bytes += len(view)
         while view:
             view = view[self._file.write(view) :]
 
+    def close(self) -> Path:
+        """Close the file, and return its path."""
+        self._file.close()
+        return self._path
+
     @property
-    def sha256(self) -> str:
-        """Return the hash of the received bytes, in hex."""
-        return self._hash.hexdigest()
+    def facts(self) -> dict[str, object]:
+        """Return its size and its hash, as a sidecar has them."""
+        return {"size_bytes": self._file.tell(), "sha256": self._hash.hexdigest()}
 
-    def publish(self, *, overwrite: bool) -> None:
-        """Rename the complete file to its name.
-
-        Raises:
-            FileExistsError: The name is taken by now, and may not be replaced.
-            OSError: It cannot be renamed.
-        """
-        self._file.close()
-        self._target.publish(self._path, overwrite=overwrite)
-
-    def close(self) -> None:
-        """Remove the file, unless it has been published."""
-        self._file.close()
-        self._path.unlink(missing_ok=True)
+    def discard(self) -> None:
+        """Remove the file, unless it has its name by now."""
+        self.close().unlink(missing_ok=True)
 
 
 class Outputs:
@@ -257,57 +234,47 @@ class Outputs:
         """Save a job's output from its URL; see `AsyncJob.download`."""
         target = await to_thread.run_sync(target_of, path, _file_name(state, url))
         try:
-            if not overwrite and await to_thread.run_sync(self._is_kept, target, state):
-                return target.place
-            part = await to_thread.run_sync(PartialFile, target)
-            try:
-                await self.pass_on(url, target.name, part.take)
-                await self._publish(state, target, part, overwrite=overwrite)
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(part.close)
+            if overwrite or not await to_thread.run_sync(self._is_kept, target, state):
+                part = await to_thread.run_sync(_Part, target)
+                try:
+                    await self.pass_on(url, target.name, part.take)
+                    await self._publish(state, target, part, overwrite=overwrite)
+                finally:
+                    with anyio.CancelScope(shield=True):
+                        await to_thread.run_sync(part.discard)
         except OSError as error:
             raise unwritable(target.place, error) from None
         return target.place
 
     def _is_kept(self, target: Destination, state: JobState) -> bool:
-        """Return whether the result exists; update a charge that settled since."""
-        sidecar = self._kept(target, state)
-        if sidecar is None:
-            return False
-        charge = state.charge_micro_usd
-        if charge is not None and sidecar.charge_micro_usd is None:
-            settled = sidecar.model_copy(update={"charge_micro_usd": charge})
-            _beside(target).write_private(settled.text)
-        return True
+        """Return whether the complete result is there; update a charge that settled.
 
-    def _kept(self, target: Destination, state: JobState) -> Sidecar | None:
-        """Return the sidecar of the complete result, if a target already has it.
-
-        Raises:
-            InputError: There is another file, which may not be replaced.
+        Any other file is refused, also one in the place of the sidecar.
         """
-        content, size_bytes = _beside(target).read(), target.size_bytes()
-        try:
-            sidecar = None if content is None else read_sidecar(content)
-        except ValueError:
-            sidecar = None
+        beside = _beside(target)
+        content, size_bytes = beside.read(), target.size_bytes()
+        sidecar = None
+        with suppress(ValueError):
+            sidecar = read_sidecar(content or b"")
         if size_bytes is None:
             if content is not None and sidecar is None:
-                raise NameTakenError(_beside(target).place)
-            return None
-        is_own = sidecar is not None and sidecar.is_of(state.record.id, self._service)
-        if sidecar is None or not is_own or not _is_whole(target, sidecar, size_bytes):
+                raise NameTakenError(beside.place)
+            return False
+        own = (state.record.id, self._service.identity)
+        if (
+            sidecar is None
+            or (sidecar.job_id, sidecar.service) != own
+            or not _is_whole(target, sidecar, size_bytes)
+        ):
             raise NameTakenError(target.place)
-        return sidecar
+        charge_micro_usd = state.charge_micro_usd
+        if charge_micro_usd is not None and sidecar.charge_micro_usd is None:
+            settled = {"charge_micro_usd": charge_micro_usd}
+            beside.write_private(sidecar.model_copy(update=settled).text)
+        return True
 
     async def _publish(
-        self,
-        state: JobState,
-        target: Destination,
-        part: PartialFile,
-        *,
-        overwrite: bool,
+        self, state: JobState, target: Destination, part: _Part, *, overwrite: bool
     ) -> None:
         """Write the sidecar, then rename the file to its name.
 
@@ -318,23 +285,22 @@ class Outputs:
             state,
             await self._account_history.ask(History.find, state.record.id),
             self._service,
-            size_bytes=part.size_bytes,
-            sha256=part.sha256,
-            saved_at=self._clock.now(),
-            inputs=await self._account_history.ask(
+            await self._account_history.ask(
                 tuning.uploads_at,
                 urls_in(state.body),
                 service=self._account_history.service,
             ),
+            saved_at=self._clock.now(),
+            **part.facts,
         )
 
         def publish() -> None:
             _beside(target).write_private(sidecar.text)
             try:
-                part.publish(overwrite=overwrite)
+                target.publish(part.close(), overwrite=overwrite)
             except FileExistsError:
                 # Another process may have saved the same result since.
-                if self._kept(target, state) is None:
+                if not self._is_kept(target, state):
                     raise
 
         await to_thread.run_sync(publish)

@@ -16,8 +16,7 @@ MAX_BYTES = 256 * 1024 * 1024
 class PreviewCache:
     """Caches small files of jobs; a lost one is created again.
 
-    No method raises an OSError: in a folder that cannot be read or written, nothing is
-    cached.
+    In a folder that cannot be read or written, or without a folder, nothing is cached.
     """
 
     def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
@@ -37,14 +36,19 @@ class PreviewCache:
         return content
 
     def keep(self, job_id: str, suffix: str, content: bytes) -> None:
-        """Store a small file of a job, atomically."""
+        """Store a small file of a job, atomically; drop the longest unused ones."""
         if self._folder is None:
             return
-        path = self._folder / _name(job_id, suffix)
         with suppress(OSError):
             make_private_folder(self._folder)
-            write_private(path, content)
-            self._make_room()
+            write_private(self._folder / _name(job_id, suffix), content)
+            files = [(path, path.stat()) for path in self._folder.iterdir()]
+            files.sort(key=lambda each: each[1].st_mtime, reverse=True)
+            total_bytes = 0
+            for path, facts in files:
+                total_bytes += facts.st_size
+                if total_bytes > self._max_bytes:
+                    path.unlink(missing_ok=True)
 
     def drop(self, job_id: str) -> None:
         """Remove all files of a job."""
@@ -52,16 +56,6 @@ class PreviewCache:
             with suppress(OSError):
                 for path in self._folder.glob(f"{_name(job_id, '')}*"):
                     path.unlink()
-
-    def _make_room(self) -> None:
-        assert self._folder is not None
-        files = [(path, path.stat()) for path in self._folder.iterdir()]
-        files.sort(key=lambda each: each[1].st_mtime, reverse=True)
-        total = 0
-        for path, facts in files:
-            total += facts.st_size
-            if total > self._max_bytes:
-                path.unlink(missing_ok=True)
 
 
 def _name(job_id: str, suffix: str) -> str:

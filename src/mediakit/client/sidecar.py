@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mediakit.client.idempotency import draw_key_of, key_of
+from mediakit.client.idempotency import NOTHING_KNOWN, draw_key_of, key_of, named
 from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
-from mediakit.history import Entry, Upload
-from mediakit.rates import EstimateKind
+from mediakit.history import Entry, Submission, Upload
+from mediakit.history.entry import rebuilt_key
+from mediakit.rates import EstimateKind, metered_hold
 from mediakit.records import (
     LARGEST_CHARGE_MICRO_USD,
     Record,
@@ -26,6 +26,21 @@ from mediakit.urls import shown_url
 
 VERSION: Literal[1] = 1
 SUFFIX = ".json"
+UNKNOWN = "unknown"
+# What a sidecar has of an entry under the same name.
+_OF_ENTRY = (
+    "function",
+    "take",
+    "attempt",
+    "key",
+    "asked_key",
+    "estimate_kind",
+    "estimate_low_micro_usd",
+    "estimate_high_micro_usd",
+    "project",
+    "budget",
+    "sweep",
+)
 
 Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 SizeBytes = Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)]
@@ -83,10 +98,6 @@ class Sidecar(Record):
         """Return the content of the file."""
         return self.model_dump_json(indent=2).encode() + b"\n"
 
-    def is_of(self, job_id: str, service: Service) -> bool:
-        """Return whether it belongs to the result of a job."""
-        return (self.job_id, self.service) == (job_id, service.identity)
-
     @property
     def content(self) -> bytes | None:
         """Return the bytes that were sent; None if unknown.
@@ -95,94 +106,99 @@ class Sidecar(Record):
         their secrets, are unknown. The key is derived from the bytes, so a file that
         was edited by hand is recognised and not mistaken for a request that was sent.
         """
-        if None in (self.body, self.function, self.take, self.attempt, self.key):
+        if self.body is None or self.function is None:
             return None
         try:
-            content = canonical_json(self.body or {})
+            content = canonical_json(self.body)
         except ValueError:  # such as NaN, which no request can hold
             return None
-        draw_key = self.draw_key(self.service, content)
-        key = key_of(draw_key, self.take or 1, self.attempt or 1)
-        return content if key == self.key else None
+        draw_key = draw_key_of(self.service, self.function, content)
+        its_key = key_of(draw_key, self.take or 1, self.attempt or 1)
+        return content if its_key == self.key else None
 
-    def draw_key(self, service: str, content: bytes) -> str:
-        """Return the key of a content of this request."""
-        return draw_key_of(service, self.function or "", content)
+    def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
+        """Return the submission of the job, as far as it is known.
+
+        `service` is the one that knows the job; `kinds` are those of the known
+        functions, by path.
+        """
+        function, content = self.function or UNKNOWN, self.content
+        take, attempt = self.take or 1, self.attempt or 1
+        key = draw_key = asked_key = rebuilt_key(self.job_id)
+        if content is not None:
+            draw_key = asked_key = draw_key_of(service.identity, function, content)
+            key = key_of(draw_key, take, attempt)
+        # Only the digest is in the file, and the service is a part of it.
+        if self.asked_key and self.service == service.identity:
+            asked_key = self.asked_key
+        low, high = self.estimate_low_micro_usd, self.estimate_high_micro_usd
+        is_metered = self.estimate_kind is EstimateKind.NOMINAL and high is not None
+        hold = metered_hold(high or 0) if is_metered else high
+        prompt = (self.body or {}).get("prompt")
+        return Submission(
+            key=key,
+            draw_key=draw_key,
+            asked_key=asked_key,
+            service=service.identity,
+            account=service.account,
+            function=function,
+            kind=kinds.get(function) or self.kind or UNKNOWN,
+            body=NOTHING_KNOWN if content is None else content,
+            prompt=prompt if isinstance(prompt, str) else None,
+            webhook_url=None,
+            take=take,
+            attempt=attempt,
+            estimate_kind=(self.estimate_kind or EstimateKind.UNKNOWN).value,
+            estimate_low_micro_usd=low,
+            estimate_high_micro_usd=high,
+            reserved_micro_usd=hold or low or 0,
+            project=self.project,
+            budget=self.budget,
+            sweep=self.sweep,
+        )
 
 
 def sidecar_of(
     state: JobState,
     entry: Entry | None,
     service: Service,
-    *,
-    size_bytes: int,
-    sha256: str,
-    saved_at: datetime,
-    inputs: Sequence[Upload] = (),
+    inputs: Sequence[Upload],
+    **of_file: object,
 ) -> Sidecar:
-    """Return the sidecar of a saved result."""
+    """Return the sidecar of a result, with the size, hash and time of its file.
+
+    `entry` is that of the history; None if the job was submitted elsewhere.
+    """
     output = state.record.output
     file = output.file if output else None
-    known = entry.charge_micro_usd if entry else None
+    request: dict[str, Any] = {"function": state.record.model_id}
+    charge_micro_usd = state.charge_micro_usd
+    if entry is not None:
+        body = json.loads(entry.body)
+        body.pop("webhook_url", None)  # may hold a token, and the file may be shared
+        shown = {url: shown_url(url) for url in urls_in(body)}
+        request = {name: getattr(entry, name) for name in _OF_ENTRY}
+        request["body"] = named(body, shown)
+        if entry.charge_micro_usd is not None:
+            charge_micro_usd = entry.charge_micro_usd
     return Sidecar.model_validate(
         {
             "job_id": state.record.id,
             "service": service.identity,
             "account": service.account,
-            "function": entry.function if entry else state.record.model_id,
             "kind": state.kind,
             "prompt": state.prompt,
-            **_request_of(entry),
-            "inputs": [asdict(each) for each in inputs if _is_shown(each.url)],
-            "charge_micro_usd": state.charge_micro_usd if known is None else known,
+            **request,
+            "inputs": [asdict(i) for i in inputs if shown_url(i.url) == i.url],
+            "charge_micro_usd": charge_micro_usd,
             "submitted_at": state.submitted_at,
             "finished_at": state.finished_at,
             "output_url": shown_url(file.url) if file else None,
             "content_type": file.content_type if file else None,
             "media_type": state.media_type,
-            "size_bytes": size_bytes,
-            "sha256": sha256,
-            "saved_at": saved_at,
+            **of_file,
         }
     )
-
-
-def _request_of(entry: Entry | None) -> dict[str, Any]:
-    if entry is None:
-        return {}
-    body = json.loads(entry.body)
-    if isinstance(body, dict):
-        body.pop("webhook_url", None)  # may hold a token, and the file may be shared
-    return {
-        "body": _with_shown_urls(body),
-        "take": entry.take,
-        "attempt": entry.attempt,
-        "key": entry.key,
-        "asked_key": entry.asked_key,
-        "estimate_kind": entry.estimate_kind,
-        "estimate_low_micro_usd": entry.estimate_low_micro_usd,
-        "estimate_high_micro_usd": entry.estimate_high_micro_usd,
-        "project": entry.project,
-        "budget": entry.budget,
-        "sweep": entry.sweep,
-    }
-
-
-def _is_shown(url: str) -> bool:
-    return shown_url(url) == url
-
-
-def _with_shown_urls(value: Any) -> Any:
-    """Remove passwords and signatures from the URLs in a body, at any depth."""
-    if isinstance(value, dict):
-        return {name: _with_shown_urls(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_with_shown_urls(each) for each in value]
-    return shown_url(value) if _is_url(value) else value
-
-
-def _is_url(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value.startswith(("http://", "https://"))
 
 
 def urls_in(body: object) -> Iterator[str]:
@@ -192,7 +208,7 @@ def urls_in(body: object) -> Iterator[str]:
     if isinstance(body, list):
         for item in body:
             yield from urls_in(item)
-    elif _is_url(body):
+    elif isinstance(body, str) and body.startswith(("http://", "https://")):
         yield body
 
 
