@@ -60,7 +60,8 @@ def sound(folder: Path, name: str = "a.wav", megabytes: float = 1.0) -> Path:
 def test_the_grants_headers_are_sent_verbatim_with_a_length_and_without_the_key(
     tmp_path: Path, name: str
 ) -> None:
-    file, seen = sound(tmp_path, megabytes=2.5), []
+    file = sound(tmp_path, megabytes=2.5)
+    seen: list[Transfer] = []
     size = file.stat().st_size
     with Storage() as storage:
         storage.granted_length = lambda size: {name: str(size)}

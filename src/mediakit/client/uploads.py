@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, TypeVar
+from typing import BinaryIO, NamedTuple
 from weakref import WeakValueDictionary
 
 import httpx
@@ -40,8 +40,6 @@ CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
 UNSENT = "The request that needed it was not sent; nothing is charged."
-
-T = TypeVar("T")
 
 
 class Fingerprint(NamedTuple):
@@ -108,9 +106,17 @@ class Uploads:
         return (await self._one(medium)).url
 
     async def all(self, media: Mapping[str, LocalMedium]) -> dict[str, UploadedFile]:
-        """Upload files, and return them by the same keys."""
-        sent = await _gathered(self._one(medium) for medium in media.values())
-        return dict(zip(media, sent, strict=True))
+        """Upload files at once, and return them by the same keys."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                sent = {
+                    key: group.create_task(self._one(medium))
+                    for key, medium in media.items()
+                }
+        except BaseExceptionGroup as errors:
+            # The first error has cancelled the other uploads.
+            raise errors.exceptions[0] from None
+        return {key: task.result() for key, task in sent.items()}
 
     async def _one(self, medium: LocalMedium) -> UploadedFile:
         try:
@@ -249,17 +255,6 @@ def _unsent(medium: LocalMedium, what: str) -> InputError:
         accepted="a file that does not change until it is uploaded",
         then=UNSENT,
     )
-
-
-async def _gathered(works: Iterable[Coroutine[object, object, T]]) -> list[T]:
-    """Run all concurrently; the first error cancels the others and is raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _probe_any(path: object, field: str) -> LocalMedium:
