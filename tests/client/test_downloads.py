@@ -210,11 +210,12 @@ def test_two_that_save_to_the_same_name_do_not_meet(desk: Desk, tmp_path: Path) 
             with pytest.raises(InputError, match="it exists"):
                 await early
             assert target.read_bytes() == OTHER
+            assert beside(target)["job_id"] == second
             await (await client.job(first)).download(target, overwrite=True)
 
         desk.run(work)
     assert target.read_bytes() == FILE
-    assert json.loads((tmp_path / "a.mp4.json").read_bytes())["job_id"] == first
+    assert beside(target)["job_id"] == first
     assert names(tmp_path) == ["a.mp4", "a.mp4.json"]
 
 

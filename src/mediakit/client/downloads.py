@@ -295,13 +295,14 @@ class Outputs:
         )
 
         def publish() -> None:
-            _beside(target).write_private(sidecar.text)
-            try:
-                target.publish(part.close(), overwrite=overwrite)
-            except FileExistsError:
-                # Another process may have saved the same result since.
-                if not self._is_kept(target, state):
-                    raise
+            # Another call may have saved a result there since.
+            if overwrite or not self._is_kept(target, state):
+                _beside(target).write_private(sidecar.text)
+                try:
+                    target.publish(part.close(), overwrite=overwrite)
+                except FileExistsError:
+                    if not self._is_kept(target, state):
+                        raise
 
         await to_thread.run_sync(publish)
 
