@@ -27,7 +27,7 @@ from mediakit.history import (
     plain_values,
     rebuilding,
 )
-from mediakit.records import Job as JobRecord
+from mediakit.records import Job as Record
 from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
@@ -35,6 +35,8 @@ from tests.support.samples.media_samples import make_png
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.servers.serving import free_port
 from tests.support.soak import BOTH_DATABASES
+from tests.support.submissions import HERE, completed, costing
+from tests.support.submissions import job as record_of
 
 PATIENCE_S = 60.0
 AT = datetime(2026, 10, 1, 12, tzinfo=UTC)
@@ -373,37 +375,19 @@ def test_a_client_sees_its_own_service_unless_it_asks_for_all(
 # -- the store -------------------------------------------------------------------------
 
 
-def a_submission(key: str = "k1", **changes: Any) -> Submission:
-    plain: dict[str, Any] = {
-        "key": key,
-        "draw_key": "d1",
-        "asked_key": key,
-        "service": "s",
-        "account": "a",
-        "function": "sandbox/text-to-video/text-to-video",
-        "kind": "text-to-video",
-        "body": b'{"prompt":"a kite"}',
-        "prompt": "a kite",
-        "webhook_url": None,
-        "take": 1,
-        "attempt": 1,
-        "estimate_kind": "exact",
-        "estimate_low_micro_usd": 5,
-        "estimate_high_micro_usd": 5,
-        "reserved_micro_usd": 5,
-        "project": None,
-    }
-    return Submission(**(plain | changes))
+def asked() -> Submission:
+    return costing("k1", 5)
 
 
-def a_job(job_id: str = "media_1", charge_micro_usd: int | None = 5) -> JobRecord:
-    billing = {"state": "settled", "charge_micro_usd": charge_micro_usd}
-    return JobRecord.model_validate(
-        {
-            "id": job_id,
-            "status": "completed",
-            "billing": None if charge_micro_usd is None else billing,
-        }
+def unasked(**changes: Any) -> Submission:
+    """Return what is written of a job whose request nobody knows."""
+    name = "rebuilt-media_1"
+    return costing(name, 5, draw_key=name, body=b"{}", prompt=None, **changes)
+
+
+def adopted(history: History, submission: Submission, record: Record) -> Entry:
+    return rebuilding.adopt(
+        history, submission, record, created_at=AT, submitted_at=AT, finished_at=None
     )
 
 
@@ -416,51 +400,39 @@ def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]
         yield opened
 
 
-def adopted(history: History, submission: Submission, job: JobRecord) -> Entry:
-    return rebuilding.adopt(
-        history, submission, job, created_at=AT, submitted_at=AT, finished_at=None
-    )
-
-
 def test_an_adopted_job_is_not_unanswered_and_holds_no_made_up_times(
     history: History,
 ) -> None:
-    entry = adopted(history, a_submission(), a_job())
+    entry = adopted(history, asked(), completed(5))
 
     assert entry == history.find("media_1") == history.find_key("k1")
     assert entry.state is EntryState.SETTLED
     assert (entry.created_at, entry.submitted_at, entry.finished_at) == (AT, AT, None)
-    assert history.unanswered_entries(service="s", account="a") == []
+    assert history.unanswered_entries(**HERE) == []
     function = {"kind": entry.kind, "function": entry.function}
-    assert history.usual_runtime_s(service="s", **function) is None
+    assert history.usual_runtime_s(service="sandbox", **function) is None
     assert [found.key for found in history.page(text="media_1 KITE")] == ["k1"]
 
 
 def test_two_jobs_of_one_request_are_both_kept_and_both_counted(
     history: History,
 ) -> None:
-    first = adopted(history, a_submission(), a_job("media_1", 5))
-    second = adopted(history, a_submission(), a_job("media_2", 7))
+    first = adopted(history, asked(), completed(5))
+    second = adopted(history, asked(), completed(7, job_id="media_2"))
 
     assert (first.key, second.key) == ("k1", "rebuilt-media_2")
     assert history.settled_total_micro_usd() == 12
-    assert adopted(history, a_submission(), a_job("media_2", 7)) == second
+    assert adopted(history, asked(), completed(7, job_id="media_2")) == second
     assert len(history.page()) == 2
-
-
-def unasked(**changes: Any) -> Submission:
-    """Return what is written of a job whose request nobody knows."""
-    name = "rebuilt-media_1"
-    return a_submission(name, draw_key=name, body=b"{}", prompt=None, **changes)
 
 
 def test_a_request_whose_job_was_rebuilt_before_takes_over_what_is_known_of_it(
     history: History,
 ) -> None:
-    rebuilt = adopted(history, unasked(project="kites", budget="b"), a_job())
-    history.claim(a_submission())
-    assert history.account_use(service="s", account="a") == BudgetUse(5, 5)
-    entry = history.record_job("k1", a_job(charge_micro_usd=None))
+    rebuilt = adopted(history, unasked(project="kites", budget="b"), completed(5))
+    history.claim(asked())
+    assert history.account_use(**HERE) == BudgetUse(5, 5)
+    entry = history.record_job("k1", record_of("completed"))
 
     assert [entry] == history.page() == history.page(text="media_1 KITE")
     assert entry.key == "k1"
@@ -470,18 +442,18 @@ def test_a_request_whose_job_was_rebuilt_before_takes_over_what_is_known_of_it(
     ]
     assert entry.state is EntryState.SETTLED
     assert history.settled_total_micro_usd() == 5
-    assert history.account_use(service="s", account="a") == BudgetUse(5, 0)
+    assert history.account_use(**HERE) == BudgetUse(5, 0)
     assert history.budget_use("b") == BudgetUse(5, 0)
-    assert adopted(history, unasked(), a_job()) == entry
+    assert adopted(history, unasked(), completed(5)) == entry
 
 
 def test_a_refused_request_whose_job_was_rebuilt_loses_its_refusal(
     history: History,
 ) -> None:
-    adopted(history, unasked(), a_job())
-    history.claim(a_submission())
+    adopted(history, unasked(), completed(5))
+    history.claim(asked())
     history.record_refusal("k1", code="404", message="no such thing")
-    entry = history.record_job("k1", a_job())
+    entry = history.record_job("k1", completed(5))
 
     assert (entry.state, entry.error_code) == (EntryState.SETTLED, None)
     assert history.page() == [entry]
@@ -490,13 +462,13 @@ def test_a_refused_request_whose_job_was_rebuilt_loses_its_refusal(
 def test_an_unanswered_request_that_a_file_names_takes_its_rebuilt_job_over(
     history: History,
 ) -> None:
-    adopted(history, unasked(), a_job())
-    history.claim(a_submission())
-    entry = adopted(history, a_submission(), a_job())
+    adopted(history, unasked(), completed(5))
+    history.claim(asked())
+    entry = adopted(history, asked(), completed(5))
 
     assert history.page() == [entry]
     assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
-    assert history.account_use(service="s", account="a") == BudgetUse(5, 0)
+    assert history.account_use(**HERE) == BudgetUse(5, 0)
 
 
 def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
@@ -504,14 +476,14 @@ def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
 ) -> None:
     default_to_stricter_transactions(postgres_url)
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-    running = JobRecord.model_validate({"id": "media_1", "status": "running"})
+    running = record_of("running")
     with (
         History(postgres_url) as history,
         psycopg.connect(postgres_url) as holder,
         psycopg.connect(postgres_url, autocommit=True) as other,
         ThreadPoolExecutor() as pool,
     ):
-        history.claim(a_submission())
+        history.claim(asked())
 
         def wait_for(count: int, done: Future[Any]) -> None:
             while not done.done() and other.execute(waiting).fetchall() < [(count,)]:
@@ -528,19 +500,19 @@ def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
         rebuilding.result()
         assert answering.result().key == "k1"
         assert [entry.key for entry in history.page()] == ["k1"]
-        assert history.account_use(service="s", account="a") == BudgetUse(0, 5)
+        assert history.account_use(**HERE) == BudgetUse(0, 5)
 
 
 def test_a_job_that_another_process_gave_its_request_is_recorded_anyway(
     tmp_path: Path,
 ) -> None:
     place = tmp_path / "history.sqlite3"
-    running = JobRecord.model_validate({"id": "media_1", "status": "running"})
+    running = record_of("running")
     with History(place) as one, History(place) as other:
         adopted(one, unasked(), running)
         assert one.record(running) is not None
-        adopted(other, a_submission(), running)
-        entry = one.record(a_job())
+        adopted(other, asked(), running)
+        entry = one.record(completed(5))
 
         assert entry is not None
         assert (entry.key, entry.charge_micro_usd) == ("k1", 5)

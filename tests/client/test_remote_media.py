@@ -10,11 +10,7 @@ import pytest
 
 from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
-from mediakit.client.media_inputs import (
-    RETRY_AFTER_S,
-    MediaKey,
-    RemoteMedia,
-)
+from mediakit.client.media_inputs import RETRY_AFTER_S, MediaKey, RemoteMedia
 from mediakit.clock import VirtualClock
 from mediakit.media import MediaInfo
 from tests.support.samples.media_samples import make_mp4
@@ -40,23 +36,7 @@ async def look(remote: RemoteMedia, key: MediaKey) -> MediaInfo | None:
     return (await remote.probe([key]))[key]
 
 
-def test_a_medium_is_looked_at_once_also_by_several_at_a_time(
-    server: FileServer,
-) -> None:
-    remote = RemoteMedia(HttpClient(), VirtualClock())
-    key: MediaKey = ("video", server.url("a.mp4"))
-
-    async def scenario() -> None:
-        first, second = await asyncio.gather(look(remote, key), look(remote, key))
-        assert first is second is await look(remote, key)
-        assert first is not None
-        assert first.duration_s == 1.5
-
-    io_thread().call(scenario)
-    assert asked(server, "a.mp4") == 1
-
-
-def test_a_caller_that_gives_up_leaves_the_answer_to_the_others(
+def test_a_medium_is_looked_at_once_also_for_a_caller_beside_one_that_gives_up(
     server: FileServer,
 ) -> None:
     remote = RemoteMedia(HttpClient(), VirtualClock())
@@ -67,9 +47,13 @@ def test_a_caller_that_gives_up_leaves_the_answer_to_the_others(
         patient = asyncio.create_task(look(remote, key))
         await asyncio.sleep(0)
         impatient.cancel()
-        assert await patient is not None
+        first = await patient
+        assert first is await look(remote, key)
+        assert first is not None
+        assert first.duration_s == 1.5
 
     io_thread().call(scenario)
+    assert asked(server, "a.mp4") == 1
 
 
 def test_a_failure_is_remembered_for_a_minute(server: FileServer) -> None:

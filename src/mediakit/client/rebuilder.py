@@ -97,7 +97,7 @@ class _Found:
         )
 
 
-def _found(job_id: str, source: str, where: str | None = None) -> _Found:
+def _known_by_id(job_id: str, source: str, where: str | None = None) -> _Found:
     return _Found(Sidecar(job_id=job_id, service=""), source, where)
 
 
@@ -128,7 +128,7 @@ class Rebuilder:
         deliveries: bool,
     ) -> list[Rebuilt]:
         """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
-        found = [_found(job_id, "id") for job_id in _checked(job_ids)]
+        found = [_known_by_id(job_id, "id") for job_id in _checked(job_ids)]
         files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
         unreadable = []
         for path, sidecar in files:
@@ -196,7 +196,8 @@ class Rebuilder:
             for row in page:
                 job_id = _job_id_in(row)
                 if job_id is not None:
-                    yield _found(job_id, "delivery", Delivery.model_validate(row).id)
+                    where = Delivery.model_validate(row).id
+                    yield _known_by_id(job_id, "delivery", where)
 
     async def _with_event(self, found: _Found) -> _Found:
         """Add the function and the end of the job from the delivered event."""
