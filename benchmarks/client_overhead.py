@@ -117,11 +117,7 @@ def measure(python: str, base_url: str, into: Measured) -> None:
 
 def plan() -> list[Measured]:
     raw = [("httpx", way) for way in (ONE, ONE_ASYNC, TASKS)]
-    raw += [
-        (name, way)
-        for name in ("httpx-aiohttp", "aiohttp")
-        for way in (ONE_ASYNC, TASKS)
-    ]
+    raw += [("aiohttp", way) for way in (ONE_ASYNC, TASKS)]
     ours = [("mediakit", way) for way in (ONE, ONE_ASYNC, THREADS, TASKS)]
     sdks = [(name, way) for name in SDKS for way in (ONE, THREADS, TASKS)]
     # By way: what is compared runs within seconds, because a machine's speed drifts.

@@ -70,24 +70,6 @@ def httpx_async(settings: Settings) -> AsyncPair:
     return pair
 
 
-def httpx_on_aiohttp(settings: Settings) -> AsyncPair:
-    import httpx
-    from httpx_aiohttp import AiohttpTransport
-
-    http = httpx.AsyncClient(
-        base_url=settings["base_url"],
-        headers={"X-API-Key": KEY},
-        transport=AiohttpTransport(),
-    )
-
-    async def pair(number: int) -> None:
-        headers = {"Idempotency-Key": str(number)}
-        job = (await http.post(OUR_PATH, json=BODY, headers=headers)).json()
-        (await http.get(f"{JOBS}/{job['id']}")).json()
-
-    return pair
-
-
 def aiohttp_async(settings: Settings) -> AsyncPair:
     import aiohttp
 
@@ -239,7 +221,6 @@ BLOCKING: dict[str, Callable[[Settings], Pair]] = {
 }
 ASYNC: dict[str, Callable[[Settings], AsyncPair]] = {
     "httpx": httpx_async,
-    "httpx-aiohttp": httpx_on_aiohttp,
     "aiohttp": aiohttp_async,
     "mediakit": ours_async,
     "fal-client": fal_async,

@@ -15,7 +15,7 @@ import platformdirs
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.client.answers import Answer, NoAnswerError
-from mediakit.client.http import TIMEOUT_S, HttpClient
+from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
 from mediakit.client.loop import ProcessBound, io_thread
 from mediakit.client.service import (
     Place,
@@ -23,7 +23,6 @@ from mediakit.client.service import (
     normal_url,
     refuse_credentials,
 )
-from mediakit.client.transport import UnclosedTransport
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of
 

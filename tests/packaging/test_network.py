@@ -16,7 +16,7 @@ from tests.support.offline import Offline
 from tests.support.servers.serving import ROOT
 
 SOURCE = Path(mediakit.__file__).parent
-NETWORK = {"socket", "httpx", "httpcore", "httpx_aiohttp", "aiohttp", "fsspec"}
+NETWORK = {"socket", "httpx", "httpcore", "aiohttp", "fsspec"}
 NETWORK |= {"uvicorn", "distributed", "psycopg", "requests", "urllib3", "websockets"}
 NETWORK |= {"http.client", "http.server", "urllib.request", "ftplib", "smtplib"}
 ENGINE = "create_engine"

@@ -262,13 +262,8 @@ class AsyncDeliveries(_Account):
             tries += 1
             return await self._transport.exchange("POST", path)
 
-        try:
-            # A repeated delivery has the same id: receivers recognize it.
-            answer = await self._transport.retry_until_answered(
-                once, for_s=REPLAY_FOR_S
-            )
-        except NoAnswerError as error:
-            raise self._transport.silence(error) from error
+        # A repeated delivery has the same id: receivers recognize it.
+        answer = await self._transport.retry_until_answered(once, for_s=REPLAY_FOR_S)
         if answer.status == 409 and tries > 1:
             # An attempt without a response may have replayed it.
             now = await self.get(delivery_id)

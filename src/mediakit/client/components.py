@@ -14,7 +14,12 @@ from mediakit.client.admission import Admission
 from mediakit.client.budgets import AnyBudget, Budget, budget_name, budget_of
 from mediakit.client.downloads import Outputs
 from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.http import TIMEOUT_S, HttpClient, ServiceClient
+from mediakit.client.http import (
+    TIMEOUT_S,
+    HttpClient,
+    ServiceClient,
+    UnclosedTransport,
+)
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
 from mediakit.client.loop import closed, networked
@@ -26,7 +31,6 @@ from mediakit.client.requests import Requests, Seconds, ValidatedRequest
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Place
 from mediakit.client.submitting import Submissions, Take
-from mediakit.client.transport import UnclosedTransport
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import nothing_sent_yet

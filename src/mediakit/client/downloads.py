@@ -24,15 +24,11 @@ from mediakit.client.destinations import (
     target_of,
     unwritable,
 )
-from mediakit.client.http import (
-    BLOCK_BYTES,
-    HttpClient,
-    StreamedResponse,
-    jittered_backoff_s,
-)
+from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.job_state import JobState
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress
+from mediakit.client.retrying import jittered_backoff_s
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of, urls_in
 from mediakit.client.uploads import fingerprint

@@ -1,10 +1,12 @@
-"""Sends requests with httpx: calls, uploads and downloads; on the I/O thread."""
+"""Sends requests on the I/O thread: calls, uploads and downloads."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import random
+import os
+import socket
+import ssl
 import zlib
 from collections.abc import (
     AsyncGenerator,
@@ -12,84 +14,76 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Iterator,
     Mapping,
 )
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import cache
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies
 from weakref import finalize
 
+import aiohttp
+import httpcore
 import httpx
+from yarl import URL
 
 from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
-from mediakit.client.loop import close_at_end, closed
-from mediakit.client.service import Service
-from mediakit.client.transport import ClientPool, translate_errors
+from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
+from mediakit.client.retrying import until_answered
+from mediakit.client.service import LOOPBACK, Service
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
 
 TIMEOUT_S = 30.0
 TOTAL_TIMEOUT_S = 30.0
+READ_RETRY_FOR_S = 10.0
 MAX_REDIRECTS = 5
-USER_AGENT = "mediakit"
+MAX_CONNECTIONS = 50
+# Servers close connections that were idle for 5 s and more. The side that closes first
+# never sends a request into a connection that the other side is closing.
+KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
 # The largest answer with a meaning is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
 PACKED = ("gzip", "deflate")
 GZIP_OR_ZLIB_WBITS = zlib.MAX_WBITS | 32
-
-FIRST_BACKOFF_S = 0.3
-LONGEST_BACKOFF_S = 8.0
-RETRY_AFTER_FOR_S = 120.0
-READ_RETRY_FOR_S = 10.0
+HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # A gateway error or a rate limit: the read may succeed shortly.
 NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
 CUT_OFF = "its answer was cut off"
+INVALID_URL = "its address is not an http(s) URL"
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
 UNPACKABLE = "its answer cannot be unpacked"
 
+Reasons = tuple[tuple[type[BaseException], str], ...]
+Content = bytes | AsyncIterable[bytes] | None
 T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
 
-class StreamedResponse:
-    """A response whose body has not been read yet.
+class UnusableProxyError(ServiceError):
+    """The environment names a proxy that cannot be used; nothing was sent."""
 
-    Args:
-        response: The response of httpx.
-    """
 
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-        self.status = response.status_code
-        self.url = str(response.url)
-        length = response.headers.get("Content-Length", "")
-        self.size_bytes = int(length) if length.isdecimal() else None
+class UnclosedTransport(httpx.AsyncBaseTransport):
+    """Wraps a transport so that closing a client does not close it."""
 
-    def header(self, name: str) -> str | None:
-        """Return a header's value; None if it is absent."""
-        value: str | None = self._response.headers.get(name)
-        return value
+    def __init__(self, transport: httpx.AsyncBaseTransport) -> None:
+        self._transport = transport
 
-    async def iter_raw(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it was sent, in pieces.
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request through the wrapped transport."""
+        return await self._transport.handle_async_request(request)
 
-        Raises:
-            NoAnswerError: The connection broke, or ended early.
-        """
-        read_bytes = 0
-        # A mock transport may return a body that is already read.
-        is_read = self._response.is_stream_consumed
-        raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
-        while True:
-            piece = await translate_errors(anext(raw, b""), in_body=True)
-            if not piece:
-                break
-            read_bytes += len(piece)
-            yield piece
-        if self.size_bytes is not None and read_bytes < self.size_bytes:
-            raise NoAnswerError("the connection ended early", sent=True)
+
+# -- requests -------------------------------------------------------------------------
 
 
 class HttpClient:
@@ -99,7 +93,7 @@ class HttpClient:
 
     Args:
         transport: Sends all requests instead of the defaults, which are aiohttp for
-            calls and uploads, and httpx's own transport for downloads and proxies. The
+            calls and uploads, and httpx for downloads and through proxies. The
             environment's proxies are not used with it.
         timeout_s: Seconds to wait for the next bytes before giving up.
         headers: Headers of every request, such as a key; they reach no proxy that
@@ -115,18 +109,12 @@ class HttpClient:
         headers: Mapping[str, str] | None = None,
         total_timeout_s: float = TOTAL_TIMEOUT_S,
     ) -> None:
-        self._headers = {
-            "Accept": "*/*",
-            "Accept-Encoding": "gzip",
-            "User-Agent": USER_AGENT,
-            **(headers or {}),
-        }
-        self._extensions = {"timeout": httpx.Timeout(timeout_s).as_dict()}
         self._timeout_s = timeout_s
         self._whole_answer_within_s = max(timeout_s, total_timeout_s)
-        self._pool = ClientPool(transport, timeout_s, self._headers)
+        all_headers = {**HEADERS, **(headers or {})}
+        self._connections = _Connections(transport, timeout_s, all_headers)
         close_at_end(self)
-        finalize(self, self._pool.schedule_close).atexit = False
+        finalize(self, self._connections.close_later).atexit = False
 
     async def send(
         self,
@@ -135,7 +123,6 @@ class HttpClient:
         *,
         headers: Mapping[str, str],
         content: bytes | None = None,
-        params: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send one request and read the whole response; redirects are not followed.
 
@@ -146,17 +133,7 @@ class HttpClient:
 
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
-                http = self._pool.client_for(url)
-                # Equivalent to http.build_request(), in half the time.
-                request = httpx.Request(
-                    method,
-                    url,
-                    params=params,
-                    headers={**self._headers, **headers},
-                    content=content,
-                    extensions=self._extensions,
-                )
-                return await _answer(await http.send(request, stream=True))
+                return await self._exchange(method, url, headers, content)
 
         return await translate_errors(exchange())
 
@@ -181,22 +158,46 @@ class HttpClient:
                 body_error = error  # the transport would wrap it in its own error
                 raise
 
-        async def exchange() -> Answer:
-            http = self._pool.client_for(url)
-            request = http.build_request(
-                "PUT", url, headers=headers, content=blocks_with_timeout()
-            )
-            return await _answer(await http.send(request, stream=True))
-
+        sending = self._exchange("PUT", url, headers, blocks_with_timeout())
         try:
             async with asyncio.timeout(self._timeout_s) as idle_timeout:
-                return await translate_errors(exchange())
+                return await translate_errors(sending)
         except TimeoutError:
             raise NoAnswerError("no answer in time", sent=True) from None
         except NoAnswerError:
             if body_error is not None:
                 raise body_error from None
             raise
+
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], content: Content
+    ) -> Answer:
+        session = self._connections.session_for(url)
+        if session is not None:
+            # Re-encoding would break signed URLs: %2F would become a slash.
+            async with session.request(
+                method,
+                URL(url, encoded=True),
+                headers=headers,
+                data=content,
+                allow_redirects=False,
+            ) as answer:
+                body = _body(answer.headers, answer.content.iter_any())
+                body_bytes = await translate_errors(body, in_body=True)
+                return Answer(answer.status, answer.headers, body_bytes)
+        http = self._connections.httpx_for(url)
+        request = http.build_request(method, url, headers=headers, content=content)
+        response = await http.send(request, stream=True)
+        try:
+            # A mock transport may return a body that is already read.
+            if response.is_stream_consumed:
+                body_bytes = _within_limit(response.content)
+            else:
+                body = _body(response.headers, response.aiter_raw())
+                body_bytes = await translate_errors(body, in_body=True)
+        finally:
+            await response.aclose()
+        return Answer(response.status_code, response.headers, body_bytes)
 
     @asynccontextmanager
     async def get(
@@ -213,8 +214,7 @@ class HttpClient:
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
-                # aiohttp drops the received bytes when a connection breaks.
-                http = self._pool.client_for(url, httpx.AsyncClient)
+                http = self._connections.httpx_for(url)
                 request = http.build_request("GET", url, headers=headers)
                 response = await http.send(request, stream=True)
                 for _ in range(MAX_REDIRECTS):
@@ -222,7 +222,7 @@ class HttpClient:
                         break
                     await response.aclose()
                     request = _checked_redirect(response.next_request, request)
-                    http = self._pool.client_for(str(request.url), httpx.AsyncClient)
+                    http = self._connections.httpx_for(str(request.url))
                     response = await http.send(request, stream=True)
                 return response
 
@@ -237,33 +237,53 @@ class HttpClient:
 
     async def aclose(self) -> None:
         """Close the connections; a second close does nothing."""
-        await self._pool.aclose()
+        await self._connections.aclose()
 
 
-async def _answer(response: httpx.Response) -> Answer:
-    """Read a whole response, and close it.
+class StreamedResponse:
+    """A response whose body has not been read yet."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self.status = response.status_code
+        self.url = str(response.url)
+        length = response.headers.get("Content-Length", "")
+        self.size_bytes = int(length) if length.isdecimal() else None
+
+    def header(self, name: str) -> str | None:
+        """Return a header's value; None if it is absent."""
+        value: str | None = self._response.headers.get(name)
+        return value
+
+    async def iter_raw(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it was sent, in pieces.
+
+        Raises:
+            NoAnswerError: The connection broke, or ended early.
+        """
+        read_bytes = 0
+        # A mock transport may return a body that is already read.
+        is_read = self._response.is_stream_consumed
+        raw = self._response.aiter_bytes() if is_read else self._response.aiter_raw()
+        while piece := await translate_errors(anext(raw, b""), in_body=True):
+            read_bytes += len(piece)
+            yield piece
+        if self.size_bytes is not None and read_bytes < self.size_bytes:
+            raise NoAnswerError("the connection ended early", sent=True)
+
+
+async def _body(headers: Mapping[str, str], pieces: AsyncIterator[bytes]) -> bytes:
+    """Unpack a body piece by piece: a small one may unpack to gigabytes.
 
     Raises:
         NoAnswerError: It is not complete, too large, or cannot be unpacked.
     """
-    try:
-        body = await translate_errors(_body(response), in_body=True)
-    finally:
-        await response.aclose()
-    return Answer(response.status_code, response.headers, body)
-
-
-async def _body(response: httpx.Response) -> bytes:
-    """Unpack a body piece by piece: a small one may unpack to gigabytes."""
-    # A mock transport may return a body that is already read.
-    if response.is_stream_consumed:
-        return _within_limit(response.content)
-    encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
+    encoding = headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity", *PACKED):
         raise NoAnswerError(UNPACKABLE, sent=True, is_final=True)
     unpack = zlib.decompressobj(GZIP_OR_ZLIB_WBITS) if encoding in PACKED else None
     body, read_bytes = bytearray(), 0
-    async for piece in response.aiter_raw():
+    async for piece in pieces:
         read_bytes += len(piece)
         if unpack is not None:
             try:
@@ -291,61 +311,274 @@ def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Re
         NoAnswerError: It must not be followed.
     """
     was, becomes = before.url.scheme, request.url.scheme
-    reason = None
     if becomes not in ("http", "https"):
         reason = "a redirect led away from http(s)"
     elif (was, becomes) == ("https", "http"):
         reason = "a redirect led from https to http"
-    if reason is not None:
-        raise NoAnswerError(reason, sent=True, is_final=True)
-    return request
+    else:
+        return request
+    raise NoAnswerError(reason, sent=True, is_final=True)
 
 
-# -- trying again ---------------------------------------------------------------------
+# -- connections ----------------------------------------------------------------------
 
 
-def jittered_backoff_s(tries: int) -> float:
-    """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
-    longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
-    return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
+class _Connections:
+    """The open connections of one `HttpClient`, made when they are first needed."""
+
+    def __init__(
+        self,
+        transport: httpx.AsyncBaseTransport | None,
+        timeout_s: float,
+        headers: Mapping[str, str],
+    ) -> None:
+        self._transport = transport
+        self._timeout_s = timeout_s
+        self._headers = headers
+        self._session: aiohttp.ClientSession | None = None
+        self._clients: dict[bool, httpx.AsyncClient] = {}  # by use of proxies
+        self._has_proxies: bool | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._pid = os.getpid()
+
+    def session_for(self, url: str) -> aiohttp.ClientSession | None:
+        """Return the session of aiohttp; None where httpx has to send the request.
+
+        Raises:
+            NoAnswerError: The URL is invalid.
+            ClosedError: The client is that of a parent process.
+        """
+        if self._transport is not None or self._may_use_proxies(url):
+            return None
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=MAX_CONNECTIONS,
+                    keepalive_timeout=KEEP_ALIVE_S,
+                    ssl=_ssl_context(*map(os.environ.get, CERTIFICATES)),
+                ),
+                headers=self._headers,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                timeout=aiohttp.ClientTimeout(
+                    total=None,
+                    connect=self._timeout_s,
+                    sock_connect=self._timeout_s,
+                    sock_read=self._timeout_s,
+                ),
+            )
+        return self._session
+
+    def httpx_for(self, url: str) -> httpx.AsyncClient:
+        """Return the client of httpx for a URL.
+
+        Raises:
+            NoAnswerError: The URL is invalid.
+            ClosedError: The client is that of a parent process.
+            ServiceError: The environment names a proxy that cannot be used.
+        """
+        uses_proxies = self._may_use_proxies(url)
+        if uses_proxies not in self._clients:
+            self._clients[uses_proxies] = self._make_httpx(uses_proxies=uses_proxies)
+        return self._clients[uses_proxies]
+
+    def _may_use_proxies(self, url: str) -> bool:
+        if self._pid != os.getpid():
+            raise ClosedError(FORKED)
+        self._loop = asyncio.get_running_loop()
+        if self._has_proxies is None:
+            self._has_proxies = not getproxies().keys() <= {"no"}
+        return _host(url) not in LOOPBACK and self._has_proxies
+
+    def _make_httpx(self, *, uses_proxies: bool) -> httpx.AsyncClient:
+        proxied = self._transport is not None or uses_proxies
+        try:
+            return httpx.AsyncClient(
+                transport=self._transport,
+                trust_env=uses_proxies,
+                verify=_ssl_context(*map(os.environ.get, CERTIFICATES)),
+                timeout=self._timeout_s,
+                limits=httpx.Limits(
+                    max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S
+                ),
+                headers=self._headers,
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+                event_hooks={"response": [_raise_for_proxy_auth] if proxied else []},
+            )
+        except ImportError:
+            why = "is a SOCKS proxy, which needs: pip install 'mediakit[socks]'"
+        except (ValueError, httpx.InvalidURL):
+            why = "is not supported: its URL must start with http, https or socks5"
+        raise UnusableProxyError(
+            f"The proxy set in the environment {why}. Alternatively, set another "
+            "proxy, or list the service's host in NO_PROXY. Nothing was sent."
+        )
+
+    async def aclose(self) -> None:
+        """Close all; a second close does nothing."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+        while self._clients:
+            _, http = self._clients.popitem()
+            await http.aclose()
+
+    def close_later(self) -> None:
+        """Close what was never closed; called by the garbage collector."""
+        loop = self._loop if self._pid == os.getpid() else None
+        is_open = self._session is not None or self._clients
+        if is_open and loop is not None and not loop.is_closed():
+            asyncio.run_coroutine_threadsafe(self.aclose(), loop)
 
 
-class Silence:
-    """The time in which a request has no response, and the pauses between its tries.
+@cache
+def _ssl_context(*_: str | None) -> ssl.SSLContext:
+    """Return the SSL context; cached by the certificate environment variables."""
+    return httpx.create_ssl_context()
 
-    The waits that the service requests are added, up to two minutes in all.
+
+async def _raise_for_proxy_auth(response: httpx.Response) -> None:
+    """Raise if a proxy rejects the password, so that its 407 is not the service's."""
+    if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
+        await response.aclose()
+        raise httpx.ProxyError("407", request=response.request)
+
+
+def _host(url: str) -> str:
+    """Return the host of a URL.
+
+    Raises:
+        NoAnswerError: It is not an http(s) URL, or its port is invalid.
+    """
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return parts.hostname
+    except ValueError:
+        pass
+    raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
+
+
+# -- failures -------------------------------------------------------------------------
+
+# Raised only before any byte is sent. httpx.ConnectTimeout is not listed, because some
+# transports raise it when a connection breaks after sending.
+UNSENT = (
+    httpx.ConnectError,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+    httpcore.ConnectTimeout,
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+)
+# Their type says what happened, where httpx has one type for several causes.
+PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
+REASONS_UNSENT: Reasons = (
+    (socket.gaierror, "no such host"),
+    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
+    (ssl.SSLError, "no connection by TLS"),
+    (httpx.ProxyError, "the proxy refused"),
+    (httpx.UnsupportedProtocol, INVALID_URL),
+    (httpx.InvalidURL, INVALID_URL),
+    (aiohttp.InvalidURL, INVALID_URL),
+    (httpx.PoolTimeout, "no connection in time"),
+    (httpcore.ConnectTimeout, "no connection in time"),
+    (aiohttp.ConnectionTimeoutError, "no connection in time"),
+    (BaseException, "no connection"),
+)
+REASONS_SENT: Reasons = (
+    (httpx.DecodingError, UNPACKABLE),
+    (httpx.WriteTimeout, "it took the request too slowly"),
+    (httpx.ReadTimeout, "no answer in time"),
+    (TimeoutError, "no answer in time"),
+)
+REASONS_WITHOUT_HEAD: Reasons = (
+    *REASONS_SENT,
+    (aiohttp.ServerDisconnectedError, "it closed the connection"),
+    (aiohttp.ClientResponseError, "its answer is not HTTP"),
+    (httpx.RemoteProtocolError, "it sent no HTTP answer"),
+    (BaseException, "the connection broke"),
+)
+REASONS_IN_BODY: Reasons = (*REASONS_SENT, (BaseException, CUT_OFF))
+
+_is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
+
+
+async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
+    """Await an HTTP call and translate its failures to `NoAnswerError`.
+
+    Suppresses the logs of httpx and httpcore, which would show signed URLs.
 
     Args:
-        clock: Gives time.
-        for_s: Seconds to try.
+        work: The call; its other exceptions propagate.
+        in_body: Whether the head of the response has arrived.
     """
+    token = _is_ours.set(True)
+    try:
+        return await work
+    except NoAnswerError:
+        raise
+    except Exception as error:
+        if not _is_transport_error(error):
+            raise
+        no_answer = _no_answer_from(error, in_body=in_body)
+    finally:
+        _is_ours.reset(token)
+    # Raised outside the except block so that the httpx error, which holds the API key
+    # in its request headers, is not chained to it.
+    raise no_answer
 
-    def __init__(self, clock: Clock, for_s: float) -> None:
-        self._clock = clock
-        self._for_s = for_s
-        self._started_s = clock.monotonic_s()
-        self._asked_s = 0.0
-        self._tries_n = 1
 
-    def pause_s(self, error: NoAnswerError) -> float | None:
-        """Return the seconds to wait before the next try; None to stop."""
-        asked_s = error.retry_after_s or 0.0
-        self._asked_s += asked_s
-        until_s = self._started_s + self._for_s + self._asked_s
-        is_late = self._clock.monotonic_s() >= until_s
-        if error.is_final or is_late or self._asked_s > RETRY_AFTER_FOR_S:
-            return None
-        pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
-        self._tries_n += 1
-        return pause_s
+def _is_transport_error(error: Exception) -> bool:
+    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError)
+    return isinstance(error, (*kinds, OSError)) or _is_of_socks(error)
 
-    @property
-    def text(self) -> str:
-        """Say how often and how long it was tried."""
-        for_s = self._clock.monotonic_s() - self._started_s
-        if self._tries_n == 1:
-            return "tried once"
-        return f"tried {self._tries_n} times in {for_s:.0f} s"
+
+def _is_of_socks(error: Exception) -> bool:
+    """Return whether httpx passed on an error of its optional library for SOCKS."""
+    return type(error).__module__.startswith("socksio.")
+
+
+def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
+    cause = error.__cause__
+    precise = cause if isinstance(cause, PRECISE) else error
+    sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
+    is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
+    if isinstance(error, httpx.ProxyError):
+        # httpx has no type for a proxy that rejects the user or the password.
+        is_final = str(error).startswith("407") or "password" in str(error)
+    reasons = REASONS_UNSENT
+    if sent:
+        reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD
+    chain = tuple(_causes(error))
+    reason = next(
+        words
+        for kind, words in reasons
+        if any(isinstance(each, kind) for each in chain)
+    )
+    return NoAnswerError(reason, sent=sent, is_final=is_final)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+class _DropOwnRequests(logging.Filter):
+    """Drops the log records of our requests: a URL may be signed."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _is_ours.get()
+
+
+for _part in ("connection", "http11", "http2", "proxy", "socks"):
+    logging.getLogger(f"httpcore.{_part}").addFilter(_DropOwnRequests())
+logging.getLogger("httpx").addFilter(_DropOwnRequests())
 
 
 # -- the service ----------------------------------------------------------------------
@@ -405,12 +638,10 @@ class ServiceClient:
         all_headers = dict(headers or {})
         if content is not None:
             all_headers["Content-Type"] = "application/json"
+        query = f"?{urlencode(params)}" if params else ""
+        url = f"{self.service.base_url}{path}{query}"
         answer = await self._http.send(
-            method,
-            self.service.base_url + path,
-            headers=all_headers,
-            content=content,
-            params=params,
+            method, url, headers=all_headers, content=content
         )
         log.debug("%s %s -> %s", method, path, answer.status)
         return without_key(answer, self.service.api_key)
@@ -423,20 +654,20 @@ class ServiceClient:
         retry_for_s: float = READ_RETRY_FOR_S,
         is_foreign: Callable[[Answer], bool] | None = None,
     ) -> Answer:
-        """GET a path; retry while there is no response.
+        """GET a path; repeat it while there is no answer.
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
-        longer, or keeps rejecting the read, returns its last response.
+        longer, or keeps rejecting the read, returns its last answer.
 
         Args:
             path: The path.
             params: The query.
-            retry_for_s: Seconds to retry, beside the waits that the service requests.
-            is_foreign: Returns whether a response is not the service's own; then the
-                read is retried, too.
+            retry_for_s: Seconds to try, beside the waits that the service requests.
+            is_foreign: Returns whether an answer is not the service's own; then the
+                read is repeated, too.
 
         Raises:
-            ServiceError: No response arrived.
+            ServiceError: No answer arrived.
         """
 
         async def once() -> Answer:
@@ -446,7 +677,7 @@ class ServiceClient:
             return answer
 
         try:
-            return await self.retry_until_answered(once, for_s=retry_for_s)
+            return await until_answered(once, self._clock, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
         except NoAnswerError as error:
@@ -455,25 +686,15 @@ class ServiceClient:
     async def retry_until_answered(
         self, once: Callable[[], Awaitable[T]], *, for_s: float
     ) -> T:
-        """Retry a repeatable exchange until there is a response.
-
-        Args:
-            once: Sends it once.
-            for_s: Seconds to retry in all; the waits that the service requests are
-                added, up to two minutes.
+        """Repeat a harmless exchange until it is answered; see `until_answered`.
 
         Raises:
-            NoAnswerError: The last attempt had no response either.
+            ServiceError: The last attempt had no answer either.
         """
-        silence = Silence(self._clock, for_s)
-        while True:
-            try:
-                return await once()
-            except NoAnswerError as error:
-                pause_s = silence.pause_s(error)
-                if pause_s is None:
-                    raise
-            await self._clock.sleep(pause_s)
+        try:
+            return await until_answered(once, self._clock, for_s=for_s)
+        except NoAnswerError as error:
+            raise self.silence(error) from error
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Return the error that says that the service did not answer."""

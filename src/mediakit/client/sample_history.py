@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, Field
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
+from mediakit.client.answers import Answer, error_of, parse
 from mediakit.client.budgets import budget_name
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.idempotency import draw_key_of, priced_at
@@ -152,10 +152,7 @@ async def seed_past(
         # A retry is safe: the same jobs are generated only once.
         return await transport.exchange("POST", SEED_PATH, content=content)
 
-    try:
-        answer = await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
-    except NoAnswerError as error:
-        raise transport.silence(error) from error
+    answer = await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
     if answer.status not in (200, 201):
         raise error_of(answer, "the past", clock)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from enum import Enum
 
 from anyio import CapacityLimiter
 
@@ -17,7 +15,7 @@ from mediakit.client.answers import (
     rejection,
     retry_after_s,
 )
-from mediakit.client.http import ServiceClient, Silence
+from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (
@@ -26,74 +24,25 @@ from mediakit.client.lost_responses import (
     job_unless_lost,
     leaves_doubt,
 )
+from mediakit.client.retrying import (
+    ASKED_FOR_S,
+    FIRST_PAUSE_S,
+    Rejections,
+    Silence,
+    temporary_rejection,
+)
 from mediakit.client.submission_errors import refusal, silence
-from mediakit.client.transport import UnusableProxyError
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission
-from mediakit.records import ErrorCode, Job, JobStatus
+from mediakit.records import Job
 
 SUBMIT_RETRY_FOR_S = 60.0
-REJECTED_FOR_S = 120.0
-MAX_UNAVAILABLE_ATTEMPTS = 4
-FIRST_PAUSE_S = 1.0
 AT_ONCE_N = 16
 UNSENT = "unsent"
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
-
-
-class RejectionReason(Enum):
-    """Why a submission was rejected, where a retry may help (spec 7.2)."""
-
-    RATE_LIMITED = ErrorCode.RATE_LIMITED
-    UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
-
-
-_BY_STATUS = {429: RejectionReason.RATE_LIMITED, 503: RejectionReason.UNAVAILABLE}
-_BY_CODE = {reason.value: reason for reason in RejectionReason}
-
-
-def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
-    """Return why a response rejects a submission temporarily; None if it does not.
-
-    A repeated request that was rejected earlier gets 200 with the failed job (spec
-    4.3); the job's error code replaces the status of the lost response.
-    """
-    if job is None:
-        return RejectionReason.RATE_LIMITED if answer.status == 429 else None
-    if answer.status != 200:
-        return _BY_STATUS.get(answer.status)
-    has_failed = job.status is JobStatus.FAILED
-    return _BY_CODE.get(job.error.code) if has_failed and job.error else None
-
-
-class Rejections:
-    """The pauses of one call after temporary rejections: two minutes in all."""
-
-    def __init__(self) -> None:
-        self._rejections_n = 0
-        self._waited_s = 0.0
-
-    def pause_s(self, reason: RejectionReason, asked_s: float) -> float | None:
-        """Return the seconds to wait after one more rejection; None to stop.
-
-        Full jitter when the service is unavailable; a pause that doubles when it is
-        rate limited.
-        """
-        self._rejections_n += 1
-        is_away = reason is RejectionReason.UNAVAILABLE
-        left_s = REJECTED_FOR_S - self._waited_s
-        if left_s <= 0 or asked_s > left_s:
-            return None
-        if is_away and self._rejections_n >= MAX_UNAVAILABLE_ATTEMPTS:
-            return None
-        grown_s = FIRST_PAUSE_S * 2.0 ** min(self._rejections_n, 10)
-        wanted_s = random.uniform(0.0 if is_away else grown_s / 2, grown_s)
-        pause_s = min(max(asked_s, wanted_s), left_s)
-        self._waited_s += pause_s
-        return pause_s
 
 
 class SubmitSlots:
@@ -229,7 +178,7 @@ class Sender:
             )
             if answer.status == 429:
                 asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-                self._slots.rejected(asked_s if asked_s <= REJECTED_FOR_S else 0.0)
+                self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
             elif answer.status == 200:
                 self._slots.accepted()
             return answer

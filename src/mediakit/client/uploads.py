@@ -21,13 +21,9 @@ from mediakit.client.answers import (
     parse,
     retry_after_s,
 )
-from mediakit.client.http import (
-    BLOCK_BYTES,
-    HttpClient,
-    ServiceClient,
-    jittered_backoff_s,
-)
+from mediakit.client.http import BLOCK_BYTES, HttpClient, ServiceClient
 from mediakit.client.progress import Progress, Tell
+from mediakit.client.retrying import jittered_backoff_s
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import Upload, tuning
@@ -195,11 +191,8 @@ class Uploads:
         async def once() -> Answer:
             return await self._transport.exchange("POST", UPLOADS_PATH, content=content)
 
-        try:
-            # An unused grant costs nothing, so the request may be repeated.
-            answer = await self._transport.retry_until_answered(once, for_s=10.0)
-        except NoAnswerError as error:
-            raise self._transport.silence(error) from error
+        # An unused grant costs nothing, so the request may be repeated.
+        answer = await self._transport.retry_until_answered(once, for_s=10.0)
         if answer.status != 200:
             raise error_of(answer, "an upload", self._clock)
         return parse(UploadGrant, answer)

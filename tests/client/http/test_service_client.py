@@ -26,10 +26,9 @@ from mediakit.client.answers import (
     refused_input,
     rejection,
 )
-from mediakit.client.http import HttpClient, ServiceClient
+from mediakit.client.http import MAX_CONNECTIONS, HttpClient, ServiceClient
 from mediakit.client.loop import io_thread
 from mediakit.client.service import Service
-from mediakit.client.transport import MAX_CONNECTIONS
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
 from mediakit.records import Job

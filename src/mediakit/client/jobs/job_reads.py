@@ -99,12 +99,9 @@ class JobReads:
             ServiceError: The service does not answer.
         """
         path = _path(job_id)
-        try:
-            answer = await self._transport.retry_until_answered(
-                lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S
-            )
-        except NoAnswerError as error:
-            raise self._transport.silence(error) from error
+        answer = await self._transport.retry_until_answered(
+            lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S
+        )
         if answer.status == 409:
             raise ConflictError(
                 f"The job {job_id} has not ended yet; it can be erased once it has. "

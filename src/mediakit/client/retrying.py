@@ -1,0 +1,144 @@
+"""Decides whether and when a request is sent again; the same key or a read."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from enum import Enum
+from typing import TypeVar
+
+from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.clock import Clock
+from mediakit.records import ErrorCode, Job, JobStatus
+
+FIRST_BACKOFF_S = 0.3
+LONGEST_BACKOFF_S = 8.0
+ASKED_FOR_S = 120.0
+"""Seconds that a call waits in all because the service asks for it."""
+FIRST_PAUSE_S = 1.0
+MAX_UNAVAILABLE_ATTEMPTS = 4
+
+T = TypeVar("T")
+
+
+def jittered_backoff_s(tries: int) -> float:
+    """Return a random pause, at most 0.3 s after one try, doubling up to 8 s."""
+    longest_s = FIRST_BACKOFF_S * 2.0 ** min(tries - 1, 10)
+    return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
+
+
+class Silence:
+    """The time in which a request has no answer, and the pauses between its tries.
+
+    The waits that the service requests are added, up to two minutes in all.
+
+    Args:
+        clock: Gives time.
+        for_s: Seconds to try.
+    """
+
+    def __init__(self, clock: Clock, for_s: float) -> None:
+        self._clock = clock
+        self._for_s = for_s
+        self._started_s = clock.monotonic_s()
+        self._asked_s = 0.0
+        self._tries_n = 1
+
+    def pause_s(self, error: NoAnswerError) -> float | None:
+        """Return the seconds to wait before the next try; None to stop."""
+        asked_s = error.retry_after_s or 0.0
+        self._asked_s += asked_s
+        until_s = self._started_s + self._for_s + self._asked_s
+        is_late = self._clock.monotonic_s() >= until_s
+        if error.is_final or is_late or self._asked_s > ASKED_FOR_S:
+            return None
+        pause_s = max(jittered_backoff_s(self._tries_n), asked_s)
+        self._tries_n += 1
+        return pause_s
+
+    @property
+    def text(self) -> str:
+        """Say how often and how long it was tried."""
+        for_s = self._clock.monotonic_s() - self._started_s
+        if self._tries_n == 1:
+            return "tried once"
+        return f"tried {self._tries_n} times in {for_s:.0f} s"
+
+
+async def until_answered(
+    once: Callable[[], Awaitable[T]], clock: Clock, *, for_s: float
+) -> T:
+    """Repeat a harmless exchange until it is answered.
+
+    Args:
+        once: Sends it once.
+        clock: Gives time.
+        for_s: Seconds to try in all, beside the waits that the service requests.
+
+    Raises:
+        NoAnswerError: The last attempt had no answer either.
+    """
+    silence = Silence(clock, for_s)
+    while True:
+        try:
+            return await once()
+        except NoAnswerError as error:
+            pause_s = silence.pause_s(error)
+            if pause_s is None:
+                raise
+        await clock.sleep(pause_s)
+
+
+# -- submissions that the service rejects for now -------------------------------------
+
+
+class RejectionReason(Enum):
+    """Why a submission was rejected, where another attempt may help (spec 7.2)."""
+
+    RATE_LIMITED = ErrorCode.RATE_LIMITED
+    UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
+
+
+_BY_STATUS = {429: RejectionReason.RATE_LIMITED, 503: RejectionReason.UNAVAILABLE}
+_BY_CODE = {reason.value: reason for reason in RejectionReason}
+
+
+def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
+    """Return why an answer rejects a submission temporarily; None if it does not.
+
+    A repeated request that was rejected earlier gets 200 with the failed job (spec
+    4.3); the job's error code replaces the status of the lost answer.
+    """
+    if job is None:
+        return RejectionReason.RATE_LIMITED if answer.status == 429 else None
+    if answer.status != 200:
+        return _BY_STATUS.get(answer.status)
+    has_failed = job.status is JobStatus.FAILED
+    return _BY_CODE.get(job.error.code) if has_failed and job.error else None
+
+
+class Rejections:
+    """The pauses of one submission after temporary rejections: two minutes in all."""
+
+    def __init__(self) -> None:
+        self._rejections_n = 0
+        self._waited_s = 0.0
+
+    def pause_s(self, reason: RejectionReason, asked_s: float) -> float | None:
+        """Return the seconds to wait after one more rejection; None to stop.
+
+        Full jitter when the service is unavailable; a pause that doubles when it is
+        rate limited.
+        """
+        self._rejections_n += 1
+        is_away = reason is RejectionReason.UNAVAILABLE
+        left_s = ASKED_FOR_S - self._waited_s
+        if left_s <= 0 or asked_s > left_s:
+            return None
+        if is_away and self._rejections_n >= MAX_UNAVAILABLE_ATTEMPTS:
+            return None
+        grown_s = FIRST_PAUSE_S * 2.0 ** min(self._rejections_n, 10)
+        wanted_s = random.uniform(0.0 if is_away else grown_s / 2, grown_s)
+        pause_s = min(max(asked_s, wanted_s), left_s)
+        self._waited_s += pause_s
+        return pause_s
