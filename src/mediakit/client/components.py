@@ -10,8 +10,13 @@ from anyio import to_thread
 
 from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.admission import Admission
-from mediakit.client.budgets import AnyBudget, Budget, budget_name, budget_of
+from mediakit.client.budgets import (
+    Admission,
+    AnyBudget,
+    Budget,
+    budget_name,
+    budget_of,
+)
 from mediakit.client.downloads import Outputs
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http import (

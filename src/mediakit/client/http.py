@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 import ssl
 import zlib
 from collections.abc import (
@@ -14,11 +13,9 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
-    Iterator,
     Mapping,
 )
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TypeVar
@@ -27,7 +24,6 @@ from urllib.request import getproxies
 from weakref import finalize
 
 import aiohttp
-import httpcore
 import httpx
 from yarl import URL
 
@@ -35,6 +31,12 @@ from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, withou
 from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.retrying import until_answered
 from mediakit.client.service import LOOPBACK, Service
+from mediakit.client.transport_errors import (
+    CUT_OFF,
+    INVALID_URL,
+    UNPACKABLE,
+    translate_errors,
+)
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
 
@@ -56,12 +58,8 @@ CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # A gateway error or a rate limit: the read may succeed shortly.
 NOT_NOW = frozenset({408, 429, 502, 503, 504})
 
-CUT_OFF = "its answer was cut off"
-INVALID_URL = "its address is not an http(s) URL"
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
-UNPACKABLE = "its answer cannot be unpacked"
 
-Reasons = tuple[tuple[type[BaseException], str], ...]
 Content = bytes | AsyncIterable[bytes] | None
 T = TypeVar("T")
 
@@ -457,128 +455,6 @@ def _host(url: str) -> str:
     except ValueError:
         pass
     raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
-
-
-# -- failures -------------------------------------------------------------------------
-
-# Raised only before any byte is sent. httpx.ConnectTimeout is not listed, because some
-# transports raise it when a connection breaks after sending.
-UNSENT = (
-    httpx.ConnectError,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-    httpx.InvalidURL,
-    httpcore.ConnectTimeout,
-    aiohttp.ClientConnectorError,
-    aiohttp.ClientHttpProxyError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.InvalidURL,
-)
-# Their type says what happened, where httpx has one type for several causes.
-PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
-REASONS_UNSENT: Reasons = (
-    (socket.gaierror, "no such host"),
-    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
-    (ssl.SSLError, "no connection by TLS"),
-    (httpx.ProxyError, "the proxy refused"),
-    (httpx.UnsupportedProtocol, INVALID_URL),
-    (httpx.InvalidURL, INVALID_URL),
-    (aiohttp.InvalidURL, INVALID_URL),
-    (httpx.PoolTimeout, "no connection in time"),
-    (httpcore.ConnectTimeout, "no connection in time"),
-    (aiohttp.ConnectionTimeoutError, "no connection in time"),
-    (BaseException, "no connection"),
-)
-REASONS_SENT: Reasons = (
-    (httpx.DecodingError, UNPACKABLE),
-    (httpx.WriteTimeout, "it took the request too slowly"),
-    (httpx.ReadTimeout, "no answer in time"),
-    (TimeoutError, "no answer in time"),
-)
-REASONS_WITHOUT_HEAD: Reasons = (
-    *REASONS_SENT,
-    (aiohttp.ServerDisconnectedError, "it closed the connection"),
-    (aiohttp.ClientResponseError, "its answer is not HTTP"),
-    (httpx.RemoteProtocolError, "it sent no HTTP answer"),
-    (BaseException, "the connection broke"),
-)
-REASONS_IN_BODY: Reasons = (*REASONS_SENT, (BaseException, CUT_OFF))
-
-_is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
-
-
-async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
-    """Await an HTTP call and translate its failures to `NoAnswerError`.
-
-    Suppresses the logs of httpx and httpcore, which would show signed URLs.
-
-    Args:
-        work: The call; its other exceptions propagate.
-        in_body: Whether the head of the response has arrived.
-    """
-    token = _is_ours.set(True)
-    try:
-        return await work
-    except NoAnswerError:
-        raise
-    except Exception as error:
-        if not _is_transport_error(error):
-            raise
-        no_answer = _no_answer_from(error, in_body=in_body)
-    finally:
-        _is_ours.reset(token)
-    # Raised outside the except block so that the httpx error, which holds the API key
-    # in its request headers, is not chained to it.
-    raise no_answer
-
-
-def _is_transport_error(error: Exception) -> bool:
-    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError)
-    return isinstance(error, (*kinds, OSError)) or _is_of_socks(error)
-
-
-def _is_of_socks(error: Exception) -> bool:
-    """Return whether httpx passed on an error of its optional library for SOCKS."""
-    return type(error).__module__.startswith("socksio.")
-
-
-def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
-    cause = error.__cause__
-    precise = cause if isinstance(cause, PRECISE) else error
-    sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
-    is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
-    if isinstance(error, httpx.ProxyError):
-        # httpx has no type for a proxy that rejects the user or the password.
-        is_final = str(error).startswith("407") or "password" in str(error)
-    reasons = REASONS_UNSENT
-    if sent:
-        reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD
-    chain = tuple(_causes(error))
-    reason = next(
-        words
-        for kind, words in reasons
-        if any(isinstance(each, kind) for each in chain)
-    )
-    return NoAnswerError(reason, sent=sent, is_final=is_final)
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
-class _DropOwnRequests(logging.Filter):
-    """Drops the log records of our requests: a URL may be signed."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        return not _is_ours.get()
-
-
-for _part in ("connection", "http11", "http2", "proxy", "socks"):
-    logging.getLogger(f"httpcore.{_part}").addFilter(_DropOwnRequests())
-logging.getLogger("httpx").addFilter(_DropOwnRequests())
 
 
 # -- the service ----------------------------------------------------------------------

@@ -12,14 +12,14 @@ from mediakit.client.answers import (
     parse,
     retry_after_s,
 )
-from mediakit.client.submission_errors import (
-    BOUND,
-    is_foreign,
-    is_of_request,
-)
 from mediakit.errors import ServiceError
 from mediakit.history import Entry, Submission
 from mediakit.records import Job
+
+BOUND = 409
+"""The status for a key that is bound to another body (spec 4.3)."""
+# The service refuses the sent bytes; a gateway may answer the same.
+_OF_THE_REQUEST = frozenset({400, 404, BOUND, 413, 422})
 
 RESEND_UNASKED_FOR = timedelta(days=1)
 
@@ -99,3 +99,21 @@ def _undecided(answer: Answer, reason: str) -> NoAnswerError:
 def is_success(answer: Answer) -> bool:
     """Return whether the service accepted the request."""
     return 200 <= answer.status < 300
+
+
+def is_of_request(answer: Answer) -> bool:
+    """Return whether a request-level error depends on the sent bytes alone.
+
+    A wrong API key or a limit says nothing about them.
+    """
+    return answer.status in _OF_THE_REQUEST
+
+
+def is_foreign(answer: Answer) -> bool:
+    """Return whether a refusal lacks the service's error shape (spec 7.1).
+
+    A gateway that cannot find the service answers 404, and knows nothing about earlier
+    attempts. It is worth a retry, except for a body that is too large for it (413).
+    """
+    status = answer.status
+    return status in _OF_THE_REQUEST and status != 413 and not answer.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from hashlib import sha256
 
 from anyio import CapacityLimiter
 
@@ -12,6 +13,8 @@ from mediakit.client.answers import (
     NOT_CHARGED,
     Answer,
     NoAnswerError,
+    error_of,
+    refused_input,
     rejection,
     retry_after_s,
 )
@@ -19,6 +22,7 @@ from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
 from mediakit.client.lost_responses import (
+    BOUND,
     decides,
     is_success,
     job_unless_lost,
@@ -31,10 +35,16 @@ from mediakit.client.retrying import (
     Silence,
     temporary_rejection,
 )
-from mediakit.client.submission_errors import refusal, silence
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, MediakitError, ServiceError
+from mediakit.errors import (
+    AnswerError,
+    ConflictError,
+    MediakitError,
+    ServiceError,
+    shown,
+)
 from mediakit.history import Entry, History, Submission
+from mediakit.money import format_usd
 from mediakit.records import Job
 
 SUBMIT_RETRY_FOR_S = 60.0
@@ -257,3 +267,86 @@ class Sender:
 def _is_taken(answer: Answer, entry: Entry) -> bool:
     """Return whether a job was accepted or ran, and not rejected on submission."""
     return is_success(answer) and not was_rejected(entry)
+
+
+# -- errors --------------------------------------------------------------------------
+
+SHOWN_DIGITS = 12
+_ADVICE = {
+    401: "Set it; the same call then submits the request again.",
+    403: "Its owner has to activate it; the same call then submits the request again.",
+    404: "Bind the function in mediakit.toml to one that the service has.",
+    429: "Wait; the same call then submits the request again.",
+}
+
+
+def refusal(
+    answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
+) -> MediakitError:
+    """Return the error for an answer without a job (spec 7.1)."""
+    if answer.status == BOUND and (answer.message or not in_doubt):
+        return _conflict(answer, submission)
+    then = f"It was sent and refused: no job was created. {NOT_CHARGED}"
+    if in_doubt and answer.status == 429 and not answer.message:
+        then = f"A gateway refused it, but the service {_MAY_BE_MADE}"
+    elif in_doubt:
+        then = f"It was sent and refused, but an earlier attempt {_MAY_BE_MADE}"
+    of_callback = answer.status == 400  # the only reason for it (spec 4.3)
+    what = "webhook_url" if of_callback else f"the function {submission.function}"
+    if answer.status in (400, 422):
+        then = then if in_doubt else ""
+        return refused_input(answer, what, then=then, in_doubt=in_doubt)
+    advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
+    then = f"{then} {advice}"
+    return error_of(answer, what, clock, then=then, in_doubt=in_doubt)
+
+
+_MAY_BE_MADE = (
+    "may have created the job; if so, you are charged once. The history keeps the "
+    "idempotency key: the same call, or the next start, finds or creates the job."
+)
+
+
+def _conflict(answer: Answer, asked: Submission) -> ConflictError:
+    said = f" The service says: {answer.message}" if answer.message else ""
+    callback = "a" if asked.webhook_url else "no"
+    digest = sha256(asked.body).hexdigest()
+    return ConflictError(
+        f"The key {asked.key[:SHOWN_DIGITS]}… of this request is bound at the service "
+        "to another body or webhook_url (409). This request was sent for "
+        f"{asked.function} with the prompt {shown(asked.prompt)} and {callback} "
+        f"webhook_url: {len(asked.body):,} bytes, sha256 {digest[:SHOWN_DIGITS]}…, "
+        f"take {asked.take}, attempt {asked.attempt}.{said} It created no job and is "
+        "not sent again under this key; a job under it belongs to another request. "
+        f'{NOT_CHARGED} take="next" sends it under a key of its own.',
+        status=409,
+    )
+
+
+def silence(
+    reason: str,
+    submission: Submission,
+    base_url: str,
+    *,
+    in_doubt: bool,
+    was_answered: bool,
+    times: str,
+) -> ServiceError:
+    """Return the error for a submission whose outcome is not known, or not sent."""
+    if not in_doubt:
+        return ServiceError(
+            f"The service at {base_url} cannot be reached ({reason}; {times}). Nothing "
+            "was sent and nothing is charged. Check the base URL and the network; the "
+            "same call tries again."
+        )
+    most = submission.reserved_micro_usd
+    is_priced = submission.estimate_high_micro_usd is not None
+    price = f"once, up to {format_usd(most)}" if is_priced else "once"
+    did = "answered without a job" if was_answered else "did not answer"
+    return ServiceError(
+        f"The request was sent to {base_url}, which {did} ({reason}; {times}). It is "
+        "not known whether the job was created; if it was, you are charged "
+        f"{price}. The history keeps the idempotency key: the same call, or the next "
+        "start, finds the job or creates it, never twice.",
+        in_doubt=True,
+    )

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.admission import Admission, Caller
-from mediakit.client.budgets import Budget
+from mediakit.client.budgets import Admission, Budget, Caller
 from mediakit.client.idempotency import (
     draw_of,
     is_known,
@@ -24,10 +23,9 @@ from mediakit.client.idempotency import (
 )
 from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.jobs.client_jobs import Jobs
-from mediakit.client.lost_responses import may_resend_unasked
+from mediakit.client.lost_responses import BOUND, may_resend_unasked
 from mediakit.client.requests import Requests, ValidatedRequest
 from mediakit.client.sending import Sender
-from mediakit.client.submission_errors import BOUND
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,
