@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from concurrent.futures import Future, wait
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -200,17 +201,17 @@ class Client(Blocking, ProcessBound):
     ) -> Job:
         """Submit a job; the same call returns its existing job."""
         check_take(take)
-        request = self._with_files(
-            self.components.prepared,
-            function,
-            fields,
-            seconds=seconds,
-            webhook_url=webhook_url,
-            extra=extra,
+        job = self._sent(
+            take,
+            partial(
+                self.components.prepared,
+                function,
+                fields,
+                seconds=seconds,
+                webhook_url=webhook_url,
+                extra=extra,
+            ),
         )
-        for line in request.warnings:
-            self._say(line)
-        job = self._job_of(request, take)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -245,7 +246,13 @@ class Client(Blocking, ProcessBound):
     @explained_by(AsyncClient.upload)
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
-        return self._with_files(self.core.upload, path, field=field)
+        self.io.refuse_itself()
+        future = self.io.post(self.core.upload, path, field=field)
+        try:
+            return self._explained(future, self.components.delays.files_text)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
@@ -261,15 +268,23 @@ class Client(Blocking, ProcessBound):
         """Return the blocking interface to a job."""
         return Job(job, self)
 
-    def _job_of(self, request: ValidatedRequest, take: Take) -> Job:
-        """Submit a request; an interrupt ends only the waiting for the response."""
+    def _sent(
+        self, take: Take, prepare: Callable[[], Awaitable[ValidatedRequest]]
+    ) -> Job:
+        """Prepare and submit a request; an interrupt does not stop what is being sent.
+
+        Both run as one task of the I/O thread, because each change of threads costs as
+        much as a small request.
+        """
         self.io.refuse_itself()
-        submitting = self.io.post(self.components.submit_prepared, request, take)
+        steps = _Steps(self.components, take)
+        future = self.io.post(steps.run, prepare)
         try:
-            why = self.components.delays.submit_text
-            return self.owned(self._explained(submitting, why, after_s=[SILENT_S]))
+            return self.owned(self._explained(future, steps.text, steps.is_last))
         except KeyboardInterrupt:
-            submitting.add_done_callback(_log_failure)
+            future.cancel()
+            if not self.io.call(steps.leave):
+                raise
             raise KeyboardInterrupt(
                 "stopped waiting; the request is still sent, once, and its job "
                 "continues: client.history.frame() shows it"
@@ -279,28 +294,26 @@ class Client(Blocking, ProcessBound):
             if isinstance(error.job, AsyncJob):
                 error.job = self.owned(error.job)
             raise
-
-    def _with_files(
-        self, function: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Wait for work that may upload, and show its progress; interrupts end it."""
-        self.io.refuse_itself()
-        future = self.io.post(function, *args, **kwargs)
-        after_s = chain([SILENT_S], repeat(STILL_SILENT_S))
-        try:
-            return self._explained(future, self.components.delays.files_text, after_s)
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
+        finally:
+            for line in steps.warnings:
+                self._say(line)
 
     def _explained(
-        self, future: Future[T], text: Callable[[], str], after_s: Iterable[float]
+        self,
+        future: Future[T],
+        text: Callable[[], str],
+        is_last: Callable[[], bool] = lambda: False,
     ) -> T:
-        """Wait for a result; show at these intervals why it is slow."""
-        for seconds in after_s:
-            if wait([future], seconds).done:
-                break
+        """Wait for a result; say at intervals why it is slow, until the last text."""
+        for seconds in chain([SILENT_S], repeat(STILL_SILENT_S)):
+            try:
+                return self.io.result(future, seconds)
+            except TimeoutError:
+                if future.done():
+                    break
             self._say(text())
+            if is_last():
+                break
         return self.io.result(future)
 
     def _say(self, line: str) -> None:
@@ -417,7 +430,40 @@ class Client(Blocking, ProcessBound):
         return Studio(self, cell=current_cell())
 
 
-def _log_failure(submitting: Future[Any]) -> None:
+class _Steps:
+    """The steps of one submission, which run on the I/O thread."""
+
+    def __init__(self, components: Components, take: Take) -> None:
+        self._components = components
+        self._take = take
+        self._sending: asyncio.Task[AsyncJob] | None = None
+        self.warnings: Sequence[str] = ()
+
+    async def run(self, prepare: Callable[[], Awaitable[ValidatedRequest]]) -> AsyncJob:
+        """Prepare a request, and send it; a cancellation does not stop the sending."""
+        request = await prepare()
+        self.warnings = request.warnings
+        sending = self._components.submit_prepared(request, self._take)
+        self._sending = asyncio.create_task(sending)
+        return await asyncio.shield(self._sending)
+
+    async def leave(self) -> bool:
+        """Return whether the request is being sent, after a cancellation of `run`."""
+        if self._sending is not None:
+            self._sending.add_done_callback(_log_failure)
+        return self._sending is not None
+
+    def is_last(self) -> bool:
+        """Return whether the last step has begun."""
+        return self._sending is not None
+
+    def text(self) -> str:
+        """Say why it is slow."""
+        delays = self._components.delays
+        return delays.submit_text() if self.is_last() else delays.files_text()
+
+
+def _log_failure(submitting: asyncio.Task[Any]) -> None:
     """Log a failure that no caller waits for, unless the process ended it."""
     error = None if submitting.cancelled() else submitting.exception()
     if error is not None:

@@ -126,14 +126,15 @@ class IOThread:
             future.cancel()
             raise
 
-    def result(self, future: Future[T]) -> T:
+    def result(self, future: Future[T], timeout_s: float | None = None) -> T:
         """Wait for the result of `post`.
 
         Raises:
+            TimeoutError: There is none in time.
             SystemExit: The process ends; it ends the calling thread silently.
         """
         try:
-            return future.result()
+            return future.result(timeout_s)
         except CancelledError:
             if self._ended:
                 raise SystemExit from None
