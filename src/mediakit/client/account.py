@@ -263,7 +263,7 @@ class AsyncDeliveries(_Account):
             return await self._transport.exchange("POST", path)
 
         # A repeated delivery has the same id: receivers recognize it.
-        answer = await self._transport.retry_until_answered(once, for_s=REPLAY_FOR_S)
+        answer = await self._transport.until_answered(once, for_s=REPLAY_FOR_S)
         if answer.status == 409 and tries > 1:
             # An attempt without a response may have replayed it.
             now = await self.get(delivery_id)

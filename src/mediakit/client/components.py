@@ -118,7 +118,7 @@ class Components:
             catalog,
             self.clock,
             outputs,
-            retry=lambda job_id: self.submissions.retry(job_id),
+            retry=lambda job_id: self.submissions.attempt_again(job_id),
             next_take=lambda job_id: self.submissions.next_take(job_id),
             charged=self.admission.charged,
             on_wait=on_wait,

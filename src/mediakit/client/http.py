@@ -27,9 +27,9 @@ import aiohttp
 import httpx
 from yarl import URL
 
+from mediakit.client import retrying
 from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
 from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
-from mediakit.client.retrying import until_answered
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.client.transport_errors import (
     CUT_OFF,
@@ -553,22 +553,22 @@ class ServiceClient:
             return answer
 
         try:
-            return await until_answered(once, self._clock, for_s=retry_for_s)
+            return await retrying.until_answered(once, self._clock, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
         except NoAnswerError as error:
             raise self.silence(error) from error
 
-    async def retry_until_answered(
+    async def until_answered(
         self, once: Callable[[], Awaitable[T]], *, for_s: float
     ) -> T:
-        """Repeat a harmless exchange until it is answered; see `until_answered`.
+        """Repeat a harmless exchange until it is answered; see `retrying`.
 
         Raises:
             ServiceError: The last attempt had no answer either.
         """
         try:
-            return await until_answered(once, self._clock, for_s=for_s)
+            return await retrying.until_answered(once, self._clock, for_s=for_s)
         except NoAnswerError as error:
             raise self.silence(error) from error
 

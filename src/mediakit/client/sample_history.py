@@ -152,7 +152,7 @@ async def seed_past(
         # A retry is safe: the same jobs are generated only once.
         return await transport.exchange("POST", SEED_PATH, content=content)
 
-    answer = await transport.retry_until_answered(once, for_s=READ_RETRY_FOR_S)
+    answer = await transport.until_answered(once, for_s=READ_RETRY_FOR_S)
     if answer.status not in (200, 201):
         raise error_of(answer, "the past", clock)
 

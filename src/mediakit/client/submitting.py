@@ -1,4 +1,7 @@
-"""Submits a request, or reuses the job that the same request already has."""
+"""Submits a request, or reuses the job that the same request already has.
+
+`sending` decides what an answer means, and `retrying` whether a request is sent again.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +51,14 @@ _NOT_RETRIED = frozenset({str(BOUND), JOB_OF_ANOTHER})
 HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
 
-# How many calls send a key, by the history's place and the key. An entry whose key is
+# How many calls send a key, by the history's place and the key: an entry whose key is
 # being sent is not an unanswered one. All clients of a process submit on its I/O
 # thread, so no lock is needed.
 _SENDING: Counter[tuple[str, str]] = Counter()
 
 
-class _Keys(ExitStack):
-    """The keys that one call claims or takes over; counted until the call ends."""
+class _Claims(ExitStack):
+    """The claims of one call; their keys count as being sent until it ends."""
 
     def __init__(self, place: str, admission: Admission, caller: Caller) -> None:
         super().__init__()
@@ -64,15 +67,13 @@ class _Keys(ExitStack):
         self._caller = caller
 
     def _begin(self, key: str) -> None:
-        counted = (self._place, key)
-        _SENDING[counted] += 1
-        self.callback(self._end, counted)
+        _SENDING[self._place, key] += 1
+        self.callback(self._end, key)
 
-    @staticmethod
-    def _end(counted: tuple[str, str]) -> None:
-        _SENDING[counted] -= 1
-        if not _SENDING[counted]:
-            del _SENDING[counted]
+    def _end(self, key: str) -> None:
+        _SENDING[self._place, key] -= 1
+        if not _SENDING[self._place, key]:
+            del _SENDING[self._place, key]
 
     async def claim(self, submission: Submission) -> tuple[Entry, bool]:
         """Record a submission; returns its entry, and whether it is new."""
@@ -146,10 +147,10 @@ class Submissions:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._keys(budget=budget, parents=request.parents) as keys:
-            entry, fresh = await self._claim(keys, first, take, entry)
+        with self._claims(budget=budget, parents=request.parents) as claims:
+            entry, fresh = await self._claim(claims, first, take, entry)
             return await self._send(
-                keys, entry, sent_before=not fresh, estimate=request.estimate
+                claims, entry, sent_before=not fresh, estimate=request.estimate
             )
 
     async def owned(self, request: ValidatedRequest) -> Entry | None:
@@ -159,13 +160,14 @@ class Submissions:
         is gone.
         """
         draw = draw_of(self.of(request))
-        for take in range(await self._last_take(draw), 0, -1):
+        last_take = await self._account_history.ask(History.last_take, **draw)
+        for take in range(last_take, 0, -1):
             entry = await self._newest(draw, take)
             if entry is not None and _has_job(entry):
                 return entry
         return None
 
-    async def retry(
+    async def attempt_again(
         self, job_id: str, *, sweep: str | None = None, budget: Budget | None = None
     ) -> AsyncJob:
         """Submit a failed job's request again, under a fresh key (spec 4.3).
@@ -180,17 +182,18 @@ class Submissions:
                 f"was sent. {NEXT_TAKE}",
                 job_id=job_id,
             )
-        last = await self._last_attempt(failed)
-        with self._keys(budget=budget) as keys:
+        draw = draw_of(take_of(failed, self._service, take=failed.take))
+        last = await self._newest(draw, failed.take) or failed
+        with self._claims(budget=budget) as claims:
             fresh = False
             if last.status is JobStatus.FAILED:
-                again = next_attempt(last, self._service)
-                again = replace(again, sweep=sweep or again.sweep)
-                again = await self._requests.repriced(again)
-                last, fresh = await keys.claim(again)
+                attempt = next_attempt(last, self._service)
+                attempt = replace(attempt, sweep=sweep or attempt.sweep)
+                attempt = await self._requests.repriced(attempt)
+                last, fresh = await claims.claim(attempt)
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
-            return await self._send(keys, last, sent_before=not fresh)
+            return await self._send(claims, last, sent_before=not fresh)
 
     async def next_take(self, job_id: str) -> AsyncJob:
         """Submit another draw of a job's request, with the bytes that were sent.
@@ -201,15 +204,15 @@ class Submissions:
         draw = replace(take_of(before, self._service, take=1), sweep=None)
         entry = await self._unanswered(draw_of(draw))
         fresh = entry is None
-        with self._keys() as keys:
+        with self._claims() as claims:
             if entry is None:
                 draw = await self._requests.repriced(draw)
-                entry = await self._claim_next(keys, draw)
-            return await self._send(keys, entry, sent_before=not fresh)
+                entry = await self._claim_next(claims, draw)
+            return await self._send(claims, entry, sent_before=not fresh)
 
-    def _keys(self, **of_caller: Any) -> _Keys:
+    def _claims(self, **of_caller: Any) -> _Claims:
         caller = Caller(origin=_ORIGIN.get(), **of_caller)
-        return _Keys(self._place, self._admission, caller)
+        return _Claims(self._place, self._admission, caller)
 
     async def _known(self, job_id: str) -> Entry:
         entry = await self._account_history.ask(History.find, job_id)
@@ -222,23 +225,18 @@ class Submissions:
             job_id=job_id,
         )
 
-    async def _last_attempt(self, failed: Entry) -> Entry:
-        """Return the latest attempt at a failed request."""
-        draw = draw_of(take_of(failed, self._service, take=failed.take))
-        return await self._newest(draw, failed.take) or failed
-
     async def _send(
         self,
-        keys: _Keys,
+        claims: _Claims,
         submission: Entry,
         *,
         sent_before: bool,
         estimate: Estimate | None = None,
     ) -> AsyncJob:
         if sent_before:
-            submission = await keys.take_over(submission)
+            submission = await claims.take_over(submission)
         entry, record = await self._sender.send(
-            submission, sent_before=sent_before, claim=keys.claim_or_take_over
+            submission, sent_before=sent_before, claim=claims.claim_or_take_over
         )
         self._submitted.add(record.id)
         if entry.charge_micro_usd is not None:
@@ -249,16 +247,17 @@ class Submissions:
     async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
         return await self._account_history.ask(History.newest, **draw, take=take)
 
-    async def _last_take(self, draw: dict[str, str]) -> int:
-        return await self._account_history.ask(History.last_take, **draw)
+    async def _last(self, draw: dict[str, str]) -> tuple[int, Entry | None]:
+        """Return the last take of a request, and its newest attempt; (0, None)."""
+        take = await self._account_history.ask(History.last_take, **draw)
+        return take, await self._newest(draw, take) if take else None
 
     async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
         """Return the latest take while its outcome is unknown; it has priority.
 
         A user who presses Generate again after a lost response wants one job, not two.
         """
-        last = await self._last_take(draw)
-        entry = await self._newest(draw, last) if last else None
+        _, entry = await self._last(draw)
         if entry is None or not self._is_unanswered(entry):
             return None
         # Its sender may have had a response since the read.
@@ -274,7 +273,7 @@ class Submissions:
 
     async def _claim(
         self,
-        keys: _Keys,
+        claims: _Claims,
         first: Submission,
         take: Take,
         entry: Entry | None,
@@ -283,7 +282,7 @@ class Submissions:
         if entry is not None and entry.state is EntryState.UNANSWERED:
             return entry, False
         if take == "next":
-            return await self._claim_next(keys, first), True
+            return await self._claim_next(claims, first), True
         attempt = entry.attempt if entry else 1
         if entry is not None and was_rejected(entry):
             attempt += 1
@@ -291,13 +290,13 @@ class Submissions:
         if entry is not None:
             # It may have been found by its exact content, under another name.
             wanted = replace(wanted, asked_key=entry.asked_key)
-        return await keys.claim(wanted)
+        return await claims.claim(wanted)
 
-    async def _claim_next(self, keys: _Keys, draw: Submission) -> Entry:
+    async def _claim_next(self, claims: _Claims, draw: Submission) -> Entry:
         while True:
             take, attempt = await self._next_key(draw_of(draw))
             its = take_of(draw, self._service, take=take, attempt=attempt)
-            entry, claimed = await keys.claim(its)
+            entry, claimed = await claims.claim(its)
             if claimed:
                 return entry
 
@@ -307,8 +306,7 @@ class Submissions:
         A refused take is asked for again with its own key: the refusal may have been a
         gateway's, and its job may exist.
         """
-        last = await self._last_take(draw)
-        entry = await self._newest(draw, last) if last else None
+        last, entry = await self._last(draw)
         is_refused = entry is not None and entry.state is EntryState.REFUSED
         if entry is None or not is_refused or entry.error_code in _NOT_RETRIED:
             return last + 1, 1
@@ -328,17 +326,16 @@ class Submissions:
                 job = await self._jobs.resume(entry)
                 job.update(replace(job.state, reused=True))
                 return job
-            is_ours = entry.account == self._service.account
-            raise GoneError(
-                f"This request was already submitted as {job_id}, which the service no "
-                f"longer knows. Nothing was sent. {NEXT_TAKE}"
-                if is_ours
-                else f"This request was already submitted as {job_id} with another API "
-                "key, and the service does not know that job for this key. Nothing was "
-                "sent. If both keys belong to one organization, the job no longer "
-                f"exists. {NEXT_TAKE}",
-                job_id=job_id,
-            ) from None
+            what = f"This request was already submitted as {job_id}"
+            if entry.account == self._service.account:
+                text = f"{what}, which the service no longer knows. Nothing was sent."
+            else:
+                text = (
+                    f"{what} with another API key, and the service does not know that "
+                    "job for this key. Nothing was sent. If both keys belong to one "
+                    "organization, the job no longer exists."
+                )
+            raise GoneError(f"{text} {NEXT_TAKE}", job_id=job_id) from None
         if job_id not in self._submitted:
             job.update(replace(job.state, reused=True))
         return job
@@ -399,8 +396,8 @@ class Submissions:
             )
             return None
         try:
-            with self._keys(resumes=True) as keys:
-                return await self._send(keys, entry, sent_before=True)
+            with self._claims(resumes=True) as claims:
+                return await self._send(claims, entry, sent_before=True)
         except MediakitError as error:
             log.warning("a submission of an earlier process: %s", error)
             return None

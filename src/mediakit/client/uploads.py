@@ -192,7 +192,7 @@ class Uploads:
             return await self._transport.exchange("POST", UPLOADS_PATH, content=content)
 
         # An unused grant costs nothing, so the request may be repeated.
-        answer = await self._transport.retry_until_answered(once, for_s=10.0)
+        answer = await self._transport.until_answered(once, for_s=10.0)
         if answer.status != 200:
             raise error_of(answer, "an upload", self._clock)
         return parse(UploadGrant, answer)

@@ -408,7 +408,7 @@ class Runner:
         """Submit a request whose job failed again, with a new key."""
         await self._reserve(cell, self._hold_micro_usd(cell))
         self._refuse_stopped()
-        job = await self.components.submissions.retry(
+        job = await self.components.submissions.attempt_again(
             failed_id, sweep=self.plan.id, budget=self.shared
         )
         del self._failed_jobs[cell]

@@ -22,16 +22,13 @@ from mediakit.client.answers import (
     Answer,
     NoAnswerError,
     error_of,
-    parse,
     refused_input,
-    rejection,
 )
 from mediakit.client.http import MAX_CONNECTIONS, HttpClient, ServiceClient
 from mediakit.client.loop import io_thread
 from mediakit.client.service import Service
 from mediakit.clock import SystemClock
 from mediakit.errors import RateLimitError, ServiceError
-from mediakit.records import Job
 from tests.support.servers.scripted_server import (
     Script,
     ScriptedServer,
@@ -425,12 +422,11 @@ def test_a_read_that_is_rejected_for_good_ends_with_that_answer(
     assert len(server.requests) == len(clock.slept_s) + 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 422, 500])
-def test_a_read_that_is_answered_is_not_repeated(status: int) -> None:
-    with ScriptedServer(answers_always(page(status=f"{status} No"))) as server:
-        assert read(server.base_url, PatientClock()).status == status
-
-    assert len(server.requests) == 1
+def test_a_read_that_is_answered_is_not_repeated() -> None:
+    for status in (400, 401, 403, 404, 409, 410, 422, 500):
+        with ScriptedServer(answers_always(page(status=f"{status} No"))) as server:
+            assert read(server.base_url, PatientClock()).status == status
+        assert len(server.requests) == 1
 
 
 def test_a_read_is_repeated_while_no_answer_comes() -> None:
@@ -583,25 +579,6 @@ def test_whichever_way_it_ends_nobody_complains(ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b'{"id": "media_1", "status": "queued"}',
-        b'\xef\xbb\xbf{"id": "media_1", "status": "queued"}',
-        b'{"id": "media_1", "status": "queued", "new": "\\ud800"}',
-    ],
-)
-def test_a_record_is_read_from_whatever_is_json(content: bytes) -> None:
-    assert parse(Job, Answer(200, {}, content)).id == "media_1"
-
-
-def test_a_record_that_is_none_is_refused_by_its_place() -> None:
-    job = {"id": 3, "status": "completed"}
-
-    with pytest.raises(ServiceError, match="a job that cannot be read: `id` "):
-        parse(Job, Answer(200, {}, json.dumps(job).encode()))
-
-
-@pytest.mark.parametrize(
     ("message", "field"),
     [
         ("duration: too long", "duration"),
@@ -620,16 +597,3 @@ def test_a_refusal_is_of_the_field_that_its_message_names(
     content = json.dumps({"message": message}).encode()
 
     assert refused_input(Answer(422, {}, content), "the request").field == field
-
-
-def test_a_rejection_without_words_says_its_code_alone() -> None:
-    job = {"id": "media_1", "status": "failed", "error": {"code": "internal"}}
-    answer = Answer(503, {}, json.dumps(job).encode())
-    error = rejection(answer, Job.model_validate(job), SystemClock())
-
-    assert "(internal). It was sent" in str(error)
-
-
-def test_a_page_that_is_no_json_is_said_to_be_none() -> None:
-    with pytest.raises(ServiceError, match="is not JSON"):
-        parse(Job, Answer(200, {}, b"<html>"))

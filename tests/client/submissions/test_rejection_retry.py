@@ -18,14 +18,14 @@ from mediakit.client.answers import (
     retry_after_s,
 )
 from mediakit.client.lost_responses import job_unless_lost
-from mediakit.client.sending import (
+from mediakit.client.retrying import (
+    ASKED_FOR_S,
     MAX_UNAVAILABLE_ATTEMPTS,
-    REJECTED_FOR_S,
     RejectionReason,
     Rejections,
     temporary_rejection,
 )
-from mediakit.records import ErrorCode, Job
+from mediakit.records import Job
 
 Reason, MOST_TRIES = RejectionReason, MAX_UNAVAILABLE_ATTEMPTS
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
@@ -67,25 +67,23 @@ def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
         pause_s >= asked_s - 1e-6
         for pause_s, asked_s in zip(pauses, least_s, strict=False)
     )
-    assert sum(pauses) <= REJECTED_FOR_S + 1e-6
+    assert sum(pauses) <= ASKED_FOR_S + 1e-6
 
 
-@pytest.mark.parametrize("reason", list(RejectionReason))
-def test_a_longer_wait_than_two_minutes_ends_the_call(reason: RejectionReason) -> None:
-    assert pauses_of(reason, [120])[0] == 120
-    assert pauses_of(reason, [121]) == []
-    assert pauses_of(reason, [3_600]) == []
-
-
-def test_a_service_that_is_away_is_asked_a_few_times() -> None:
-    assert len(pauses_of(Reason.UNAVAILABLE, [1.0] * 9)) == MOST_TRIES - 1
-
-
-def test_a_full_service_is_asked_ever_more_seldom_for_two_minutes() -> None:
-    pauses = pauses_of(Reason.RATE_LIMITED, [2.0] * 20)
-
-    assert 4 <= len(pauses) <= 9
-    assert sum(pauses) > REJECTED_FOR_S - 2
+@pytest.mark.parametrize(
+    ("reason", "asked_s", "fewest", "most"),
+    [
+        (Reason.RATE_LIMITED, [120], 1, 1),
+        (Reason.RATE_LIMITED, [121], 0, 0),
+        (Reason.UNAVAILABLE, [121], 0, 0),
+        (Reason.UNAVAILABLE, [1.0] * 9, MOST_TRIES - 1, MOST_TRIES - 1),
+        (Reason.RATE_LIMITED, [2.0] * 20, 4, 9),
+    ],
+)
+def test_a_call_makes_a_few_more_attempts_and_none_after_a_long_wait(
+    reason: RejectionReason, asked_s: list[float | None], fewest: int, most: int
+) -> None:
+    assert fewest <= len(pauses_of(reason, asked_s)) <= most
 
 
 @pytest.mark.parametrize(
@@ -112,31 +110,39 @@ def test_only_want_of_room_and_of_the_service_pass(
     assert temporary_rejection(answer, job_unless_lost(answer)) is reason
 
 
-@pytest.mark.parametrize("status", [500, 502, 503, 504, 520])
-@pytest.mark.parametrize("body", [b"", b"<h1>Oops</h1>", b'{"error": 1}', b"[1]"])
-def test_a_5xx_in_neither_error_shape_leaves_it_open(status: int, body: bytes) -> None:
-    with pytest.raises(NoAnswerError) as caught:
-        job_unless_lost(answered(status, body, retry_after="7"))
+NO = {"message": "No."}
+WAIT_7_S = {"retry_after": "7"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(
+            answered(status, body, **WAIT_7_S)
+            for status in (500, 502, 503, 504, 520)
+            for body in (b"", b"<h1>Oops</h1>", b'{"error": 1}', b"[1]")
+        ),
+        # Only a gateway says so.
+        *(answered(status, NO, **WAIT_7_S) for status in (408, 502, 503, 504)),
+    ],
+    ids=lambda answer: f"{answer.status} {answer.content!r}",
+)
+def test_an_answer_that_is_not_the_services_own_leaves_it_open(answer: Answer) -> None:
+    with pytest.raises(NoAnswerError, match=str(answer.status)) as caught:
+        job_unless_lost(answer)
     assert caught.value.sent
     assert caught.value.retry_after_s == 7
 
 
-@pytest.mark.parametrize("status", [408, 502, 503, 504])
-def test_a_message_that_only_a_gateway_gives_leaves_it_open(status: int) -> None:
-    with pytest.raises(NoAnswerError, match=str(status)):
-        job_unless_lost(answered(status, {"message": "Endpoint request timed out"}))
+def test_a_message_of_the_service_is_no_job() -> None:
+    for status in (400, 401, 403, 404, 409, 422, 429, 500):
+        assert job_unless_lost(answered(status, NO)) is None
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 422, 429, 500])
-def test_a_message_of_the_service_is_no_job(status: int) -> None:
-    assert job_unless_lost(answered(status, {"message": "No."})) is None
-
-
-@pytest.mark.parametrize("status", [402, 403, 429, 500, 502, 503])
-def test_a_failed_job_is_one_whatever_its_status(status: int) -> None:
-    assert job_unless_lost(answered(status, job("failed", "anything"))) == Job(
-        **job("failed", "provider_error")
-    )
+def test_a_failed_job_is_one_whatever_its_status() -> None:
+    failed = Job(**job("failed", "provider_error"))
+    for status in (402, 403, 429, 500, 502, 503):
+        assert job_unless_lost(answered(status, job("failed", "anything"))) == failed
 
 
 NO_JOB = {"id": "media_1", "status": 7}
@@ -225,7 +231,3 @@ def test_any_retry_after_is_read_or_left(text: str, date: str) -> None:
     seconds = retry_after_s(Answer(429, {"retry-after": text, "date": date}, b""))
 
     assert seconds is None or 0 <= seconds <= LONGEST_RETRY_AFTER_S
-
-
-def test_every_code_of_a_rejection_on_submission_is_known() -> None:
-    assert {reason.value for reason in RejectionReason} < set(ErrorCode)

@@ -99,7 +99,7 @@ class JobReads:
             ServiceError: The service does not answer.
         """
         path = _path(job_id)
-        answer = await self._transport.retry_until_answered(
+        answer = await self._transport.until_answered(
             lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S
         )
         if answer.status == 409:
