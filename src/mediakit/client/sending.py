@@ -149,15 +149,14 @@ class Sender:
                 in_doubt = in_doubt or error.sent
                 pause_s = silent.pause_s(error)
                 if pause_s is None:
-                    found = self._unknown(error, submission, silent, in_doubt=in_doubt)
+                    found = self._silence(error, submission, silent, in_doubt=in_doubt)
                     raise await self._given_up(submission, found) from error
                 await self._clock.sleep(pause_s)
                 continue
             except (ClosedError, UnusableProxyError) as error:
                 if in_doubt:
-                    why = "the client cannot send it again"
-                    lost = NoAnswerError(why, sent=True)
-                    found = self._unknown(lost, submission, silent, in_doubt=True)
+                    lost = NoAnswerError("the client cannot send it again", sent=True)
+                    found = self._silence(lost, submission, silent, in_doubt=True)
                     raise found from error
                 raise await self._given_up(submission, error) from None
             in_doubt = in_doubt or leaves_doubt(answer, job)
@@ -211,7 +210,7 @@ class Sender:
                 sent=True,
             ) from error
 
-    def _unknown(
+    def _silence(
         self,
         error: NoAnswerError,
         submission: Submission,
@@ -219,13 +218,25 @@ class Sender:
         *,
         in_doubt: bool,
     ) -> ServiceError:
-        return silence(
-            error.reason,
-            submission,
-            self._transport.service.base_url,
-            in_doubt=in_doubt,
-            was_answered=error.status is not None,
-            times=silent.text,
+        """Return the error for a submission whose outcome is not known, or not sent."""
+        base_url = self._transport.service.base_url
+        why = f"{error.reason}; {silent.text}"
+        if not in_doubt:
+            return ServiceError(
+                f"The service at {base_url} cannot be reached ({why}). Nothing was "
+                "sent and nothing is charged. Check the base URL and the network; the "
+                "same call tries again."
+            )
+        price = "once"
+        if submission.estimate_high_micro_usd is not None:
+            price = f"once, up to {format_usd(submission.reserved_micro_usd)}"
+        did = "did not answer" if error.status is None else "answered without a job"
+        return ServiceError(
+            f"The request was sent to {base_url}, which {did} ({why}). It is not known "
+            "whether the job was created; if it was, you are charged "
+            f"{price}. The history keeps the idempotency key: the same call, or the "
+            "next start, finds the job or creates it, never twice.",
+            in_doubt=True,
         )
 
     async def _given_up(
@@ -320,33 +331,4 @@ def _conflict(answer: Answer, asked: Submission) -> ConflictError:
         "not sent again under this key; a job under it belongs to another request. "
         f'{NOT_CHARGED} take="next" sends it under a key of its own.',
         status=409,
-    )
-
-
-def silence(
-    reason: str,
-    submission: Submission,
-    base_url: str,
-    *,
-    in_doubt: bool,
-    was_answered: bool,
-    times: str,
-) -> ServiceError:
-    """Return the error for a submission whose outcome is not known, or not sent."""
-    if not in_doubt:
-        return ServiceError(
-            f"The service at {base_url} cannot be reached ({reason}; {times}). Nothing "
-            "was sent and nothing is charged. Check the base URL and the network; the "
-            "same call tries again."
-        )
-    most = submission.reserved_micro_usd
-    is_priced = submission.estimate_high_micro_usd is not None
-    price = f"once, up to {format_usd(most)}" if is_priced else "once"
-    did = "answered without a job" if was_answered else "did not answer"
-    return ServiceError(
-        f"The request was sent to {base_url}, which {did} ({reason}; {times}). It is "
-        "not known whether the job was created; if it was, you are charged "
-        f"{price}. The history keeps the idempotency key: the same call, or the next "
-        "start, finds the job or creates it, never twice.",
-        in_doubt=True,
     )

@@ -3,7 +3,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
@@ -144,6 +144,7 @@ def test_what_another_key_or_service_asked_for_is_a_request_of_the_current_calle
     assert next_attempt(first, service) == take_of(ours, service, take=2, attempt=2)
 
 
+@settings(max_examples=20)
 @given(st.text(), st.text(), st.integers(1, 9), st.integers(1, 9))
 def test_a_key_is_the_digest_of_its_parts_as_canonical_json(
     service: str, draw_key: str, take: int, attempt: int
