@@ -289,14 +289,7 @@ _FIELD = re.compile(r"\w+(\[\d*\]|\.\w+)*")
 def refused_input(
     answer: Answer, what: str, *, then: str = "", in_doubt: bool = False
 ) -> InputError:
-    """Return the error for a body or parameter that the service refused.
-
-    Args:
-        answer: The response.
-        what: What was requested.
-        then: What was sent and created, if anything may have been.
-        in_doubt: Whether an earlier attempt may have arrived.
-    """
+    """Return the error for a body or parameter that the service refused."""
     field = answer.message.split(":", 1)[0].strip() if ":" in answer.message else ""
     words = answer.message.rstrip(".") or "it does not say why"
     problem = Problem(

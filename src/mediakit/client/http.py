@@ -19,7 +19,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 from urllib.request import getproxies
 from weakref import finalize
 
@@ -170,12 +170,12 @@ class HttpClient:
     async def _exchange(
         self, method: str, url: str, headers: Mapping[str, str], content: Content
     ) -> Answer:
-        session = self._connections.session_for(url)
+        address = _address(url)
+        session = self._connections.session_for(address)
         if session is not None:
-            # Re-encoding would break signed URLs: %2F would become a slash.
             async with session.request(
                 method,
-                URL(url, encoded=True),
+                address,
                 headers=headers,
                 data=content,
                 allow_redirects=False,
@@ -183,7 +183,7 @@ class HttpClient:
                 body = _body(answer.headers, answer.content.iter_any())
                 body_bytes = await translate_errors(body, in_body=True)
                 return Answer(answer.status, answer.headers, body_bytes)
-        http = self._connections.httpx_for(url)
+        http = self._connections.httpx_for(address)
         request = http.build_request(method, url, headers=headers, content=content)
         response = await http.send(request, stream=True)
         try:
@@ -212,7 +212,7 @@ class HttpClient:
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
-                http = self._connections.httpx_for(url)
+                http = self._connections.httpx_for(_address(url))
                 request = http.build_request("GET", url, headers=headers)
                 response = await http.send(request, stream=True)
                 for _ in range(MAX_REDIRECTS):
@@ -220,7 +220,7 @@ class HttpClient:
                         break
                     await response.aclose()
                     request = _checked_redirect(response.next_request, request)
-                    http = self._connections.httpx_for(str(request.url))
+                    http = self._connections.httpx_for(_address(str(request.url)))
                     response = await http.send(request, stream=True)
                 return response
 
@@ -271,11 +271,7 @@ class StreamedResponse:
 
 
 async def _body(headers: Mapping[str, str], pieces: AsyncIterator[bytes]) -> bytes:
-    """Unpack a body piece by piece: a small one may unpack to gigabytes.
-
-    Raises:
-        NoAnswerError: It is not complete, too large, or cannot be unpacked.
-    """
+    """Unpack a body piece by piece: a small one may unpack to gigabytes."""
     encoding = headers.get("Content-Encoding", "identity").strip().lower()
     if encoding not in ("", "identity", *PACKED):
         raise NoAnswerError(UNPACKABLE, sent=True, is_final=True)
@@ -303,11 +299,7 @@ def _within_limit(body: bytes) -> bytes:
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
-    """Return the request to follow a redirect.
-
-    Raises:
-        NoAnswerError: It must not be followed.
-    """
+    """Return the request to follow a redirect."""
     was, becomes = before.url.scheme, request.url.scheme
     if becomes not in ("http", "https"):
         reason = "a redirect led away from http(s)"
@@ -339,11 +331,10 @@ class _Connections:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = os.getpid()
 
-    def session_for(self, url: str) -> aiohttp.ClientSession | None:
+    def session_for(self, url: URL) -> aiohttp.ClientSession | None:
         """Return the session of aiohttp; None where httpx has to send the request.
 
         Raises:
-            NoAnswerError: The URL is invalid.
             ClosedError: The client is that of a parent process.
         """
         if self._transport is not None or self._may_use_proxies(url):
@@ -367,11 +358,10 @@ class _Connections:
             )
         return self._session
 
-    def httpx_for(self, url: str) -> httpx.AsyncClient:
+    def httpx_for(self, url: URL) -> httpx.AsyncClient:
         """Return the client of httpx for a URL.
 
         Raises:
-            NoAnswerError: The URL is invalid.
             ClosedError: The client is that of a parent process.
             ServiceError: The environment names a proxy that cannot be used.
         """
@@ -380,13 +370,13 @@ class _Connections:
             self._clients[uses_proxies] = self._make_httpx(uses_proxies=uses_proxies)
         return self._clients[uses_proxies]
 
-    def _may_use_proxies(self, url: str) -> bool:
+    def _may_use_proxies(self, url: URL) -> bool:
         if self._pid != os.getpid():
             raise ClosedError(FORKED)
         self._loop = asyncio.get_running_loop()
         if self._has_proxies is None:
             self._has_proxies = not getproxies().keys() <= {"no"}
-        return _host(url) not in LOOPBACK and self._has_proxies
+        return self._has_proxies and url.host not in LOOPBACK
 
     def _make_httpx(self, *, uses_proxies: bool) -> httpx.AsyncClient:
         proxied = self._transport is not None or uses_proxies
@@ -442,16 +432,12 @@ async def _raise_for_proxy_auth(response: httpx.Response) -> None:
         raise httpx.ProxyError("407", request=response.request)
 
 
-def _host(url: str) -> str:
-    """Return the host of a URL.
-
-    Raises:
-        NoAnswerError: It is not an http(s) URL, or its port is invalid.
-    """
+def _address(url: str) -> URL:
+    """Return a URL as it is written: %2F of a signed one must not become a slash."""
     try:
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
-            return parts.hostname
+        address = URL(url, encoded=True)
+        if address.scheme in ("http", "https") and address.host and address.port:
+            return address
     except ValueError:
         pass
     raise NoAnswerError(INVALID_URL, sent=False, is_final=True)
@@ -470,14 +456,7 @@ class _NotNowError(NoAnswerError):
 
 
 class ServiceClient:
-    """Requests to one service, with its key.
-
-    Args:
-        service: The service.
-        clock: Gives the time between attempts.
-        timeout_s: Seconds to wait for the next bytes before giving up.
-        transport: Sends the requests; see `HttpClient`.
-    """
+    """Requests to one service, with its key."""
 
     def __init__(
         self,
@@ -530,17 +509,10 @@ class ServiceClient:
         retry_for_s: float = READ_RETRY_FOR_S,
         is_foreign: Callable[[Answer], bool] | None = None,
     ) -> Answer:
-        """GET a path; repeat it while there is no answer.
+        """GET a path; repeat it while no answer, or one that `is_foreign`, comes.
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
         longer, or keeps rejecting the read, returns its last answer.
-
-        Args:
-            path: The path.
-            params: The query.
-            retry_for_s: Seconds to try, beside the waits that the service requests.
-            is_foreign: Returns whether an answer is not the service's own; then the
-                read is repeated, too.
 
         Raises:
             ServiceError: No answer arrived.

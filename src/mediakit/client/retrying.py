@@ -31,10 +31,6 @@ class Silence:
     """The time in which a request has no answer, and the pauses between its tries.
 
     The waits that the service requests are added, up to two minutes in all.
-
-    Args:
-        clock: Gives time.
-        for_s: Seconds to try.
     """
 
     def __init__(self, clock: Clock, for_s: float) -> None:
@@ -69,11 +65,6 @@ async def until_answered(
     once: Callable[[], Awaitable[T]], clock: Clock, *, for_s: float
 ) -> T:
     """Repeat a harmless exchange until it is answered.
-
-    Args:
-        once: Sends it once.
-        clock: Gives time.
-        for_s: Seconds to try in all, beside the waits that the service requests.
 
     Raises:
         NoAnswerError: The last attempt had no answer either.

@@ -73,10 +73,6 @@ async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
     """Await an HTTP call and translate its failures to `NoAnswerError`.
 
     Suppresses the logs of httpx and httpcore, which would show signed URLs.
-
-    Args:
-        work: The call; its other exceptions propagate.
-        in_body: Whether the head of the response has arrived.
     """
     token = _is_ours.set(True)
     try:
