@@ -15,7 +15,7 @@ from mediakit.client import AsyncJob, Service
 from mediakit.client.idempotency import take_of
 from mediakit.errors import JobFailedError, NotFoundError
 from mediakit.history import Entry, History
-from mediakit.sandbox.server.running import Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.sandbox.conftest import Api
 from tests.support.clients import async_client
 from tests.support.sandbox.admin import AdminClient
@@ -52,9 +52,17 @@ class Desk:
         return entry
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """Serve a sandbox; each test has organizations of its own there."""
+    data = tmp_path_factory.mktemp("changed") / "data"
+    running = start(Sandbox(data, speed=20, sketch=True))
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
+def desk(running: RunningSandbox, tmp_path: Path) -> Iterator[Desk]:
     api = Api(running)
     with (
         AdminClient(api) as admin,
@@ -62,7 +70,6 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         History(tmp_path / "h.sqlite3") as history,
     ):
         yield Desk(admin, history)
-    running.stop()
 
 
 async def failed_job(client: AsyncClient) -> str:

@@ -94,19 +94,23 @@ class Desk:
         return micro_usd
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+    """Serve a sandbox; each test has organizations of its own there."""
+    data = tmp_path_factory.mktemp("same") / "data"
+    running = start(Sandbox(data, speed=20, sketch=True))
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    settings = Sandbox(
-        tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
-    )
-    running = start(settings)
+def desk(running: RunningSandbox, tmp_path: Path) -> Iterator[Desk]:
     api = Api(running)
     with AdminClient(api) as admin, api.http:
         made = Desk(admin, with_history(tmp_path / "home"))
         yield made
         for client in made.clients:
             client.close()
-    running.stop()
 
 
 def state_of(client: Client) -> BudgetState:
@@ -123,17 +127,23 @@ def done(job: Job) -> Job:
 
 
 def test_a_notebook_that_runs_again_after_a_key_was_rotated_pays_nothing(
-    desk: Desk,
+    desk: Desk, tmp_path: Path
 ) -> None:
     org = desk.org()
     old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    picture, file = make_png(tmp_path / "a.png"), tmp_path / "kite.mp4"
+    uploaded = old.upload(picture)
     first = done(old.run("text-to-video", **KITE))
-    paid = desk.balance_micro_usd(org)
+    assert first.download(file) == file
+    written_ns, paid = file.stat().st_mtime_ns, desk.balance_micro_usd(org)
 
+    assert new.upload(picture) == uploaded
     again = new.run("text-to-video", **KITE)
+    assert again.download(file) == file
 
     assert (again.id, again.reused) == (first.id, True)
     assert desk.balance_micro_usd(org) == paid
+    assert file.stat().st_mtime_ns == written_ns
     assert len(new.history.frame()) == 1
 
 
@@ -168,29 +178,6 @@ def test_a_sweep_owns_the_cells_that_another_key_of_the_organization_paid(
     results = plan.run().wait(SETTLED_WITHIN_S)
     assert desk.balance_micro_usd(org) == paid
     assert len(results.frame()) == 2
-
-
-def test_a_saved_result_is_known_again_after_a_key_was_rotated(
-    desk: Desk, tmp_path: Path
-) -> None:
-    org = desk.org()
-    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
-    file = tmp_path / "kite.mp4"
-    assert old.run("text-to-video", **KITE).download(file) == file
-    written = file.stat().st_mtime_ns
-
-    assert new.run("text-to-video", **KITE).download(file) == file
-    assert file.stat().st_mtime_ns == written
-
-
-def test_a_file_that_another_key_uploaded_is_not_uploaded_again(
-    desk: Desk, tmp_path: Path
-) -> None:
-    org = desk.org()
-    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
-    picture = make_png(tmp_path / "a.png")
-
-    assert new.upload(picture) == old.upload(picture)
 
 
 def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
