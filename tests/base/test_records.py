@@ -193,7 +193,10 @@ def test_unknown_keys_are_kept() -> None:
     ("postpaid", "spendable_micro_usd"),
     [
         ({"cycle": {"remaining_micro_usd": 9}}, 9),
-        *((each, 5) for each in (None, {}, {"cycle": None}, {"cycle": {}})),
+        (None, 5),
+        ({}, 5),
+        ({"cycle": None}, 5),
+        ({"cycle": {}}, 5),
         ({"cycle": {"remaining_micro_usd": None}}, 5),
     ],
     ids=count(),

@@ -70,7 +70,7 @@ def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
     upscaled = frame[frame["kind"].eq("image-upscale")].sort_values("created_at")
     for _, same in upscaled.groupby(["account", "image_url", "model"], observed=True):
         assert list(same["take"]) == list(range(1, len(same) + 1))
-    store = seeded.core.store
+    store = seeded.components.store
     spent = store.budget_use("project autumn campaign").spent_micro_usd
     label = frame["project"].eq("autumn campaign")
     assert spent == frame.loc[label, "charge_micro_usd"].sum()

@@ -1,4 +1,4 @@
-"""Decides whether and when a request is sent again; the same key or a read."""
+"""Decides whether a request is sent again, and after which pause."""
 
 from __future__ import annotations
 

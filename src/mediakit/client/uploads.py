@@ -142,9 +142,7 @@ class Uploads:
         return await self._account_history.write(
             tuning.remember_upload,
             service=self._account_history.service,
-            upload=Upload(
-                url, sha256_hex, size_bytes, medium.info.content_type
-            ),
+            upload=Upload(url, sha256_hex, size_bytes, medium.info.content_type),
         )
 
     async def _put(self, medium: LocalMedium, tell: Tell) -> str:

@@ -122,7 +122,9 @@ def test_a_further_draw_or_attempt_that_was_not_answered_is_moved_too(
         await job.next_take()
         desk.history.record_job(failed_one.key, failed(job_id="media_failed"))
         desk.history.claim(next_attempt(failed_one, desk.service))
-        await io_thread().run(client.components.submissions.attempt_again, "media_failed")
+        await io_thread().run(
+            client.components.submissions.attempt_again, "media_failed"
+        )
 
     assert desk.run(ask, "$5") == 3 * KITE_MICRO_USD
     assert desk.held_micro_usd() == 0
