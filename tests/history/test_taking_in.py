@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from mediakit.history import (
     BudgetUse,
     Entry,
@@ -53,6 +55,7 @@ def test_many_entries_are_older_than_all_and_keep_their_order(place: str) -> Non
         assert later.number > real.number > 0
 
 
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
 def test_what_is_known_stays_and_the_rest_is_added(place: str) -> None:
     with History(place) as history:
         rebuilding.take_in(history, past(3))

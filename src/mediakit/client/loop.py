@@ -237,6 +237,11 @@ async def _serve(
     try:
         await end.wait()
     finally:
+        # First, because a task would open a connection again.
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
         for each in tuple(_closed_at_end):
             await each.aclose()
 

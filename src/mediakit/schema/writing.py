@@ -81,8 +81,8 @@ def _properties(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
 
 
 def _property(spec: FieldSpec) -> Json:
-    words = {"description": spec.doc, "default": spec.default}
-    return schema_of(spec) | {k: v for k, v in words.items() if v not in ("", None)}
+    words = {"description": spec.doc or None, "default": spec.default}
+    return schema_of(spec) | {k: v for k, v in words.items() if v is not None}
 
 
 def _facts(spec: FieldSpec) -> Iterator[tuple[str, object]]:
