@@ -36,6 +36,7 @@ ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "5"))
 PAIRS = {"one": 300, "50": 600}
 HERE = Path(__file__).parent
 SDK_ENVIRONMENT = HERE.parent / "build" / "bench"
+TRANSPORTS = ("aiohttp",)
 SDKS = ("fal-client", "openai", "replicate", "google-genai")
 SDK_PACKAGES = ("fal-client", "openai", "replicate", "google-genai[aiohttp]")
 ONE, ONE_ASYNC = "one, blocking", "one, async"
@@ -117,7 +118,7 @@ def measure(python: str, base_url: str, into: Measured) -> None:
 
 def plan() -> list[Measured]:
     raw = [("httpx", way) for way in (ONE, ONE_ASYNC, TASKS)]
-    raw += [("aiohttp", way) for way in (ONE_ASYNC, TASKS)]
+    raw += [(name, way) for name in TRANSPORTS for way in (ONE_ASYNC, TASKS)]
     ours = [("mediakit", way) for way in (ONE, ONE_ASYNC, THREADS, TASKS)]
     sdks = [(name, way) for name in SDKS for way in (ONE, THREADS, TASKS)]
     # By way: what is compared runs within seconds, because a machine's speed drifts.

@@ -146,9 +146,10 @@ def one_sweep(settings: Settings) -> dict[str, Any]:
     cells, in_flight = settings["cells"], settings["in_flight"]
     if settings["traced"]:
         tracemalloc.start()
-    plan_of(client, 0, WARM_UP_CELLS).run(in_flight=in_flight).wait()
+    warm_up_cells = min(WARM_UP_CELLS, cells)
+    plan_of(client, 0, warm_up_cells).run(in_flight=in_flight).wait()
     stopwatch = Stopwatch()
-    plan = plan_of(client, WARM_UP_CELLS, cells)
+    plan = plan_of(client, warm_up_cells, cells)
     plan_s = stopwatch.seconds
     gc.collect()
     resident, traced = resident_bytes(), tracemalloc.get_traced_memory()[0]
