@@ -20,7 +20,6 @@ from tests.support.environments import (
     LOWEST,
     NEWEST,
     Environment,
-    builder,
     built_once,
     find_python,
     pyenv_versions,
@@ -41,18 +40,15 @@ TEST_PACKAGES = (
     "trustme",
 )
 QUICK_TESTS = (
-    "tests/base",
+    "tests/base/test_money.py",
+    "tests/base/test_records.py",
     "tests/schema",
-    "tests/catalog/test_catalog.py",
-    "tests/catalog/test_prices.py",
     "tests/catalog/test_spec_tables.py",
-    "tests/client/jobs/test_poll_schedule.py",
     "tests/client/submissions/test_idempotency.py",
     "tests/history/test_parameter_columns.py",
     "tests/widgets/form/test_state.py",
     "tests/spend/test_charges.py",
     "tests/spend/test_daily.py",
-    "tests/spend/test_spend.py",
 )
 
 pytestmark = pytest.mark.soak
@@ -73,21 +69,25 @@ assert client.spend.charges()["charge_micro_usd"].tolist() == [charge_micro_usd]
 assert client.spend.monthly()["charge_micro_usd"].sum() >= charge_micro_usd
 print(mk.__file__, mk.doctor())
 """
-RUN = """
+BEGIN = """
 import os
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 import mediakit as mk
 from mediakit.diagnosis.installed import missing_modules
-
-try:
+"""
+USE = """
+print("-- {extra}")
+with patch.dict(os.environ):
+    try:
 {code}
-except mk.MediakitError as error:
-    print(error)
-    assert missing_modules("{extra}")
-else:
-    assert not missing_modules("{extra}")
+    except mk.MediakitError as error:
+        print(error)
+        assert missing_modules("{extra}")
+    else:
+        assert not missing_modules("{extra}")
 """
 EXPORT = """
 from mediakit.spend.exporting import export
@@ -170,7 +170,6 @@ print(len(mk.connect(history=os.environ["TEST_POSTGRES"]).history.frame()), "ent
     ),
     "timeline": Use(
         """
-from unittest.mock import patch
 with patch("mediakit.diagnosis.checks.in_notebook", lambda: True):
     advice = mk.doctor().advice
 if advice:
@@ -198,18 +197,6 @@ except SystemExit as ended:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel."""
-
-    def build(folder: Path) -> None:
-        backend = builder(tmp_path_factory)
-        backend.run("-m", "hatchling", "build", "-t", "wheel", "-d", folder)
-
-    [built] = built_once(tmp_path_factory, "wheel", build).glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="session")
 def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     """Install the wheel where nothing else is."""
 
@@ -219,14 +206,38 @@ def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return Environment(built_once(tmp_path_factory, "alone", build))
 
 
-@pytest.fixture
-def variables(sandbox: RunningSandbox, tmp_path: Path) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def without(
+    alone: Environment,
+    sandbox: RunningSandbox,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> str:
+    """Try each extra where none is; return what was printed."""
+    script = tmp_path_factory.mktemp("without") / "uses.py"
+    script.write_text(uses(*USES), "utf-8")
+    nowhere = {"TEST_PROXY": "socks5://127.0.0.1:9", "TEST_POSTGRES": "postgresql:///"}
+    bound = service(sandbox, script.parent / "home")
+    return alone.run(script, cwd=script.parent, **bound, **nowhere)
+
+
+def uses(*extras: str) -> str:
+    """Return a script that uses these extras one after the other."""
+    codes = ((extra, indent(USES[extra].code, " " * 8)) for extra in extras)
+    return BEGIN + "".join(USE.format(extra=extra, code=code) for extra, code in codes)
+
+
+def service(sandbox: RunningSandbox, home: Path) -> dict[str, str]:
     """Bind a service that another process serves, which is the one of this test."""
     return {
         "MEDIAKIT_BASE_URL": sandbox.base_url,
         "MEDIAKIT_API_KEY": sandbox.api_key,
-        "MEDIAKIT_HOME": str(tmp_path / "home"),
+        "MEDIAKIT_HOME": str(home),
     }
+
+
+@pytest.fixture
+def variables(sandbox: RunningSandbox, tmp_path: Path) -> dict[str, str]:
+    return service(sandbox, tmp_path / "home")
 
 
 def test_the_wheel_alone_gives_connect_forms_and_spend(
@@ -247,23 +258,23 @@ def test_every_extra_is_used_here() -> None:
 def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     extra: str,
     wheel: Path,
-    alone: Environment,
+    without: str,
     sandbox: RunningSandbox,
     variables: dict[str, str],
     postgres_url: str,
     tmp_path: Path,
 ) -> None:
     use, script = USES[extra], tmp_path / "use.py"
-    script.write_text(RUN.format(code=indent(use.code, "    "), extra=extra), "utf-8")
+    script.write_text(uses(extra), "utf-8")
     port = int(sandbox.base_url.rpartition(":")[2])
     with SOCKSProxy(port) as proxy:
         variables |= {"TEST_PROXY": proxy.url(), "TEST_POSTGRES": postgres_url}
-        without = alone.run(script, cwd=tmp_path, **variables)
         more = Environment.make(tmp_path / "more")
         more.install(f"{wheel}[{extra}]")
         with_it = more.run(script, cwd=tmp_path, **variables)
 
-    [sentence] = [line for line in without.splitlines() if "mediakit[" in line]
+    said = without.partition(f"-- {extra}\n")[2].partition("\n-- ")[0]
+    [sentence] = [line for line in said.splitlines() if "mediakit[" in line]
     assert use.absence in sentence
     assert use.result in with_it
 

@@ -123,7 +123,6 @@ def fitted(file: Path, width: int, height: int) -> Pixels:
         ({"duration": 3}, 1280, 720, 0),
         ({"duration": 4, "aspect_ratio": "9:16", "audio": "native"}, 720, 1280, 1),
         ({"duration": 3, "resolution": "1080p", "aspect_ratio": "1:1"}, 1080, 1080, 0),
-        pytest.param({"duration": 3, "resolution": "4k"}, 3840, 2160, 0),
     ],
 )
 def test_text_to_video_has_the_asked_size_length_and_sound(

@@ -37,6 +37,7 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.soak
+@pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_opens_on_the_index_of_the_course(lab_url: str) -> None:
     answer = httpx.get(f"{lab_url}/?token={TOKEN}", follow_redirects=True, timeout=30)
     assert answer.status_code == 200
@@ -44,6 +45,7 @@ def test_make_lab_opens_on_the_index_of_the_course(lab_url: str) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
     lab_url: str,
 ) -> None:
@@ -54,6 +56,7 @@ def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
 
 
 @pytest.mark.soak
+@pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_serves_the_course(lab_url: str) -> None:
     address = f"{lab_url}/api/contents/notebooks?token={TOKEN}"
     folder = httpx.get(address, timeout=30).json()["content"]
@@ -63,6 +66,7 @@ def test_make_lab_serves_the_course(lab_url: str) -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_asks_for_its_token(lab_url: str) -> None:
     assert httpx.get(f"{lab_url}/api/contents", timeout=30).status_code == 403
 
