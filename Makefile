@@ -66,6 +66,7 @@ tests: $(READY) ## The tests alone, in a real browser too
 
 pictures: ## Make the README's pictures from the browser tests' screenshots
 	@$(MAKE) --no-print-directory tests SOAK=1 PYTEST_ARGS=tests/browser
+	$(BIN)/python tools/readme_film.py
 	$(BIN)/python tools/readme_pictures.py
 
 fix: $(READY) ## Fix what ruff can fix

@@ -1,4 +1,4 @@
-"""Make the pictures of the documents from the screenshots of the browser tests.
+"""Make the pictures of the documents from screenshots and the frames of the film.
 
 Run `make pictures`, which makes build/screenshots/ first.
 """

@@ -1,16 +1,25 @@
-"""The main job as the README shows it: frame by frame, in real JupyterLab.
+"""Film the main job for the README, frame by frame, in JupyterLab and a Chromium.
 
-`make pictures` puts the frames together.
+Run `make pictures`, which puts the frames together afterwards.
 """
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import FloatRect, Locator, expect
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
-from tests.browser.harness import SCREENSHOTS, Lab, LabServer
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
 
-pytestmark = [pytest.mark.browser, pytest.mark.soak]
+from playwright.sync_api import (  # noqa: E402 - the tests' harness
+    FloatRect,
+    Locator,
+    sync_playwright,
+)
+
+from tests.browser.harness import SCREENSHOTS, Lab, serve_lab  # noqa: E402
 
 CONNECTS = "import mediakit as mk\n\nclient = mk.connect()"
 SHOWS = 'client.form("text-to-video", duration=5)'
@@ -20,6 +29,11 @@ TALL_PX = 660
 JOB_S = 240.0
 SHORT_MS, LONG_MS, LAST_MS = 110, 900, 2_500
 CLIP_FRAMES, CLIP_FRAME_S = 24, 0.125
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--autoplay-policy=no-user-gesture-required",
+)
 SEEK = """(video, time_s) => new Promise(resolve => {
     video.addEventListener("seeked", () => requestAnimationFrame(
         () => requestAnimationFrame(resolve)), { once: true });
@@ -59,10 +73,9 @@ class Film:
         self.count += 1
 
 
-def test_the_main_job_is_filmed_from_the_prompt_to_the_playing_video(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    lab.open(lab_server.add_notebook("film.ipynb", [CONNECTS, SHOWS]))
+def film_main_job(lab: Lab) -> None:
+    """Film from the prompt to the playing video."""
+    lab.open(lab.server.add_notebook("film.ipynb", [CONNECTS, SHOWS]))
     lab.theme("light")
     lab.resize(WIDTH_PX, HEIGHT_PX)
     lab.hide_sidebar()
@@ -70,7 +83,6 @@ def test_the_main_job_is_filmed_from_the_prompt_to_the_playing_video(
     lab.run_cell(1)
     form = lab.cell(1)
     lab.see(1, "$0.34")
-    button = form.get_by_role("button", name="Generate")
     form.evaluate("cell => cell.scrollIntoView({ block: 'start' })")
     film = Film(lab, form)
 
@@ -79,7 +91,6 @@ def test_the_main_job_is_filmed_from_the_prompt_to_the_playing_video(
     for word in PROMPT.split():
         prompt.press_sequentially(f"{word} ")
         film.take(SHORT_MS)
-    assert prompt.evaluate("box => getComputedStyle(box).outlineStyle") == "solid"
     handle = form.get_by_role("slider").first
     handle.focus()
     for price in ("$0.27", "$0.20"):
@@ -88,19 +99,37 @@ def test_the_main_job_is_filmed_from_the_prompt_to_the_playing_video(
         lab.see(1, price)
     film.take(LONG_MS)
 
-    expect(button).to_be_enabled()
+    button = form.get_by_role("button", name="Generate")
     button.hover()
     film.take(LONG_MS)
     button.click()
     video = form.locator("video:visible").first
-    before = film.count
     while not video.is_visible():
         film.take(SHORT_MS * 2)
-    assert film.count > before
-    video.wait_for(state="visible", timeout=JOB_S * 1000)
-    lab.see(1, "as estimated", timeout_s=30)
+    lab.see(1, "as estimated", timeout_s=JOB_S)
     video.evaluate("video => { video.playbackRate = 0.0625; return video.play(); }")
     for number in range(CLIP_FRAMES):
         video.evaluate(SEEK, number * CLIP_FRAME_S)
         film.take(LAST_MS if number == CLIP_FRAMES - 1 else SHORT_MS)
-    assert video.evaluate("video => video.videoWidth") == 1280
+
+
+def main() -> None:
+    """Write the frames."""
+    finder = [sys.executable, str(ROOT / "tools" / "find_chromium.py")]
+    path = subprocess.run(finder, capture_output=True, check=True, text=True).stdout
+    with (
+        tempfile.TemporaryDirectory(prefix="mediakit-film-") as folder,
+        serve_lab(Path(folder)) as server,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(
+            executable_path=path.strip(), args=ARGUMENTS
+        )
+        page = browser.new_page(device_scale_factor=1)
+        film_main_job(Lab(page, server))
+        browser.close()
+        server.shut_down_kernels()
+
+
+if __name__ == "__main__":
+    main()
