@@ -1,4 +1,4 @@
-"""Results as inputs in real JupyterLab: a clip enlarged, and then on a timeline."""
+"""Results as inputs in real JupyterLab: a picture enlarged, and then on a timeline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from tests.browser.harness.lab import THEMES
 pytestmark = pytest.mark.browser
 
 JOB_S = 240.0
-PRICE = re.compile(r"\$0\.2(28|3)")
+PRICE = re.compile(r"\$0\.1(26|3)")
+MADE = "img[src^='http']:visible"
 PROMPT = "a lighthouse in the evening"
 
 
@@ -28,8 +29,8 @@ client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
 
 MAKE = f"""
 for prompt in ("a kite over dunes", {PROMPT!r}):
-    client.run("text-to-video", prompt=prompt, duration=3)
-client.run("text-to-image", prompt="a red boat")
+    client.run("text-to-image", prompt=prompt)
+client.run("text-to-video", prompt="a red boat", duration=3)
 """
 
 
@@ -43,11 +44,11 @@ def generate(within: Locator) -> None:
 
 
 @pytest.mark.soak
-def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
+def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "home-chaining")
-    form = "client.form('text-to-video', duration=3)"
+    form = "client.form('text-to-image')"
     lab.open(lab_server.add_notebook("chaining.ipynb", [first, form]))
     lab.resize(1280, 1500)
     lab.hide_sidebar()
@@ -55,16 +56,17 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
     cell = lab.cell(1)
     cell.get_by_label("prompt").first.fill(PROMPT)
     generate(cell)
-    clip = cell.locator(".mk-job").first
-    clip.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+    picture = cell.locator(".mk-job").first
+    picture.locator(MADE).first.wait_for(timeout=JOB_S * 1000)
 
-    press(clip, "Use as…")
-    expect(clip.get_by_role("button", name="Region replace")).to_be_focused()
+    press(picture, "Use as…")
+    expect(picture.get_by_role("button", name="Image upscale")).to_be_focused()
     lab.page.keyboard.press("Tab")
-    expect(clip.get_by_role("button", name="Video upscale")).to_be_focused()
+    expect(picture.get_by_role("button", name="Compose video")).to_be_focused()
     lab.screenshot("chaining-menu", cell)
+    lab.page.keyboard.press("Shift+Tab")
     lab.page.keyboard.press("Enter")
-    upscale = clip.locator(".mk-form").first
+    upscale = picture.locator(".mk-form").first
     expect(upscale).to_contain_text(PROMPT)
     expect(upscale).to_contain_text(PRICE)
     expect(upscale.locator("input").first).to_be_focused()
@@ -73,12 +75,12 @@ def test_a_clip_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
         lab.screenshot(f"chaining-form-{theme}", cell)
     generate(upscale)
     tall = upscale.locator(".mk-job").first
-    tall.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
+    tall.locator(MADE).first.wait_for(timeout=JOB_S * 1000)
 
     press(tall, "Use as…")
     press(tall, "Compose video")
     compose = tall.locator(".mk-form").first
-    expect(compose).to_contain_text("1 track · 1 keyframe · ends at 3 s")
+    expect(compose).to_contain_text("1 track · 1 keyframe · ends at 2 s")
     generate(compose)
     film = compose.locator(".mk-job").first
     film.locator("video:visible").first.wait_for(timeout=JOB_S * 1000)
@@ -100,7 +102,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "home-picker")
-    forms = ["client.form('video-upscale')", "client.form('r1')"]
+    forms = ["client.form('image-upscale')", "client.form('r1')"]
     lab.open(lab_server.add_notebook("picker.ipynb", [first, MAKE, *forms]))
     lab.resize(1280, 1500)
     lab.hide_sidebar()
@@ -124,7 +126,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     lab.screenshot("picker-chosen", upscale)
 
     references = lab.cell(3)
-    button = references.get_by_role("button", name="From history").nth(1)
+    button = references.get_by_role("button", name="From history").first
     button.focus()
     lab.page.keyboard.press("Enter")
     expect(references.locator(".mk-pick-row")).to_have_count(2)
@@ -133,7 +135,7 @@ def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
     lab.page.keyboard.press("Enter")
     expect(references.locator(".mk-pick-row")).to_have_count(0)
     expect(button).to_be_focused()
-    expect(references.get_by_label("@Video1").first).to_have_value(_is_url())
+    expect(references.get_by_label("@Image1").first).to_have_value(_is_url())
     assert lab.console_errors() == []
 
 
