@@ -37,7 +37,7 @@ def opened(
 
 def look_at(lab: Lab, name: str, index: int) -> None:
     """Take pictures of a cell in both themes, wide and narrow."""
-    for theme, width_px in (("light", 1280), ("dark", 1280), ("light", 800)):
+    for theme, width_px in (("light", 1280), ("dark", 800)):
         lab.theme("dark" if theme == "dark" else "light")
         lab.resize(width_px, 1200)
         lab.screenshot(f"{name}-{theme}-{width_px}", lab.cell(index))
@@ -60,13 +60,14 @@ clip = client.run("text-to-video", prompt="A red balloon over a mountain lake, a
                   duration=3, resolution="720p")
 clip
 """
+HISTORY = 'print("A red balloon" in client.history.frame().to_csv())'
 
 
 @pytest.mark.soak
-def test_a_download_is_the_services_file_under_a_good_name(
+def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
-    opened(lab, lab_server, sandbox, "downloads", CLIP, "print(clip.url)")
+    opened(lab, lab_server, sandbox, "downloads", CLIP, "print(clip.url)", HISTORY)
     lab.run_cell(1, timeout_s=JOB_S)
     cell = lab.cell(1)
     lab.see(1, "as estimated", timeout_s=JOB_S)
@@ -96,28 +97,20 @@ def test_a_download_is_the_services_file_under_a_good_name(
     assert there.read_bytes() == whole
     assert there.with_name(f"{there.name}.json").is_file()
 
-
-PICTURE = """
-Image.radial_gradient("L").convert("RGB").resize((800, 500)).save("still.png")
-large = client.run("image-upscale", image_url="still.png", upscale_factor="x2")
-large
-"""
-TALL = """
-small = client.run("text-to-video", prompt="a slow wave", duration=3)
-tall = client.run("video-upscale", video_url=small)
-tall
-"""
-SHOWN = "node => getComputedStyle(node.querySelector('.mk-compare-before')).clipPath"
-TIMES = """node => [...node.querySelectorAll("video")].map(each => each.currentTime)"""
-PLAY = """async (node) => {
-    const [after, before] = node.querySelectorAll("video");
-    const apart = [];
-    while (!after.ended) {
-        await new Promise(resolve => setTimeout(resolve, 200));
-        if (!after.paused) apart.push(Math.abs(after.currentTime - before.currentTime));
-    }
-    return apart;
-}"""
+    lab.run_cell(3)
+    assert lab.outputs(3).inner_text().strip() == "True"
+    button(cell, "Erase…").click()
+    lab.see(1, "The service deletes the result and the request.")
+    lab.see(1, "What stays: the row in your history with its charge")
+    lab.cell(1).get_by_label("Also forget the prompt and settings").check()
+    lab.screenshot("result-erase-question", cell)
+    button(cell, "Yes, erase it").click()
+    lab.see(1, "The prompt and the settings are forgotten here, too.")
+    expect(lab.outputs(1).get_by_text("A red balloon")).to_have_count(0)
+    lab.screenshot("result-erased", cell)
+    lab.run_cell(3)
+    assert lab.outputs(3).inner_text().strip() == "False"
+    assert "A red balloon" not in str(lab.save()["cells"][1]["outputs"])
 
 
 WAITS = f"""
@@ -172,89 +165,3 @@ def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
     lab.cell(1).get_by_text("Show the 12 jobs").filter(visible=True).click()
     lab.see(1, "kite number 11")
     lab.screenshot("waits-without-a-kernel", lab.cell(1))
-
-
-ERASED = """
-client.run("text-to-image", prompt="a prompt nobody should see again")
-"""
-HISTORY = 'print("nobody should" in client.history.frame().to_csv())'
-
-
-@pytest.mark.soak
-def test_an_erased_job_is_forgotten_in_history_and_card(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    opened(lab, lab_server, sandbox, "erase", ERASED, HISTORY)
-    lab.run_cell(1, timeout_s=JOB_S)
-    lab.see(1, "Completed", timeout_s=JOB_S)
-    lab.run_cell(2)
-    assert lab.outputs(2).inner_text().strip() == "True"
-    cell = lab.cell(1)
-    button(cell, "Erase…").click()
-    lab.see(1, "The service deletes the result and the request.")
-    lab.see(1, "What stays: the row in your history with its charge")
-    lab.cell(1).get_by_label("Also forget the prompt and settings").check()
-    look_at(lab, "result-erase-question", 1)
-    button(cell, "Yes, erase it").click()
-    lab.see(1, "The prompt and the settings are forgotten here, too.")
-    shown = "nobody should see again"
-    expect(lab.outputs(1).get_by_text(shown)).to_have_count(0)
-    look_at(lab, "result-erased", 1)
-    lab.run_cell(2)
-    assert lab.outputs(2).inner_text().strip() == "False"
-    notebook = lab.save()
-    assert shown not in str(notebook["cells"][1]["outputs"])
-
-
-FORM = 'client.form("text-to-video", prompt="a balloon over a lake", duration=3)'
-IN_VIEW = """node => {
-    const { top, bottom } = node.getBoundingClientRect();
-    return top >= 0 && (bottom < innerHeight || top < 150);
-}"""
-
-
-@pytest.mark.soak
-def test_the_form_stands_still_when_the_result_comes_and_below_it_is_scrolled_to(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    opened(lab, lab_server, sandbox, "place", FORM, FORM.replace("lake", "hill"))
-    lab.resize(1600, 1000)
-    lab.run_cell(1)
-    form = lab.cell(1).locator(".mk-form")
-    expect(button(form, "Generate")).to_be_enabled()
-    lab.screenshot("place-empty", form)
-    controls = form.locator(".mk-controls")
-    before = controls.bounding_box()
-    button(form, "Generate").click()
-    form.locator(".mk-job").wait_for(state="visible")
-    lab.screenshot("place-running", form)
-    stage = form.locator(".mk-job-left")
-    running = stage.bounding_box()
-    form.locator("video:visible").wait_for(state="visible", timeout=STEP_MS)
-    lab.see(1, "as estimated", timeout_s=JOB_S)
-    after, done = controls.bounding_box(), stage.bounding_box()
-    assert before is not None
-    assert after is not None
-    assert (before["x"], before["width"]) == (after["x"], after["width"])
-    assert running is not None
-    assert done is not None
-    assert running["width"] == done["width"]
-    assert abs(running["height"] - done["height"]) < 40
-    lab.theme("dark")
-    lab.screenshot("place-done-dark", form)
-    lab.theme("light")
-    lab.screenshot("place-done", form)
-
-    lab.resize(800, 700)
-    lab.run_cell(2)
-    form = lab.cell(2).locator(".mk-form")
-    generate = button(form, "Generate")
-    expect(generate).to_be_enabled()
-    lab.screenshot("place-narrow-empty", form)
-    generate.scroll_into_view_if_needed()
-    generate.click()
-    job = form.locator(".mk-job")
-    job.wait_for(state="visible")
-    # It comes there smoothly.
-    lab.page.wait_for_function(IN_VIEW, arg=job.element_handle())
-    lab.screenshot("place-narrow-scrolled")

@@ -1,9 +1,9 @@
-"""What plays or is downloaded goes on while further results arrive."""
+"""Forms stand still, and what plays or is downloaded goes on, while results arrive."""
 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import FloatRect, Locator, Route, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer
@@ -52,21 +52,47 @@ def first_video(cell: Locator) -> Locator:
     return cell.locator(".mk-job video").first
 
 
-def test_a_clip_of_a_form_plays_on_and_its_details_stay_open_while_another_arrives(
+IN_VIEW = """node => {
+    const { top, bottom } = node.getBoundingClientRect();
+    return top >= 0 && (bottom < innerHeight || top < 150);
+}"""
+
+
+def box_of(what: Locator) -> FloatRect:
+    box = what.bounding_box()
+    assert box is not None
+    return box
+
+
+def test_a_form_stands_still_and_a_clip_plays_on_while_further_ones_arrive(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     cell = opened(lab, lab_server, sandbox, "plays-on", FORM)
-    cell.locator("button.mk-go").click()
+    lab.resize(1600, 1000)
+    form, go = cell.locator(".mk-form"), cell.locator("button.mk-go")
+    expect(go).to_be_enabled()
+    lab.screenshot("place-empty", form)
+    controls, stage = form.locator(".mk-controls"), form.locator(".mk-job-left")
+    before = box_of(controls)
+    go.click()
+    form.locator(".mk-job").wait_for(state="visible")
+    lab.screenshot("place-running", form)
+    running = box_of(stage)
     ended(cell, 1)
     # Nothing more is written into the details from now on.
     expect(cell.get_by_text("1280 \u00d7 720").first).to_be_visible()
     expect(cell.get_by_text("as estimated").first).to_be_visible()
+    after, done = box_of(controls), box_of(stage)
+    assert (before["x"], before["width"]) == (after["x"], after["width"])
+    assert running["width"] == done["width"]
+    assert abs(running["height"] - done["height"]) < 40
+    lab.screenshot("place-done", form)
+
     details = cell.locator(".mk-job details").first
     details.locator("summary").first.click()
     first_video(cell).evaluate(PLAY)
-
     cell.get_by_label("Prompt").first.fill("a kite in snow")
-    cell.locator("button.mk-go").click()
+    go.click()
     ended(cell, 2)
     assert lab.page.evaluate(PLAYS_ON)
     assert lab.page.evaluate("() => window.stopped") == []
@@ -74,10 +100,38 @@ def test_a_clip_of_a_form_plays_on_and_its_details_stay_open_while_another_arriv
     # The newest is above, for the eye and for the keyboard.
     newest = cell.locator(".mk-job").filter(has_text="a kite in snow")
     oldest = cell.locator(".mk-job").filter(has_not_text="a kite in snow")
-    above, below = newest.bounding_box(), oldest.bounding_box()
-    assert above is not None
-    assert below is not None
-    assert above["y"] < below["y"]
+    assert box_of(newest)["y"] < box_of(oldest)["y"]
+
+    held = hold_download(lab, newest)
+    lab.resize(800, 700)
+    cell.get_by_label("Prompt").first.fill("a kite in rain")
+    go.scroll_into_view_if_needed()
+    go.click()
+    latest = cell.locator(".mk-job").filter(has_text="a kite in rain")
+    latest.wait_for(state="visible")
+    # It comes there smoothly.
+    lab.page.wait_for_function(IN_VIEW, arg=latest.element_handle())
+    lab.screenshot("place-narrow-scrolled")
+    ended(cell, 3)
+    with lab.page.expect_download(timeout=JOB_MS) as waiting:
+        assert held
+        for route in held:
+            route.continue_()
+    assert waiting.value.suggested_filename.endswith(".mp4")
+
+
+def hold_download(lab: Lab, job: Locator) -> list[Route]:
+    """Begin a download that gets nothing yet; return what it waits for."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    source = job.locator("video").evaluate("video => video.currentSrc || video.src")
+    lab.page.route(source, hold)
+    job.get_by_role("button", name="Download").filter(visible=True).click()
+    expect(job.get_by_role("button", name="Cancel")).to_be_visible()
+    return held
 
 
 def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
@@ -90,30 +144,3 @@ def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
     ended(cell, 2)
     assert lab.page.evaluate(PLAYS_ON)
     assert lab.page.evaluate("() => window.stopped") == []
-
-
-def test_a_download_continues_while_another_result_arrives(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    cell = opened(lab, lab_server, sandbox, "downloads-on", FORM)
-    cell.locator("button.mk-go").click()
-    ended(cell, 1)
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    source = first_video(cell).evaluate("video => video.currentSrc || video.src")
-    lab.page.route(source, hold)
-    cell.get_by_role("button", name="Download").filter(visible=True).click()
-    expect(cell.get_by_role("button", name="Cancel")).to_be_visible()
-
-    cell.get_by_label("Prompt").first.fill("a kite in snow")
-    cell.locator("button.mk-go").click()
-    ended(cell, 2)
-    with lab.page.expect_download(timeout=JOB_MS) as waiting:
-        assert held
-        for route in held:
-            route.continue_()
-
-    assert waiting.value.suggested_filename.endswith(".mp4")

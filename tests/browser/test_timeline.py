@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer
-from tests.browser.harness.lab import THEMES
+from tests.browser.harness import Lab, LabServer, video_facts
 
 pytestmark = pytest.mark.browser
 
@@ -21,7 +18,7 @@ client = mk.connect()
 def key(start, length, url):
     return dict(timestamp=start, duration=length, url=url)
 """
-EMPTY = f"{MEDIA}form = client.form('compose-video')\nform"
+EMPTY = "form = client.form('compose-video')\nform"
 PAIR = f"""{MEDIA}
 form = client.form("compose-video", tracks=[
     dict(id="stills", type="image", keyframes=[
@@ -41,22 +38,6 @@ form = client.form("compose-video", tracks=[
     dict(id="later", type="image", keyframes=[{{}}])])
 form
 """
-LONG = f"""{MEDIA}
-form = client.form("compose-video", tracks=[
-    dict(id=f"track {{t}}", type="image", keyframes=[
-        key(k * 20_000 + t * 2_000, 15_000, "cat.png") for k in range(4)])
-    for t in range(8)])
-form
-"""
-CANARY = """<img src=x onerror='window.canary=1'>"""
-HOSTILE = f"""{MEDIA}
-mark = "{CANARY}"
-form = client.form("compose-video", tracks=[
-    dict(id=mark, type="image", keyframes=[
-        key(0, 2000, mark), key(2000, 2000, "javascript:window.canary=1"),
-        key(4000, 2000, 'https://a.test/"><script>window.canary=1</script>')])])
-form
-"""
 DASH = "\N{EN DASH}"
 FITS = """() => [".mk-timeline", ".mk-tl-scroll", ".mk-tl-facts"].every(name =>
     [...document.querySelectorAll(name)].every(e => e.scrollWidth <= e.clientWidth))"""
@@ -71,11 +52,12 @@ LAST = (
 )
 VALUES = "form.values['tracks']"
 READS = 5
+JOB_S = 240.0
 
 
-def show(lab: Lab, lab_server: LabServer, code: str, cell: str = VALUES) -> Locator:
-    """Open a notebook with a form, run it, and return its timeline."""
-    lab.open(lab_server.add_notebook("timeline.ipynb", [code, cell]))
+def show(lab: Lab, lab_server: LabServer, *cells: str) -> Locator:
+    """Open a notebook with forms, run the first cell, and return its timeline."""
+    lab.open(lab_server.add_notebook("timeline.ipynb", cells))
     lab.resize(1280, 1300)
     lab.hide_sidebar()
     lab.run_cell(0)
@@ -94,10 +76,10 @@ def box_of(what: Locator) -> tuple[float, float, float, float]:
     return box["x"], box["y"], box["width"], box["height"]
 
 
-def drag(lab: Lab, what: Locator, by_px: float, *, from_end: bool = False) -> None:
-    """Take a block in its middle, or at its end, and let it go elsewhere."""
+def drag(lab: Lab, what: Locator, by_px: float) -> None:
+    """Take a block in its middle and let it go elsewhere."""
     x, y, width, height = box_of(what)
-    start = x + width - 3 if from_end else x + width / 2
+    start = x + width / 2
     lab.page.mouse.move(start, y + height / 2)
     lab.page.mouse.down()
     lab.page.mouse.move(start + by_px / 2, y + height / 2, steps=5)
@@ -105,99 +87,72 @@ def drag(lab: Lab, what: Locator, by_px: float, *, from_end: bool = False) -> No
     lab.page.mouse.up()
 
 
-def fields(lab: Lab) -> tuple[Locator, Locator, Locator]:
-    """Return the boxes of the chosen block: start, length and medium."""
-    at_work = lab.cell(0).locator(".mk-chosen .mk-chosen")
-    start = at_work.get_by_label("timestamp (ms) *")
-    return start, at_work.get_by_label("dur"), at_work.get_by_label("url *")
-
-
-@pytest.mark.soak
-def test_a_composition_grows_on_the_timeline_and_is_priced_on_the_way(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    timeline = show(lab, lab_server, EMPTY)
-    expect(timeline).to_contain_text("Double-click a row to place its first keyframe")
-    lab.screenshot("timeline-empty", lab.cell(0))
-
-    timeline.get_by_role("button", name="Add one more image track").click()
-    expect(timeline).to_contain_text("image-1")
-    lab.page.mouse.dblclick(*_middle(timeline.locator(".mk-tl-lane").nth(1)))
-    expect(block(timeline, 0, 0)).to_be_focused()
-    start, length, url = fields(lab)
-    expect(length).to_have_value("2000")
-    lab.page.keyboard.press("Enter")
-    expect(start).to_be_focused()
-    start.fill("0")
-    url.fill("cat.png")
-    lab.see(0, "$0.0004")
-    expect(block(timeline, 0, 0)).to_contain_text("cat.png")
-    expect(block(timeline, 0, 0)).to_contain_text(f"0 {DASH} 2 s")
-    timeline.get_by_role("button", name="Place a keyframe").click()
-    expect(start).to_have_value("2000")
-    url.fill("dog.png")
-    lab.see(0, "$0.0008")
-    timeline.get_by_role("button", name="Add one more audio track").click()
-    expect(timeline).to_contain_text("2 tracks · 2 keyframes · ends at 4 s")
-    lab.screenshot("timeline-begun", lab.cell(0))
-    assert lab.console_errors() == []
-
-
-def _middle(what: Locator) -> tuple[float, float]:
+def middle(what: Locator) -> tuple[float, float]:
     x, y, width, height = box_of(what)
     return x + width / 2, y + height / 2
 
 
 @pytest.mark.soak
-def test_what_was_put_together_is_there_after_a_reload(
+def test_a_composition_is_readable_and_another_grows_is_priced_and_bought(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    timeline = show(lab, lab_server, PAIR)
-    block(timeline, 0, 1).click()
-    lab.page.keyboard.press("Shift+ArrowRight")
-    expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
-    lab.see(0, "$0.0012")
-    lab.save()
+    timeline = show(lab, lab_server, MANY, EMPTY, VALUES)
+    block(timeline, 1, 1).click()
+    expect(block(timeline, 1, 1)).to_have_attribute("aria-pressed", "true")
+    expect(timeline).not_to_contain_text("Waiting for the kernel")
+    for theme, width in (("dark", 800), ("light", 1024), ("light", 1280)):
+        lab.theme("dark" if theme == "dark" else "light")
+        lab.resize(width, 1300)
+        expect(timeline).to_be_visible()
+        lab.page.wait_for_function(FITS)
+        lab.screenshot(f"timeline-{theme}-{width}")
 
-    lab.reload()
-    timeline = lab.cell(0).locator(".mk-timeline")
-    expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
-    block(timeline, 0, 1).click()
-    lab.page.keyboard.press("ArrowRight")
-    lab.see(0, "$0.00122")
+    lab.run_cell(1)
+    form = lab.cell(1)
+    timeline = form.locator(".mk-timeline")
+    expect(timeline).to_contain_text("Double-click a row to place its first keyframe")
+    lab.screenshot("timeline-empty", form)
+    timeline.get_by_role("button", name="Add one more image track").click()
+    expect(timeline).to_contain_text("image-1")
+    lab.page.mouse.dblclick(*middle(timeline.locator(".mk-tl-lane").nth(1)))
+    expect(block(timeline, 0, 0)).to_be_focused()
+    chosen = form.locator(".mk-chosen .mk-chosen")
+    start, url = chosen.get_by_label("timestamp (ms) *"), chosen.get_by_label("url *")
+    expect(chosen.get_by_label("dur")).to_have_value("2000")
+    lab.page.keyboard.press("Enter")
+    expect(start).to_be_focused()
+    start.fill("0")
+    url.fill("cat.png")
+    lab.see(1, "$0.0004")
+    expect(block(timeline, 0, 0)).to_contain_text("cat.png")
+    expect(block(timeline, 0, 0)).to_contain_text(f"0 {DASH} 2 s")
+    timeline.get_by_role("button", name="Place a keyframe").click()
+    expect(start).to_have_value("2000")
+    url.fill("dog.png")
+    lab.see(1, "$0.0008")
+    expect(timeline).to_contain_text("1 track · 2 keyframes · ends at 4 s")
+    lab.screenshot("timeline-begun", form)
 
-
-@pytest.mark.soak
-@pytest.mark.parametrize("end", ["shut down", "restarted"])
-def test_it_stands_still_and_says_so_when_its_kernel_is_gone(
-    lab: Lab, lab_server: LabServer, end: str
-) -> None:
-    timeline = show(lab, lab_server, PAIR)
-    second = block(timeline, 0, 1)
-    before = box_of(second)
-    if end == "restarted":
-        lab.restart_kernel()
-    else:
-        lab.shutdown_kernel()
-
-    drag(lab, second, 100)
-    expect(timeline).to_contain_text("The kernel is gone")
-    if end == "restarted":
-        # One sentence for the whole form, in place of a broken chain at each widget.
-        marks = lab.page.evaluate(MARKS)
-        assert [mark for mark in marks if mark not in UNMARKED] == [LAST]
-    second.focus()
-    lab.page.keyboard.press("ArrowRight")
-    expect(second).to_contain_text(f"3 {DASH} 5 s")
-    assert box_of(second)[2] == before[2]
-    lab.screenshot(f"timeline-{end}", lab.cell(0))
+    generate = form.get_by_role("button", name="Generate")
+    start.fill("1500")
+    lab.see(1, "at least 2000 ms")
+    expect(generate).to_be_disabled()
+    start.fill("2000")
+    lab.see(1, "$0.0008")
+    lab.page.wait_for_timeout(1_000)  # a person reads it
+    generate.click()
+    lab.see(1, "as estimated", timeout_s=JOB_S)
+    facts = video_facts(lab.page, ".jp-Notebook video:visible")
+    assert facts.shows_a_picture
+    lab.screenshot("compose-done", form)
+    assert lab.console_errors() == []
 
 
 @pytest.mark.soak
 def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    show(lab, lab_server, EMPTY)
+    show(lab, lab_server, MEDIA + EMPTY, VALUES)
     form = lab.cell(0)
     start = form.get_by_label("timestamp (ms) *")
 
@@ -216,31 +171,48 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
 
 
 @pytest.mark.soak
-def test_a_saved_notebook_shows_the_composition_without_a_kernel(
+def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_kernel(
     lab: Lab, lab_server: LabServer
 ) -> None:
-    show(lab, lab_server, PAIR)
+    timeline = show(lab, lab_server, PAIR)
+    block(timeline, 0, 1).click()
+    lab.page.keyboard.press("Shift+ArrowRight")
+    expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
+    lab.see(0, "$0.0012")
     lab.save()
-    lab_server.shut_down_kernels()
+    lab.reload()
+    timeline = lab.cell(0).locator(".mk-timeline")
+    second = block(timeline, 0, 1)
+    expect(second).to_contain_text(f"4 {DASH} 6 s")
+    second.click()
+    lab.page.keyboard.press("ArrowRight")
+    lab.see(0, "$0.00122")
 
-    lab.open("timeline.ipynb", kernel=False)
-    lab.see(0, "3 to 5 s")
+    lab.restart_kernel()
+    stands_still(lab, timeline)
+    # One sentence for the whole form, in place of a broken chain at each widget.
+    marks = lab.page.evaluate(MARKS)
+    assert [mark for mark in marks if mark not in UNMARKED] == [LAST]
+    lab.screenshot("timeline-restarted", lab.cell(0))
+
+    lab.run_cell(0)
+    lab.save()
+    lab.shutdown_kernel()
+    stands_still(lab, lab.cell(0).locator(".mk-timeline"))
+    lab.open(lab.notebook, kernel=False)
+    lab.see(0, "4.1 to 6.1 s")
     loading = lab.cell(0).get_by_text("Loading widget").filter(visible=True)
     expect(loading).to_have_count(0)
     lab.screenshot("timeline-saved", lab.cell(0))
 
 
-@pytest.mark.soak
-def test_it_is_readable_in_both_themes_and_widths(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    timeline = show(lab, lab_server, MANY)
-    block(timeline, 1, 1).click()
-    expect(block(timeline, 1, 1)).to_have_attribute("aria-pressed", "true")
-
-    for theme, width in product(THEMES, (1280, 1024, 800)):
-        lab.theme(theme)
-        lab.resize(width, 1300)
-        expect(timeline).to_be_visible()
-        lab.page.wait_for_function(FITS)
-        lab.screenshot(f"timeline-{theme}-{width}")
+def stands_still(lab: Lab, timeline: Locator) -> None:
+    """Try to move a block of a form whose kernel is gone, by mouse and by keys."""
+    second = block(timeline, 0, 1)
+    before = box_of(second)
+    drag(lab, second, 100)
+    expect(timeline).to_contain_text("The kernel is gone")
+    second.focus()
+    lab.page.keyboard.press("ArrowRight")
+    expect(second).to_contain_text(f"4.1 {DASH} 6.1 s")
+    assert box_of(second)[2] == before[2]

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_MS = 120_000.0
 TWIN = 'client.form("text-to-video", prompt="a kite over twin dunes", duration=3)'
-CLIP = 'client.run("text-to-video", prompt="a kite over twin dunes", duration=3)'
+CODED = 'client.submit("text-to-video", prompt="a kite over coded dunes", duration=3)'
 COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
@@ -44,11 +44,11 @@ def jobs(lab: Lab, index: int) -> int:
     return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
 
 
-def test_a_form_of_another_cell_says_what_one_has_and_shows_it_for_nothing(
+def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "home-twins")
-    opened(lab, lab_server, "twins", first, TWIN, TWIN, COUNT)
+    opened(lab, lab_server, "twins", first, TWIN, TWIN, COUNT, CODED)
     one, other = form_of(lab, 1), form_of(lab, 2)
     expect(go(other)).to_have_text("Generate · $0.20")
     go(one).click()
@@ -67,20 +67,8 @@ def test_a_form_of_another_cell_says_what_one_has_and_shows_it_for_nothing(
     other.get_by_label("Prompt").first.fill("a kite over other dunes")
     expect(go(other)).to_have_text("Generate · $0.20")
 
-
-def test_a_form_knows_what_code_and_another_notebook_submitted(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    first = connected(sandbox, "home-copied")
-    opened(lab, lab_server, "bought", first, CLIP, COUNT)
-    opened(lab, lab_server, "copied", first, TWIN, COUNT)
-    form = form_of(lab, 1)
-    expect(form.get_by_text("You have this clip.")).to_be_visible()
-    expect(go(form)).to_have_text("Another take · $0.20")
-
-    form.get_by_label("Prompt").first.fill("a kite")
-    expect(go(form)).to_have_text("Generate · $0.20")
-    expect(form.get_by_text("You have this clip.")).to_have_count(0)
-    form.get_by_label("Prompt").first.fill("a kite over twin dunes")
-    expect(go(form)).to_have_text("Another take · $0.20")
-    assert jobs(lab, 2) == 1
+    lab.run_cell(4)
+    other.get_by_label("Prompt").first.fill("a kite over coded dunes")
+    expect(other.get_by_text("You have this clip.")).to_be_visible()
+    expect(go(other)).to_have_text("Another take · $0.20")
+    assert jobs(lab, 3) == 2
