@@ -37,7 +37,7 @@ def copied(folder: Path) -> Path:
 def ipython_environment(folder: Path) -> dict[str, str]:
     """Return the environment of an IPython with a new history and our warnings."""
     startup = folder / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True)
+    startup.mkdir(parents=True, exist_ok=True)
     (startup / "00-warnings.py").write_text(STARTUP)
     own = {"MEDIAKIT_HOME": folder / "home", "IPYTHONDIR": folder / "ipython"}
     return {**os.environ, **{name: str(path) for name, path in own.items()}}
