@@ -1,4 +1,4 @@
-"""The form where people use it beside JupyterLab: in Notebook 7 and in Voilà."""
+"""What people use beside JupyterLab: in Notebook 7 and in Voilà."""
 
 from __future__ import annotations
 
@@ -12,14 +12,24 @@ from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
 from tests.browser.harness import VIEWPORT, LabServer, video_facts
 from tests.browser.harness.wait import screenshot, within
+from tests.browser.test_dashboard import (
+    MAKES,
+    SHOWS,
+    TOTAL,
+    TOTAL_MICRO_USD,
+    downloaded,
+    drawn,
+    total_of,
+)
+from tests.browser.test_gallery import CELLS as WALL_CELLS
+from tests.browser.test_gallery import WALL, tile
 from tests.support.servers.serving import apart, free_port, serving
 
 pytestmark = pytest.mark.browser
 
 QUICKSTART = Path(__file__).parents[2] / "notebooks" / "01_quickstart.ipynb"
 CONNECT, FORM = 1, 3
-CONNECTS = "import mediakit as mk\nclient = mk.connect()"
-SHOWS = 'client.form("text-to-video", prompt="a paper kite over dunes", duration=5)'
+NOWHERE = "http://127.0.0.1:9"  # the wall loads no clip before it is played
 PROMPT = "a red balloon over a mountain lake at dawn"
 IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
 OPEN_S, STEP_S, JOB_S = 180.0, 90.0, 240.0
@@ -98,18 +108,36 @@ def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
 
 
 @pytest.mark.soak
-def test_the_main_job_in_voila(page: Page, lab_server: LabServer) -> None:
-    name = lab_server.add_notebook("voila.ipynb", [CONNECTS, SHOWS])
+def test_a_wall_takes_keys_and_a_month_gives_its_files_in_voila(
+    page: Page, lab_server: LabServer
+) -> None:
+    cells = [WALL_CELLS.format(base=NOWHERE), WALL, MAKES, SHOWS]
+    name = lab_server.add_notebook("voila.ipynb", cells)
     page.goto(
         f"{lab_server.url}/voila/render/{name}?token={lab_server.token}",
         timeout=OPEN_S * 1000,
     )
-    form = page.locator(".mk-form").first
-    with within(page, "the form in Voilà", OPEN_S) as limit_ms:
-        form.wait_for(state="visible", timeout=limit_ms)
+    dashboard = page.locator(".mk-spend").first
+    with within(page, "the dashboard in Voilà", OPEN_S) as limit_ms:
+        dashboard.wait_for(state="visible", timeout=limit_ms)
 
-    expect(page.get_by_text("no real money").first).to_be_visible()
-    type_and_generate(page, form, "voila")
+    wall = page.locator(".mk-wall")
+    expect(page.locator("[class^=mediakit-cards] table")).to_be_hidden()
+    tile(wall, 0).focus()
+    page.keyboard.press("4")
+    page.keyboard.press("k")
+    expect(wall.locator(".mk-wall-figures-row")).to_contain_text("1kept")
+    screenshot(page, "wall-voila")
+
+    drawn(dashboard)
+    expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
+    expect(page.get_by_text("Run the cell to use it.")).to_be_hidden()
+    assert total_of(downloaded(page, dashboard)) == TOTAL_MICRO_USD
+    expect(dashboard.get_by_role("button", name="Save to folder")).to_have_count(0)
+    dashboard.get_by_role("button", name="Key", exact=True).click()
+    legend = dashboard.locator(".mk-sp-legend").first
+    expect(legend).to_contain_text("key_1", timeout=OPEN_S * 1000)
+    screenshot(page, "dashboard-voila-by-key")
 
 
 @pytest.fixture(scope="module")
