@@ -12,12 +12,14 @@ from playwright.sync_api import expect
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.wait import screenshot
+from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
 JOB_S = 240.0
-MANY = 50
-MAX_SAVED_BYTES = 2_000_000
+RESULTS = 4
+OF_FORM, SHOWN = 14, 12
+MAX_SAVED_BYTES = 40_000  # of a result
 POSTERS = "[src^='data:image/jpeg'],[poster^='data:image/jpeg']"
 
 
@@ -31,7 +33,7 @@ client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
 
 def look_at(lab: Lab, name: str, index: int) -> None:
     """Take pictures of a cell in both themes, wide and narrow."""
-    for theme, width_px in (("light", 1280), ("dark", 1280), ("dark", 800)):
+    for theme, width_px in (("light", 1280), ("dark", 800)):
         lab.theme("dark" if theme == "dark" else "light")
         lab.resize(width_px, 1500)
         lab.screenshot(f"{name}-{theme}-{width_px}", lab.cell(index))
@@ -45,7 +47,7 @@ clip = client.run("r1", prompt="a slow wave", duration=4, resolution="480p",
 clip
 """
 UPSCALE = """
-tall = client.run("video-upscale", video_url=clip.url)
+tall = client.run("video-upscale", video_url="short.mp4")
 tall
 """
 EMBED = "tall.show(embed=True)"
@@ -56,6 +58,7 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     first = connected(sandbox, "home-playback")
+    make_mp4(lab_server.root / "short.mp4", duration_s=1)
     lab.open(lab_server.add_notebook("playback.ipynb", [first, CLIP, UPSCALE, EMBED]))
     lab.resize(1280, 1500)
     lab.hide_sidebar()
@@ -109,8 +112,7 @@ bad = client.submit("text-to-video", prompt="a kite sandbox:fail=provider_error"
 bad
 """
 WAITING = """
-slow = client.submit("text-to-video", prompt="a slow kite", duration=15,
-                     resolution="1080p", take="next")
+slow = client.submit("text-to-video", prompt="a slow kite", duration=12, take="next")
 slow.wait()
 """
 PICK_UP = """
@@ -163,29 +165,32 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     lab.cell(4).locator("video:visible").wait_for(state="visible")
 
 
-PICTURES = """
+PICTURES = f"""
 from pathlib import Path
-for n in range(45):
-    if not Path(f"p{n}.png").exists():
+for n in range({RESULTS + OF_FORM}):
+    if not Path(f"p{{n}}.png").exists():
         noise = Image.effect_noise((300, 200), 30 + n).convert("RGB")
         noise.paste((5 * n, 90, 200), (40, 40, 260, 160))
-        noise.save(f"p{n}.png")
+        noise.save(f"p{{n}}.png")
+"""
+SHOWN_CELLS = [
+    *(f'client.submit("image-upscale", image_url="p{n}.png")' for n in range(3)),
+    'client.submit("text-to-video", prompt="a wave", duration=3)',
+]
+PICTURE_FORM = 'form = client.form("image-upscale")\nform'
+BUY = f"""
+for n in range(len(form.jobs), {OF_FORM}):
+    form.values.image_url = f"p{{{RESULTS} + n}}.png"
+    done = len(form.jobs)
+    client.io.call(form._look_at_files)
+    form._accept(client.io.call(form._submit, form.request()))
 """
 SETTLED = """
 ids = client.history.frame()["job_id"]
 spent = sum(client.job(i).settle(120).charge_micro_usd for i in ids)
 print(f"{len(ids)} jobs, {mk.format_usd(spent)} spent, {client.balance()}")
 """
-
-
-def many_cells(first: str) -> list[str]:
-    """Return a notebook of as many results, most of them pictures, and their sum."""
-    shown = [f'client.submit("image-upscale", image_url="p{n}.png")' for n in range(45)]
-    shown += [
-        f'client.submit("text-to-video", prompt="wave {n}", duration=3)'
-        for n in range(MANY - len(shown))
-    ]
-    return [first + PICTURE + PICTURES, *shown, SETTLED]
+FORM, SUM = RESULTS + 1, RESULTS + 3
 
 
 # A cell that is not in view may not be on the page: each is brought there.
@@ -236,43 +241,71 @@ LIVE = """async ([first, count, timeout_ms]) => {
 }"""
 
 
+# The cards of a form, on a page without a kernel.
+CARDS = """async ([index, count, timeout_ms]) => {
+    const stands = picture => {
+        const card = picture.closest("div[style*='flex-wrap']");
+        return card && (picture.poster ?? picture.src).startsWith("data:image/jpeg")
+            && picture.checkVisibility()
+            && card.innerText.includes("as estimated")
+            && card.textContent.includes("media_");
+    };
+    const began = performance.now();
+    let found = 0;
+    while (performance.now() - began < timeout_ms && found < count) {
+        const cell = document.querySelectorAll(".jp-Cell")[index];
+        const pictures = "[class^=mediakit-cards-] :is(img, video)";
+        found = [...cell.querySelectorAll(pictures)].filter(stands).length;
+        await new Promise(resolve => setTimeout(resolve, 100));
+    }
+    return found;
+}"""
+
+
 @pytest.mark.soak
-def test_fifty_results_stay_small_and_are_neither_paid_twice_nor_lost(
+def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_lost(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
-    cells = many_cells(connected(sandbox, "home-many"))
+    first = connected(sandbox, "home-many") + PICTURE + PICTURES
+    cells = [first, *SHOWN_CELLS, PICTURE_FORM, BUY, SETTLED]
     lab.open(lab_server.add_notebook("many.ipynb", cells))
     lab.resize(1280, 1500)
-    lab.run_all(timeout_s=400)
-    lab.see(MANY + 1, f"{MANY} jobs, $6.69 spent, ")
-    once = lab.outputs(MANY + 1).inner_text().strip()
+    lab.run_all(timeout_s=JOB_S)
+    lab.see(SUM, f"{RESULTS + OF_FORM} jobs, $2.34")
+    once = lab.outputs(SUM).inner_text().strip()
 
     lab.restart_kernel()
-    lab.run_all(timeout_s=400)
-    expect(lab.outputs(MANY + 1)).to_have_text(once)
+    lab.run_all(timeout_s=JOB_S)
+    expect(lab.outputs(SUM)).to_have_text(once)
     lab.see(1, "nothing was sent")
-    assert lab.page.evaluate(LIVE, [1, MANY, 60_000]) == []
+    assert lab.page.evaluate(LIVE, [1, RESULTS, 60_000]) == []
+    pictures = lab.cell(FORM).locator(".mk-form .mk-job img[src]")
+    expect(pictures).to_have_count(SHOWN)
+    earlier = f"Show {OF_FORM - SHOWN} earlier results"
+    lab.cell(FORM).get_by_role("button", name=earlier).click()
+    expect(pictures).to_have_count(OF_FORM)
+    settled = lab.cell(FORM).locator(".mk-form .mk-job", has_text="as estimated")
+    expect(settled).to_have_count(OF_FORM)
+    lab.page.wait_for_timeout(2_000)  # what is kept follows
+    lab.screenshot("many-of-a-form")
 
     saved = json.dumps(lab.save())
-    assert (lab_server.root / "many.ipynb").stat().st_size < MAX_SAVED_BYTES
+    size_bytes = (lab_server.root / "many.ipynb").stat().st_size
+    assert size_bytes < MAX_SAVED_BYTES * (RESULTS + OF_FORM)
+    assert saved.count("data:image/jpeg;base64,") >= RESULTS + OF_FORM
     assert "data:video" not in saved
 
     lab.shutdown_kernel()
     lab.open(lab.notebook, kernel=False)
-    assert lab.page.evaluate(LOOKED_AT, [1, MANY, 60_000]) == []
+    assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
     lab.screenshot("many-without-a-kernel")
 
-    export = [
-        sys.executable,
-        "-m",
-        "jupyter",
-        "nbconvert",
-        "--to",
-        "html",
-        "many.ipynb",
-    ]
-    subprocess.run(export, cwd=lab_server.root, check=True, capture_output=True)
+    export = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html"]
+    subprocess.run(
+        [*export, "many.ipynb"], cwd=lab_server.root, check=True, capture_output=True
+    )
     page = lab.page.context.new_page()
     page.goto((lab_server.root / "many.html").as_uri(), wait_until="domcontentloaded")
-    assert page.evaluate(LOOKED_AT, [1, MANY, 60_000]) == []
+    assert page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
+    assert page.evaluate(CARDS, [FORM, OF_FORM, 60_000]) == OF_FORM
     screenshot(page, "many-as-html")
