@@ -56,7 +56,10 @@ class _Account:
 
     async def _read(self, path: str, what: str, **options: Any) -> Answer:
         """Read a path of the service; `what` is in the error of a refusal."""
-        return self._checked(await self._transport.read(path, **options), what)
+        answer = await self._transport.read(path, **options)
+        if answer.status != 200:
+            raise error_of(answer, what, self._clock)
+        return answer
 
     def _checked(self, answer: Answer, what: str, then: str = "") -> Answer:
         if not 200 <= answer.status < 300:
