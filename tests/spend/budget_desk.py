@@ -19,10 +19,10 @@ DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
 
 
 class Calendar(AdvancingClock):
-    """A fast clock whose day is set by the test."""
+    """An advancing clock whose day is set by the test."""
 
     def __init__(self, now: datetime = NOVEMBER) -> None:
-        super().__init__(200.0)
+        super().__init__()
         self.today = now
 
     def now(self) -> datetime:
