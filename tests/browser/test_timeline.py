@@ -188,6 +188,8 @@ def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_ker
     lab.page.keyboard.press("ArrowRight")
     lab.see(0, "$0.00122")
 
+    lab.run_cell(0)
+    expect(second).to_contain_text(f"4.1 {DASH} 6.1 s")
     lab.restart_kernel()
     stands_still(lab, timeline)
     # One sentence for the whole form, in place of a broken chain at each widget.
