@@ -630,6 +630,7 @@ def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
         {"allOf": [{"$ref": "#/$defs/C"}, beside]},
         {"allOf": [{"$ref": "#/$defs/C"}], **beside},
         {"$ref": "#/$defs/C", **beside},
+        {"$ref": "#/$defs/C", "allOf": [beside]},
     ):
         function = function_of({"x": schema}, **{"$defs": definitions})
 

@@ -416,7 +416,8 @@ def test_closing_calls_every_listener_and_unsubscribing_twice_is_no_error(
     with AnsweringServer() as server, client_of(server, tmp_path) as c:
         c.on_close(broken)
         c.on_close(lambda: called.append("second"))
-        for unsubscribe in (c.on_close(broken), c.on_settled(lambda _: None)):
+        third = c.on_close(lambda: called.append("third"))
+        for unsubscribe in (third, c.on_settled(lambda _: None)):
             unsubscribe()
             unsubscribe()
 
