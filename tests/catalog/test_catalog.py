@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog, MediaItem
+from mediakit.catalog import Catalog, Function, MediaItem
 from mediakit.errors import InputError
-from mediakit.schema import InputFacts
+from mediakit.schema import InputFacts, MediaRequest
 
 CATALOG = Catalog.default()
 PNG = "https://a.test/1.png"
@@ -16,6 +16,13 @@ def test_a_function_is_found_by_kind_and_by_path() -> None:
     by_path = CATALOG.function("sandbox/keyframes/image-to-video")
 
     assert CATALOG.function("keyframes") is by_path
+
+
+def test_a_function_is_described_where_python_keeps_no_docstrings() -> None:
+    class Paint(MediaRequest, kind="paint", choose="A picture from words."):
+        prompt: str
+
+    assert Function("acme/swift/paint", Paint).doc == "A picture from words."
 
 
 def test_an_unknown_function_is_refused_with_the_nearest_names() -> None:

@@ -131,7 +131,9 @@ class Function:
     @property
     def doc(self) -> str:
         """Return one sentence about it."""
-        return (self.declared.doc.strip().splitlines() or [""])[0]
+        # `python -OO` keeps no docstrings.
+        text = self.declared.doc or self.declared.choose
+        return (text.strip().splitlines() or [""])[0]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
