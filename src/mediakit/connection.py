@@ -172,7 +172,7 @@ def refuse_no_catalog(value: object) -> None:
         InputError: The value is not a catalog.
     """
     if value is not None and not isinstance(value, Catalog):
-        accepted = "functions, such as Catalog.default()"
+        accepted = "a catalog, such as Catalog.default()"
         raise InputError("catalog", got=value, accepted=accepted)
 
 
@@ -229,10 +229,10 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
         answer = _read(url, transport)
     except NoAnswerError as error:
         got = f"{url} ({error.reason})"
-        raise InputError("openapi", got=got, accepted="an answer") from None
+        raise InputError("openapi", got=got, accepted="a URL that answers") from None
     if answer.status != 200 or not answer.fields:
         got = f"{url}, which answers {answer.status} without a JSON object"
-        raise InputError("openapi", got=got, accepted="a document without a key")
+        raise InputError("openapi", got=got, accepted="a document that needs no key")
     return dict(answer.fields)
 
 

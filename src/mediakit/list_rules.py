@@ -143,7 +143,7 @@ class UniqueIn(_OfItems):
 
     @property
     def sentence(self) -> str:
-        return f"Each of {self.items} has another {self.name}"
+        return f"Each of {self.items} has a different {self.name}"
 
     def problems(self, values: Values) -> list[Problem]:
         first_at: dict[object, int] = {}

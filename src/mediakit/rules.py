@@ -307,7 +307,7 @@ class MostTogether(Rule):
             return []
         last = next(field for field, value in reversed(lists) if value)
         accepted = f"at most {self.most} {self.what} in {all_of(self.fields)} together"
-        said = f"is too long: there are at most {accepted.removeprefix('at most ')}"
+        said = f"is too long: {accepted}"
         return [Problem(last, Found(f"{count} {self.what}"), accepted, said=said)]
 
 

@@ -223,11 +223,11 @@ def test_a_document_is_read_from_its_text_and_from_a_file(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "no JSON"),
-        ('{"a": NaN}', "no JSON"),
-        ('{"a": 1e999}', "no JSON"),
-        ('{"a":' * 100_000, "nested too deep|no JSON"),
-        ('{"a": "\\ud800"}', "no JSON"),
+        ("{", "not JSON"),
+        ('{"a": NaN}', "not JSON"),
+        ('{"a": 1e999}', "not JSON"),
+        ('{"a":' * 100_000, "nested too deeply|not JSON"),
+        ('{"a": "\\ud800"}', "not JSON"),
         ("openapi: 3.1.0\npaths: {}\n", "YAML"),
         ("# A service\n---\nswagger: '2.0'", "YAML"),
     ],
@@ -250,8 +250,8 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name, words in [
         ("missing.json", "missing.json"),
         ("list.json", "list"),
-        ("yaml.yml", "no JSON.*YAML"),
-        ("picture.json", "no JSON"),
+        ("yaml.yml", "not JSON.*YAML"),
+        ("picture.json", "not JSON"),
         ("long.json", "at most 10 MB"),
         ("a\0b", "null"),
     ]:
@@ -366,7 +366,7 @@ def test_an_endless_response_is_aborted() -> None:
     "url", ["http://127.0.0.1:1/x", "http://", "http://[", "https://"]
 )
 def test_a_url_without_a_response_is_refused_with_a_readable_error(url: str) -> None:
-    with pytest.raises(InputError, match="an answer"):
+    with pytest.raises(InputError, match="a URL that answers"):
         Catalog.from_openapi(url)
 
 

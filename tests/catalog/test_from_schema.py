@@ -583,10 +583,10 @@ SELF["properties"] = {"a": SELF}
     ("schema", "words"),
     [
         ({"type": "array"}, "type: object"),
-        ({"type": "object", "properties": {"a": float("nan")}}, "no JSON"),
-        ({"type": "object", "properties": {"a": {1, 2}}}, "no JSON"),
-        ({"type": "object", "description": "\ud800"}, "no JSON"),
-        (SELF, "no JSON"),
+        ({"type": "object", "properties": {"a": float("nan")}}, "not JSON"),
+        ({"type": "object", "properties": {"a": {1, 2}}}, "not JSON"),
+        ({"type": "object", "description": "\ud800"}, "not JSON"),
+        (SELF, "not JSON"),
         ({"properties": {f"f{n}": {} for n in range(1_001)}}, "at most 1,000 fields"),
         ("text", "JSON object"),
         (None, "JSON object"),
@@ -616,7 +616,7 @@ def test_the_schema_decides_whether_further_names_are_accepted() -> None:
     assert len(closed.check(body, strict_names=False)) == 1
     assert is_open.check(body) == either.check(body) == []
     assert function_of({}).check({"anything": 1}) == []
-    assert "there is none" in empty.check({"a": 1})[0].sentence
+    assert "there are none" in empty.check({"a": 1})[0].sentence
 
 
 @pytest.mark.parametrize(

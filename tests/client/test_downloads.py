@@ -536,7 +536,7 @@ def test_a_folder_that_may_not_be_written_is_a_sentence(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", refuse)
-        with pytest.raises(InputError, match="may not be written") as caught:
+        with pytest.raises(InputError, match="permission to write there") as caught:
             job.download(tmp_path / "cat.png")
     assert str(tmp_path / "cat.png") in str(caught.value)
 

@@ -39,7 +39,7 @@ def test_a_service_that_works_is_said_with_its_balance(
     assert f"{sandbox.base_url}, reachable; a sandbox (no real money)" in text
     assert "API key set, accepted (not shown)" in text
     assert "Balance $" in text
-    assert f"History {tmp_path / 'home' / 'history.sqlite3'} (not made yet)" in text
+    assert f"History {tmp_path / 'home' / 'history.sqlite3'} (not created yet)" in text
     assert sandbox.api_key not in text
 
 

@@ -183,13 +183,13 @@ class Catalog:
             return of_kind[0]
         if of_kind:
             paths = any_of(f.path for f in of_kind)
-            raise InputError("function", got=name, accepted=f"one path of {paths}")
+            raise InputError("function", got=name, accepted=f"one of the paths {paths}")
         raise InputError("function", got=name, accepted=self._hint(name))
 
     def _hint(self, name: str) -> str:
         for path, body in self.left_out.items():
             if name and name in (path, path.rsplit("/", 1)[-1]):
-                return f"a function with a JSON object; {path} takes {body}"
+                return f"a function whose body is a JSON object; {path} takes {body}"
         if name in REQUEST_TYPES and name not in self._by_kind:
             return (
                 f"a bound function; bind this one in mediakit.toml, under "

@@ -75,13 +75,13 @@ def functions_in(
         raise InputError(
             "document",
             got=f"Swagger {document['swagger']}",
-            accepted="an OpenAPI document of version 3.0 or 3.1; converters exist",
+            accepted="an OpenAPI document of version 3.0 or 3.1; convert it first",
         )
     submits = list(_submits(document))
     if not submits:
         raise InputError(
             "document",
-            got="one without them",
+            got="one without such a path",
             accepted="an OpenAPI document with POST /v1/media/vendor/model/function",
         )
     if len(submits) > MAX_FUNCTIONS:
@@ -202,7 +202,7 @@ def _described(
     try:
         body = reader.body(schema)
     except UnreadableError:
-        accepted = f"at most {MAX_FIELDS:,} fields, those inside others included"
+        accepted = f"one with at most {MAX_FIELDS:,} fields, nested ones included"
         raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
     known: Mapping[object, MediaName] = {name: name for name in get_args(MediaName)}
     guessed = medium_in(function) or medium_in(kind) or "video"

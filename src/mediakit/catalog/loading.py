@@ -22,7 +22,7 @@ TIMEOUT_S = 10.0
 _YAML = re.compile(r"\s*(#|---|%YAML|(openapi|swagger)\s*:)")
 _TEXT = re.compile(rf"\s*\{{|{_YAML.pattern}")
 _SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
-ACCEPTED = "a JSON object, its text, a file with it, or an http(s) URL of it"
+ACCEPTED = "a JSON object, or its text, its file or its http(s) URL"
 
 
 def load(field: str, source: Mapping[str, Any] | str | Path) -> Json:
@@ -51,11 +51,11 @@ def _parsed(field: str, text: str | bytes, where: str) -> Json:
     try:
         return checked_json(field, json.loads(text))
     except RecursionError:
-        got = f"{where}, nested too deep"
+        got = f"{where}, which is nested too deeply"
     except (ValueError, UnicodeDecodeError) as error:
         start = text if isinstance(text, str) else text[:1_000].decode(errors="replace")
         reason = "it looks like YAML" if _YAML.match(start) else error
-        got = f"{where}, which is no JSON ({reason})"
+        got = f"{where}, which is not JSON ({reason})"
     raise InputError(field, got=got, accepted="JSON") from None
 
 
@@ -71,9 +71,9 @@ def checked_json(field: str, value: object) -> Json:
         text = json.dumps(dict(value), allow_nan=False, ensure_ascii=False)
         copy: Json = json.loads(text.encode())
     except RecursionError:
-        got = "an object nested too deep"
+        got = "an object that is nested too deeply"
     except (TypeError, ValueError) as error:
-        got = f"an object that is no JSON ({error})"
+        got = f"an object that is not JSON ({error})"
     else:
         return copy
     raise InputError(field, got=got, accepted="JSON") from None
@@ -82,7 +82,7 @@ def checked_json(field: str, value: object) -> Json:
 def _read(field: str, path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InputError(field, got=f"{path}, a larger file", accepted=_SIZE)
+            raise InputError(field, got=f"{path}, which is larger", accepted=_SIZE)
         return path.read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(field, got=f"{path} ({error})", accepted=ACCEPTED) from None
@@ -106,19 +106,19 @@ def _download(field: str, url: str) -> bytes:
         ):
             return _content(field, url, answer)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        reason = str(error) or type(error).__name__
-    raise InputError(field, got=f"{url} ({reason})", accepted="an answer") from None
+        got = f"{url} ({str(error) or type(error).__name__})"
+    raise InputError(field, got=got, accepted="a URL that answers") from None
 
 
 def _content(field: str, url: str, answer: httpx.Response) -> bytes:
     if not answer.is_success:
         got = f"{url}, which answers {answer.status_code}"
-        raise InputError(field, got=got, accepted="a document without a key")
+        raise InputError(field, got=got, accepted="a document that needs no key")
     content = bytearray()
     for chunk in answer.iter_bytes():
         content += chunk
         if len(content) > MAX_BYTES:
-            raise InputError(field, got=f"{url}, which is longer", accepted=_SIZE)
+            raise InputError(field, got=f"{url}, which is larger", accepted=_SIZE)
     return bytes(content)
 
 

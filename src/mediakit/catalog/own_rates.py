@@ -96,7 +96,7 @@ class OwnRate:
             return replace(own, notes=(note,))
         known_micro_usd, held = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
-            note += f" The price list has no upper price, so a budget refuses it. {USE}"
+            note += f" The price list has no upper price, so budgets refuse it. {USE}"
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))
         if held is None or known_micro_usd <= held:

@@ -320,7 +320,7 @@ class AsyncDeliveries(_Account):
             else:
                 text = (
                     f"The service does not answer ({error.reason}). Nothing was sent, "
-                    "and the secret stays."
+                    "and the secret is unchanged."
                 )
             raise ServiceError(text, in_doubt=error.sent) from error
         return _secret_in(self._checked(answer, "the rotation of the secret"))
@@ -364,7 +364,7 @@ def _rows_in(body: Any) -> Page:
     if not isinstance(rows, list):
         raise ServiceError(
             "The service's response has no readable list of records, so it is not "
-            "known whether there are any. A newer mediakit may read it.",
+            "known whether there are any. A newer version of mediakit may read it.",
             status=200,
         )
     return [row for row in rows if isinstance(row, dict)]

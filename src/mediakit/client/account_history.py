@@ -115,7 +115,7 @@ class AccountHistory:
             if not done.done():
                 done.set_result(None) if error is None else done.set_exception(error)
             elif error is not None:
-                log.error("A change of the history was not written.", exc_info=error)
+                log.error("A change to the history was not written.", exc_info=error)
 
     async def flush(self) -> None:
         """Wait a few seconds for the writes that could not be made yet."""

@@ -277,7 +277,7 @@ _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
     401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
     403: (AuthError, "This API key may not request {}."),
     404: (NotFoundError, "The service does not know {}."),
-    409: (ConflictError, "{} is not in a state for that."),
+    409: (ConflictError, "{} is not in a state that allows this."),
     410: (GoneError, "{} was erased."),
 }
 
@@ -298,7 +298,7 @@ def refused_input(
         accepted=words,
         said=f"was not accepted by the service ({answer.status}): {words}",
     )
-    then = then or f"It was sent and refused. {NOT_CHARGED}"
+    then = then or f"The request was sent and refused. {NOT_CHARGED}"
     return InputError.of([problem], then=then, sent=None if in_doubt else True)
 
 
@@ -309,7 +309,7 @@ def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
     said = f" The service says: {words}" if words else ""
     text = (
         f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
-        f"It was sent and rejected as {job.id}. {NOT_CHARGED} "
+        f"The request was sent and rejected as {job.id}. {NOT_CHARGED} "
         f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
     )
     if code in BALANCE_CODES:
@@ -329,8 +329,12 @@ _REJECTED: Mapping[ErrorCode, str] = {
 _ADVICE: Mapping[ErrorCode, str] = {
     ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or request less; {SUBMITS_AGAIN}",
     ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle limit, or wait; {SUBMITS_AGAIN}",
-    ErrorCode.ADMISSION_SUSPENDED: f"Its owner has to lift that; {SUBMITS_AGAIN}",
-    ErrorCode.MEMBERSHIP_REQUIRED: f"Its owner has to grant that; {SUBMITS_AGAIN}",
+    ErrorCode.ADMISSION_SUSPENDED: (
+        f"The organization's owner has to lift the suspension; {SUBMITS_AGAIN}"
+    ),
+    ErrorCode.MEMBERSHIP_REQUIRED: (
+        f"The organization's owner has to grant membership; {SUBMITS_AGAIN}"
+    ),
     ErrorCode.PROVIDER_UNAVAILABLE: f"Try later: {SUBMITS_AGAIN}",
     ErrorCode.RATE_LIMITED: f"Wait, or raise the limit; {SUBMITS_AGAIN}",
 }

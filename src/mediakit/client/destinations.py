@@ -220,7 +220,7 @@ def unwritable(place: Path | str, error: OSError) -> InputError:
     if error.errno in NO_ROOM:
         reason = "There is no room left on that disk"
     elif isinstance(error, PermissionError):
-        reason = "It may not be written"
+        reason = "You do not have permission to write there"
     return InputError(
         "path",
         got=str(place),

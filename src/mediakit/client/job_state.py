@@ -251,7 +251,8 @@ def unreadable_text(record: JobRecord) -> str | None:
     if record.unknown_status is not None:
         return (
             f"The service says that it is {shown(record.unknown_status)}, which this "
-            "mediakit does not know. It counts as running, and is read again."
+            "version of mediakit does not know. It counts as running, and is read "
+            "again."
         )
     if record.status.terminal and record.billing and record.billing.is_unreadable:
         return f"{unreadable_charge_text(record.billing)} It is read again."

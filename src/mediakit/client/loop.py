@@ -44,7 +44,7 @@ FORKED = (
     "mediakit.connect(); client.job(id) returns the jobs."
 )
 TRIO = (
-    "mediakit is awaited on asyncio, and this is another kind of event loop. Nothing "
+    "mediakit needs an asyncio event loop, and this is another kind. Nothing "
     "was sent. With trio, use mediakit.Client in trio.to_thread.run_sync(...)"
 )
 

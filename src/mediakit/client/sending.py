@@ -284,8 +284,8 @@ def _is_taken(answer: Answer, entry: Entry) -> bool:
 
 SHOWN_DIGITS = 12
 _ADVICE = {
-    401: "Set it; the same call then submits the request again.",
-    403: "Its owner has to activate it; the same call then submits the request again.",
+    401: "Set the key; the same call then submits the request again.",
+    403: "Its owner has to allow that; the same call then submits the request again.",
     404: "Bind the function in mediakit.toml to one that the service has.",
     429: "Wait; the same call then submits the request again.",
 }
@@ -297,11 +297,11 @@ def refusal(
     """Return the error for an answer without a job (spec 7.1)."""
     if answer.status == BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
-    then = f"It was sent and refused: no job was created. {NOT_CHARGED}"
+    then = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
     if in_doubt and answer.status == 429 and not answer.message:
         then = f"A gateway refused it, but the service {_MAY_BE_MADE}"
     elif in_doubt:
-        then = f"It was sent and refused, but an earlier attempt {_MAY_BE_MADE}"
+        then = f"The request was refused, but an earlier attempt {_MAY_BE_MADE}"
     of_callback = answer.status == 400  # the only reason for it (spec 4.3)
     what = "webhook_url" if of_callback else f"the function {submission.function}"
     if answer.status in (400, 422):

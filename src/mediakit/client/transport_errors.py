@@ -41,7 +41,7 @@ PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),
     (ssl.SSLCertVerificationError, "its certificate is not trusted"),
-    (ssl.SSLError, "no connection by TLS"),
+    (ssl.SSLError, "no TLS connection"),
     (httpx.ProxyError, "the proxy refused"),
     (httpx.UnsupportedProtocol, INVALID_URL),
     (httpx.InvalidURL, INVALID_URL),

@@ -147,7 +147,7 @@ def _places(settings: Settings) -> Iterator[Finding]:
         yield Finding("History", shown_place(url))
     else:
         yield _history(Path(shown_place(url)))
-    there = "" if settings.home.is_dir() else " (not made yet)"
+    there = "" if settings.home.is_dir() else " (not created yet)"
     problem = _problem_in(settings.home, "MEDIAKIT_HOME")
     text = problem or f"{settings.home}{there}"
     yield Finding("Data", text, is_ok=not problem)
@@ -156,7 +156,7 @@ def _places(settings: Settings) -> Iterator[Finding]:
 def _history(path: Path) -> Finding:
     problem = _problem_in(path.parent, "MEDIAKIT_HISTORY")
     if problem or not path.is_file():
-        text = problem or f"{path} (not made yet)"
+        text = problem or f"{path} (not created yet)"
         return Finding("History", text, is_ok=not problem)
     try:
         History(path).close()

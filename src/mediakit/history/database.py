@@ -194,8 +194,8 @@ class Database:
     def _advice(self) -> str:
         if self.is_local:
             return (
-                "Its entries are unchanged. Free the file or the disk and repeat the "
-                "call, or set MEDIAKIT_HISTORY to another file."
+                "Its entries are unchanged. Release the file or free disk space and "
+                "repeat the call, or set MEDIAKIT_HISTORY to another file."
             )
         return (
             "Repeating the call is safe: each entry is written once. Check that the "
@@ -231,7 +231,7 @@ class Database:
             MediakitError: The database cannot be read.
         """
         if not self.is_local:
-            accepted = "an SQLite file; back up a Postgres with its own tools (pg_dump)"
+            accepted = "an SQLite file; back up Postgres with its own tools (pg_dump)"
             raise InputError("history", got=self.name, accepted=accepted)
         try:
             with TemporaryDirectory(dir=target.parent, prefix=".history-") as folder:
@@ -389,7 +389,7 @@ def _postgres(url: URL) -> Engine:
         raise InputError(
             "history",
             got=shown_place(url),
-            accepted=f"a Postgres where psycopg is installed ({error})",
+            accepted=f"a database whose driver is installed ({error})",
             then=f"{UNTOUCHED} Install it: pip install 'mediakit[team]'.",
         ) from error
     event.listen(engine, "connect", _prepare_postgres)
@@ -508,7 +508,7 @@ def _of_another_version(url: URL, versions: Sequence[int]) -> InputError:
     return InputError(
         "history",
         got=versions[0] if len(versions) == 1 else list(versions),
-        accepted=f"of version {VERSION}, which this mediakit reads and writes",
+        accepted=f"of version {VERSION}, which this version of mediakit uses",
         then=f"{shown_place(url)} was not changed. Move it away, or name another "
         f"{kind} with history=... or MEDIAKIT_HISTORY.",
     )

@@ -133,9 +133,8 @@ def check_budget(
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     if submission.estimate_high_micro_usd is None:
         raise BudgetError(
-            f"Nobody knows what it may cost, so {named} could not be kept. "
-            f"{sent} Send it without a budget, or ask for something whose "
-            "price is known.",
+            f"Its price is unknown, so {named} cannot be enforced. {sent} Send it "
+            "without a budget, or ask for something whose price is known.",
             needed_micro_usd=None,
             **facts,
         )

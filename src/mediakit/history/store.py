@@ -238,9 +238,9 @@ class History:
         if not is_own:
             raise ServiceError(
                 f"The service answered this request with {job.id}, which is the job of "
-                "another request in this history. It was sent, and the history keeps "
-                "the job and its charge for the first request only. Ask the service "
-                "which request the job is of.",
+                "another request in this history. The request was sent, and the "
+                "history keeps the job and its charge for the first request only. Ask "
+                "the service which request the job belongs to.",
                 job_id=job.id,
             )
         return entry

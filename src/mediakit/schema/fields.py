@@ -302,7 +302,7 @@ def _list_text(spec: FieldSpec) -> str:
 
 def _object_text(spec: FieldSpec) -> str:
     if spec.further is not None and not spec.fields:
-        return f"an object of any names, each {spec.further.accepted}"
+        return f"an object with any names, each value {spec.further.accepted}"
     return f"an object with {all_of(spec.fields)}" if spec.fields else "an object"
 
 

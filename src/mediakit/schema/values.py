@@ -100,7 +100,7 @@ def _in_variants(
 
 def _unknown(spec: FieldSpec, label: str, name: str, value: object) -> Problem:
     nearest = get_close_matches(name, spec.fields, n=3)
-    known = f"known are {all_of(spec.fields)}" if spec.fields else "there is none"
+    known = f"known are {all_of(spec.fields)}" if spec.fields else "there are none"
     # In brackets, because a full stop follows where it is shown.
     hint = f" (did you mean {any_of(nearest)}?)" if nearest else f" ({known})"
     accepted = f"a known field{hint}"

@@ -162,7 +162,7 @@ def test_a_server_without_tls_was_sent_nothing_by_https() -> None:
     with ScriptedServer(lambda visit: visit.say(b"who is there?\r\n")) as server:
         error = silence(server.base_url.replace("http:", "https:"))
 
-    assert (error.sent, error.reason) == (False, "no connection by TLS")
+    assert (error.sent, error.reason) == (False, "no TLS connection")
 
 
 @pytest.mark.parametrize(

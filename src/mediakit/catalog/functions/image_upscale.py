@@ -55,11 +55,11 @@ class ImageUpscale(
     crop_to_fill: bool | None = None
     """Crop instead of letterboxing when the shape differs."""
     subject_detection: Literal["all", "foreground", "background"] | None = None
-    """Which part of the picture is worked on."""
+    """Which part of the picture to enhance."""
     face_enhancement: bool | None = None
-    """Work on faces; needs its strength and creativity."""
+    """Enhance faces; needs its strength and creativity."""
     face_enhancement_strength: Share = None
-    """How much faces are worked on."""
+    """How strongly to enhance faces."""
     face_enhancement_creativity: Share = None
     """0 is realistic, 1 is creative."""
     sharpen: Share = None
@@ -69,7 +69,7 @@ class ImageUpscale(
     fix_compression: Share = None
     """How much to repair compression; standard models only."""
     strength: Annotated[float | None, Field(ge=0.01, le=1)] = None
-    """How much the model works; standard models only."""
+    """How strong the effect is; standard models only."""
     prompt: Annotated[str | None, Field(min_length=1, max_length=1024), Prompt()] = None
     """What the picture shows; for redefine, standard-max and wonder."""
     autoprompt: bool | None = None
@@ -77,11 +77,11 @@ class ImageUpscale(
     creativity: Annotated[int | None, Field(ge=1, le=9)] = None
     """How freely the model invents; generative models only."""
     texture: Annotated[int | None, Field(ge=1, le=5)] = None
-    """How much texture; generative models only."""
+    """How much texture to add; generative models only."""
     detail: bool | None = None
     """Add detail; generative models only, needs its strength."""
     detail_strength: Annotated[float | None, Field(ge=0, le=10)] = None
-    """How much detail."""
+    """How much detail to add."""
     enhancement_strength: Literal["low", "medium", "high"] | None = None
     """How strongly wonder-3 and wonder-3.5 enhance."""
 

@@ -37,9 +37,9 @@ class Keyframes(
         "transition_durations_s",
     ),
     purpose=Purpose.PICTURES,
-    choose="Move between one to five pictures of yours.",
+    choose="Move through one to five of your pictures.",
 ):
-    """Make a video that moves between one to five ordered pictures."""
+    """Make a video that moves through one to five ordered pictures."""
 
     images: Annotated[list[ImageUrl], Field(min_length=1, max_length=5)]
     """The pictures, in order. A single picture needs `loop`."""

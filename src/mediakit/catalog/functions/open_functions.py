@@ -51,7 +51,7 @@ class TextToImage(
     media_type="image",
     closed=False,
     purpose=Purpose.PICTURE,
-    choose="A picture from words, also to begin a video with.",
+    choose="A picture from words, which can also begin a video.",
 ):
     """Make a picture from a prompt."""
 

@@ -62,7 +62,7 @@ class ReferenceToVideoR4(
         yield CHARGED_ON_TOKENS
         yield (
             "Tokens of input ($1.50 per 1M) and of text output ($9.00 per 1M) are "
-            "known only afterwards and come on top."
+            "known only afterwards and are added."
         )
         if self.duration == 0:
             yield (

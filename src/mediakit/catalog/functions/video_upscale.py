@@ -44,13 +44,13 @@ class VideoUpscale(
     upscale_factor: Literal["x2", "x4"] = "x2"
     """How many times as wide and as high."""
     model: Model = "proteus"
-    """starlight models take up to 30 frames per second and make up to 4K."""
+    """starlight models accept up to 30 frames per second and make up to 4K."""
     compression: Share = None
     """How much compression to repair; proteus only."""
     noise: Share = None
     """How much noise to remove; proteus only."""
     halo: Share = None
-    """How much of halos to remove; proteus only."""
+    """How much to reduce halos; proteus only."""
     grain: Annotated[float | None, Field(ge=0, le=0.1)] = None
     """How much grain to add; proteus only."""
     recover_detail: Share = None

@@ -276,7 +276,7 @@ class AsyncJob(ProcessBound):
         waited = f"{waited_s:.1f}".removesuffix(".0")
         status = self._state.record.status
         if status.terminal:
-            what, then = f"the charge of {self.id}", "The charge is still read;"
+            what, then = f"the charge of {self.id}", "The charge is still being read;"
         else:
             what, then = self.id, "The job continues;"
         return WaitTimeoutError(

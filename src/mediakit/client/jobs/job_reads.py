@@ -105,7 +105,7 @@ class JobReads:
         if answer.status == 409:
             raise ConflictError(
                 f"The job {job_id} has not ended yet; it can be erased once it has. "
-                "There is no cancel in this service.",
+                "This service cannot cancel jobs.",
                 status=409,
                 job_id=job_id,
             )
@@ -121,7 +121,7 @@ class JobReads:
         job = parse(Job, answer)
         if job.id != job_id:
             raise ServiceError(
-                f"The service answered the read of the job {job_id} with the job "
+                f"The service answered a request for the job {job_id} with the job "
                 f"{shown(job.id)}. Try again.",
                 status=answer.status,
                 job_id=job_id,

@@ -97,9 +97,10 @@ def unknown_status(record: Job) -> ServiceError:
     """Return the error for a job whose status is unknown and does not change."""
     return ServiceError(
         f"The service says that the job {record.id} is {shown(record.unknown_status)}, "
-        "which this mediakit does not know, so it is unclear whether the job has "
-        f"ended. It is read every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and its "
-        "charge is recorded; job.refresh() reads it now. A newer mediakit may know it.",
+        "which this version of mediakit does not know, so it is unclear whether the "
+        f"job has ended. It is read every {SETTLES_LATE_GAP_S / 60:.0f} minutes, and "
+        "its charge is recorded; job.refresh() reads it now. A newer version of "
+        "mediakit may know the status.",
         status=200,
         job_id=record.id,
     )
