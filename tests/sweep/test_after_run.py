@@ -12,6 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.errors import BudgetError, InputError, NotFoundError
 from mediakit.history import tuning
+from tests.support.samples.media_samples import make_png
 
 PATIENCE_S = 120.0
 REPAIR_MICRO_USD = 30_000
@@ -87,7 +88,7 @@ def test_drafts_say_what_their_finals_cost_and_until_when(client: Client) -> Non
     assert 0 < (drafts.estimate().high or 0) < (plan.estimate().high or 0)
     done = drafts.run().wait(PATIENCE_S)
     finals = done.finals()
-    assert finals["high_micro_usd"].tolist() == plan.high_micro_usd.tolist()
+    assert finals["high_micro_usd"].tolist() == plan.frame().high_micro_usd.tolist()
     week = timedelta(days=7)
     left = finals["finalize_before"] - pd.Timestamp(datetime.now(UTC))
     assert (left < week).all()
@@ -96,6 +97,18 @@ def test_drafts_say_what_their_finals_cost_and_until_when(client: Client) -> Non
         plan.run().stop().finals()
     with pytest.raises(InputError, match="draft"):
         client.sweep("text-to-video", prompt=["a"]).drafts()
+
+
+def test_drafts_that_show_a_job_of_before_have_finals_too(
+    client: Client, tmp_path: Path
+) -> None:
+    picture = make_png(tmp_path / "kite.png", (320, 320))
+    larger = client.run("image-upscale", image_url=picture)
+    plan = client.sweep("r1", prompt=["@Image1"], duration=5, image_urls=[larger])
+    done = plan.drafts().run().wait(PATIENCE_S)
+
+    assert done.frame()["parent_job_id"].tolist() == [larger.id]
+    assert done.finals()["job_id"].tolist() == done.frame()["job_id"].tolist()
 
 
 def test_scores_are_columns_and_are_not_counted_twice(

@@ -95,7 +95,7 @@ def test_a_run_in_the_sandbox_never_spends_more_than_its_budget(
     random = Random(seed)
     with client_of(stormy, tmp_path) as client:
         plan = plan_of(client, picture, seed, random)
-        prices = plan.high_micro_usd
+        prices = plan.frame().high_micro_usd
         budget_micro_usd = random.randint(int(prices.min() // 2), int(prices.sum()))
         before_micro_usd = client.balance().balance_micro_usd
         make_weather(stormy, random)

@@ -510,7 +510,9 @@ def test_a_sweep_in_the_sandbox_costs_what_its_plan_says(own_client: Client) -> 
     results = run(own_client, plan, budget="$5", in_flight=4)
     assert statuses(results) == {"completed": 6}
     spent = before - own_client.balance().balance_micro_usd
-    assert spent == plan.high_micro_usd.sum() == results.progress.spent_micro_usd
+    assert (
+        spent == plan.frame().high_micro_usd.sum() == results.progress.spent_micro_usd
+    )
     assert results.frame()["charge_micro_usd"].sum() == spent
 
 

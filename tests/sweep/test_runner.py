@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -185,20 +186,14 @@ def test_an_error_of_our_own_is_a_failed_cell_too(
     service = Service()
     with serving(service, tmp_path) as client:
         plan = plan_of(client, 6)
-        fields = plan.fields
-
-        def broken(cell: int) -> dict[str, Any]:
-            if cell == 2:
-                raise KeyError("nothing there")
-            return fields(cell)
-
-        keys = [plan.key(cell) for cell in range(6)]
-        plan.fields = broken  # type: ignore[method-assign]
-        plan.key = lambda cell: keys[cell]  # type: ignore[method-assign]
+        nothing: Any = None
+        cells = list(plan.cells)
+        cells[2] = replace(cells[2], fields=nothing)
+        plan.cells = cells
         results = begin(client, plan).wait(PATIENCE_S)
         assert results.progress.completed == 5
         assert results.progress.failed == 1
-    assert "nothing there" in caplog.text
+    assert "a cell of a sweep failed" in caplog.text
 
 
 def test_a_lost_answer_is_requested_again_and_paid_once(tmp_path: Path) -> None:
@@ -310,7 +305,7 @@ def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
     with serving(service, tmp_path) as client:
         plan = plan_of(client, 2)
         for cell in range(2):
-            fields: Any = plan.fields(cell)
+            fields: Any = plan.cells[cell].fields
             request = client.io.call(
                 client.components.prepared, "text-to-video", fields
             )
@@ -533,7 +528,7 @@ def test_a_run_never_spends_more_than_its_budget(tmp_path: Path, seed: int) -> N
         try:
             results = begin(client, plan, budget, random.choice([1, 4, 16]))
         except InputError:
-            assert min(plan.high_micro_usd) > float(budget) * 1e6
+            assert min(plan.frame().high_micro_usd) > float(budget) * 1e6
             assert not service.jobs
             return
         results.wait(PATIENCE_S)

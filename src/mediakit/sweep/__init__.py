@@ -5,7 +5,7 @@ the cells that already have a job.
 """
 
 from mediakit.sweep.cell_states import Progress
-from mediakit.sweep.owned import CellState
+from mediakit.sweep.cells import CellState
 from mediakit.sweep.plan import AsyncPlan, BasePlan, Plan, label_of, plan_of
 from mediakit.sweep.results import AsyncResults, Results
 

@@ -27,7 +27,7 @@ class CellStatus(IntEnum):
     PLANNED = 0
     """The run has not reached it yet."""
     INVALID = 1
-    """It is never sent; `plan.problem(cell)` gives the reason."""
+    """It is never sent; its `problem` in the plan is the reason."""
     UNSENT = 2
     """The run did not send it: the budget is used up, or the run was stopped."""
     QUEUED = 3

@@ -20,7 +20,6 @@ from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry, History, Judgement
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
-from mediakit.sweep.parameter_grid import Source
 from mediakit.sweep.scoring import Output
 
 if TYPE_CHECKING:
@@ -206,17 +205,16 @@ async def finals_of(plan: BasePlan, frame: pd.DataFrame) -> pd.DataFrame:
     Raises:
         InputError: The plan is not a plan of drafts.
     """
-    if plan.sources.get("draft") != Source((), (True,)):
+    if plan.grid.fixed.get("draft") is not True:
         got = f"a plan of {plan.function.kind} that is not a plan of drafts"
         raise InputError("plan", got=got, accepted="a plan made by plan.drafts()")
-    sources = {**plan.sources, "draft": Source((), (False,))}
-    finals = await plan._with(sources)
-    made = frame[frame["status"].eq("completed") & frame["parent_job_id"].isna()]
+    finals = await plan._with(draft=False)
+    is_cell = frame.index < len(plan)  # repairs are the rows below
+    made = frame[frame["status"].eq("completed") & is_cell]
     found = made[[*plan.axes, "take", "rating", "keep", "job_id"]].copy()
-    cells = made.index.to_numpy()
-    for name in ("low_micro_usd", "high_micro_usd"):
-        amounts = getattr(finals, name)[cells]
-        found[name] = pd.arrays.IntegerArray(amounts.copy(), amounts < 0)
+    prices = finals.frame().loc[made.index]
+    found["low_micro_usd"] = prices["low_micro_usd"]
+    found["high_micro_usd"] = prices["high_micro_usd"]
     entries = [await entry_of(plan.client, job_id) for job_id in found["job_id"]]
     ends = [entry.finished_at or entry.created_at for entry in entries]
     found["finalize_before"] = pd.DatetimeIndex(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -20,60 +20,32 @@ from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
 from mediakit.errors import InputError, MediakitError
 from mediakit.history.frames import text_array
-from mediakit.media import file_of
-from mediakit.money import format_usd
+from mediakit.money import MicroUSD, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
-from mediakit.schema import canonical_json
 from mediakit.sweep.budget import parse_budget, shared_budget
-from mediakit.sweep.checking import (
-    Problems,
-    Sources,
-    findings_of,
-    problems_of,
-)
-from mediakit.sweep.exporting.code import sweep_code
-from mediakit.sweep.owned import (
-    STATES,
+from mediakit.sweep.cells import (
+    Cell,
     CellState,
-    Draws,
-    Keys,
-    draws_of,
-    keys_of,
+    cells_of,
     owned_draws,
+    seed_field_of,
     state_of,
 )
-from mediakit.sweep.parameter_grid import Codes, Dimension, Grid, Source, grid_of
-from mediakit.sweep.pricing import KINDS, Prices, prices_of
+from mediakit.sweep.exporting.code import sweep_code
+from mediakit.sweep.grid import Grid, grid_of
 from mediakit.sweep.results import AsyncResults, Results
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
     from mediakit.blocking_client import Client
-    from mediakit.history import OwnedDraw
 
 INDEX_NAME = "cell"
 DRAFT = "draft"
 BALANCE_RETRY_FOR_S = 1.0
 """A plan without the balance is better than a late plan."""
 
-
-@dataclass(frozen=True)
-class Ownership:
-    """What the history has for the cells of a plan.
-
-    Args:
-        states: The state of each cell, as an index into `STATES`.
-        draws: The draws in the history, by cell.
-    """
-
-    states: npt.NDArray[np.int8]
-    draws: Mapping[int, OwnedDraw]
-
-    def are(self, state: CellState) -> npt.NDArray[np.bool_]:
-        """Return which cells are in a state."""
-        found: npt.NDArray[np.bool_] = self.states == STATES.index(state)
-        return found
+Mask = npt.NDArray[np.bool_]
 
 
 class BasePlan:
@@ -84,12 +56,9 @@ class BasePlan:
     Args:
         client: The client.
         function: The function.
-        grid: The grid.
-        sources: The source of each field's values.
-        problems: The cells that cannot be sent, and why.
-        prices: The price of each cell.
-        draws: How takes differ.
-        keys: The key of each cell's request.
+        grid: What varies.
+        cells: The cells, in the order of sending.
+        states: The state of each cell.
         spendable_micro_usd: The spendable amount when it was made; None is unknown.
     """
 
@@ -102,32 +71,25 @@ class BasePlan:
         client: AsyncClient,
         function: Function,
         grid: Grid,
-        sources: Sources,
+        cells: Sequence[Cell],
         *,
-        problems: Problems,
-        prices: Prices,
-        draws: Draws,
-        keys: Keys,
+        states: Sequence[CellState],
         spendable_micro_usd: int | None,
     ) -> None:
         self.client = client
         self.function = function
         self.grid = grid
-        self.sources = sources
-        self.problems = problems
-        self.prices = prices
-        self.draws = draws
+        self.cells = cells
+        self.states = states
         self.spendable_micro_usd = spendable_micro_usd
-        self._keys = keys
-        self._ownership: Ownership | None = None
 
     def __len__(self) -> int:
-        return len(self.grid)
+        return len(self.cells)
 
     @property
     def axes(self) -> tuple[str, ...]:
         """Return the names of the axes, in the given order; without `take`."""
-        return self.grid.axes
+        return tuple(self.grid.axes)
 
     @property
     def takes(self) -> int:
@@ -135,19 +97,27 @@ class BasePlan:
         return self.grid.takes
 
     @property
-    def valid(self) -> npt.NDArray[np.bool_]:
+    def shares_seeds(self) -> bool:
+        """Return whether all cells of a take share a seed."""
+        return seed_field_of(self.function, self.grid) is not None
+
+    @cached_property
+    def valid(self) -> Mask:
         """Return which cells can be sent, one boolean per cell."""
-        return self.problems.valid
+        return np.array([cell.problem is None for cell in self.cells])
 
     @property
-    def low_micro_usd(self) -> Codes:
-        """Return the lowest price of each cell, int64 micro-USD; -1 is unknown."""
-        return self.prices.low_micro_usd
+    def new(self) -> Mask:
+        """Return which cells a run would send, one boolean per cell."""
+        return self._are(CellState.NEW)
 
     @property
-    def high_micro_usd(self) -> Codes:
-        """Return the highest price of each cell, int64 micro-USD; -1 is unknown."""
-        return self.prices.high_micro_usd
+    def owned(self) -> Mask:
+        """Return which cells already have a job, one boolean per cell."""
+        return self._are(CellState.OWNED)
+
+    def _are(self, wanted: CellState) -> Mask:
+        return np.array([state is wanted for state in self.states])
 
     @cached_property
     def id(self) -> str:
@@ -155,14 +125,8 @@ class BasePlan:
 
         The order of the axes and of their values does not matter.
         """
-        service = self.client.service
-        fields = {n: sorted({*map(_text, s.values)}) for n, s in self.sources.items()}
-        parts = [service.identity, self.function.path, fields]
-        chosen = self.grid.chosen
-        sample = None if chosen is None else chosen.tolist()
-        together = [sorted(_rows_of(d)) for d in self.grid.dimensions]
-        whole = canonical_json([*parts, self.takes, sample, sorted(together)])
-        return sha256(whole).hexdigest()[:16]
+        sent = (f"{cell.key or cell.fields} {cell.sent_take}" for cell in self.cells)
+        return sha256("\n".join(sorted(sent)).encode()).hexdigest()[:16]
 
     @property
     def title(self) -> str:
@@ -170,105 +134,45 @@ class BasePlan:
         by = f" by {all_of(self.axes)}" if self.axes else ""
         return f"{self.function.kind}{by}"
 
-    def take(self, cell: int) -> int:
-        """Return the take number to send; 1 if the seed distinguishes takes."""
-        return self.draws.take_of(self.grid.take_of(cell))
-
-    def values(self, cell: int) -> dict[str, object]:
-        """Return the value of each axis, and the take, of one cell."""
-        found: dict[str, object] = {}
-        for number, dimension in enumerate(self.grid.dimensions):
-            code = self.grid.code_of(cell, (number,))
-            found |= {name: values[code] for name, values in dimension.columns.items()}
-        return {**found, "take": self.grid.take_of(cell)}
-
-    def fields(self, cell: int) -> dict[str, object]:
-        """Return the fields of one cell, as for `client.submit`."""
-        found = {
-            name: source.values[self.grid.code_of(cell, source.dimensions)]
-            for name, source in self.sources.items()
-        }
-        return {**found, **self.draws.fields_of(self.grid.take_of(cell))}
-
-    def problem(self, cell: int) -> str | None:
-        """Return why a cell cannot be sent; None if it can."""
-        return self.problems.of(cell)
-
-    def key(self, cell: int) -> str | None:
-        """Return the key of a cell's request; None if a file cannot be read."""
-        return self._keys.of(cell)
-
-    # -- ownership ----------------------------------------------------------------
-
-    @property
-    def ownership(self) -> Ownership:
-        """Return what the history had for the cells when it was last read."""
-        if self._ownership is None:
-            raise RuntimeError("a plan is made by client.sweep")
-        return self._ownership
-
-    async def read_ownership(self) -> Ownership:
-        """Read again what the history has."""
-        known = await owned_draws(self.client, self.function)
-        self._ownership = await to_thread.run_sync(self._compared, known)
-        return self._ownership
-
-    def _compared(self, known: Mapping[tuple[str, int], OwnedDraw]) -> Ownership:
-        """Compare the cells with the history, by what they ask for, and take."""
-        valid = self.valid
-        new, invalid = STATES.index(CellState.NEW), STATES.index(CellState.INVALID)
-        states = np.where(valid, new, invalid).astype("int8")
-        found: dict[int, OwnedDraw] = {}
-        for cell, key in self._keys.cells_of({key for key, _ in known}):
-            draw = known.get((key, self.take(cell)))
-            if draw is not None and valid[cell]:
-                found[cell] = draw
-                states[cell] = STATES.index(state_of(draw))
-        return Ownership(states, found)
-
-    async def _refresh(self) -> None:
-        await self.read_ownership()
-        self.spendable_micro_usd = await _spendable(self.client)
-
-    @property
-    def new(self) -> npt.NDArray[np.bool_]:
-        """Return which cells a run would send, one boolean per cell."""
-        return self.ownership.are(CellState.NEW)
-
-    @property
-    def owned(self) -> npt.NDArray[np.bool_]:
-        """Return which cells already have a job, one boolean per cell."""
-        return self.ownership.are(CellState.OWNED)
-
     def estimate(self) -> Estimate:
         """Return the total price of the new cells; owned cells cost nothing (spec 8).
 
         `low` and `high` are integers of micro-USD. `high` is None if a cell has no
         known price.
         """
-        return self.prices.total(self.new)
+        return _total(self._new_estimates())
 
     def estimates_by_kind(self) -> dict[EstimateKind, Estimate]:
         """Return the total price of the new cells, by kind of estimate."""
-        found = {}
-        for place, kind in enumerate(KINDS):
-            cells = self.new & (self.prices.kinds == place)
-            if cells.any():
-                found[kind] = self.prices.total(cells)
-        return found
+        new = list(self._new_estimates())
+        kinds = {estimate.kind for estimate in new}
+        return {
+            kind: _total(each for each in new if each.kind is kind)
+            for kind in EstimateKind
+            if kind in kinds
+        }
+
+    def _new_estimates(self) -> Iterator[Estimate]:
+        for cell, state in zip(self.cells, self.states, strict=True):
+            if state is CellState.NEW:
+                yield cell.estimate
+
+    async def _refresh(self) -> None:
+        self.states = await _states(self.client, self.function, self.cells)
+        self.spendable_micro_usd = await _spendable(self.client)
 
     # -- running it ---------------------------------------------------------------
 
     @property
     def can_draft(self) -> bool:
         """Tell whether the function makes drafts, and this plan is for finals."""
-        return DRAFT in self.function.fields and DRAFT not in self.sources
+        return DRAFT in self.function.fields and DRAFT not in self.cells[0].fields
 
     async def _begin(
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
         limit_micro_usd, shared = self._limits(budget)
-        await self.read_ownership()
+        self.states = await _states(self.client, self.function, self.cells)
         made = self.async_results_type
         return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
 
@@ -281,13 +185,20 @@ class BasePlan:
         if not self.can_draft:
             accepted = "a plan for finals, of a function that makes drafts"
             raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
-        made = await self._with({**self.sources, DRAFT: Source((), (True,))})
+        made = await self._with(draft=True)
         made.code = f"{self.code}\nplan = plan.drafts()"
         return made
 
-    async def _with(self, sources: Sources) -> Self:
-        made = type(self)
-        return await planned(self.client, self.function, self.grid, sources, made)
+    async def _with(self, **fields: object) -> Self:
+        """Return the plan with other values of fields that do not vary."""
+        points = [replace(p, fields={**p.fields, **fields}) for p in self.grid.points]
+        fixed = {**self.grid.fixed, **fields}
+        grid = replace(self.grid, points=points, fixed=fixed)
+        return await planned(self.client, self.function, grid, self._made_as)
+
+    @property
+    def _made_as(self) -> Callable[..., Self]:
+        return type(self)
 
     # -- as a frame and as text ---------------------------------------------------
 
@@ -295,31 +206,34 @@ class BasePlan:
         """Return the plan as a frame, one row per cell, in the order of sending.
 
         Returns:
-            The axes (category; whole numbers stay int64), `take` (int64), `valid`
-            (bool), `problem` (str, <NA> for none), `owned` (bool), `low_micro_usd`
-            and `high_micro_usd` (Int64 micro-USD, <NA> is unknown), `estimate_kind`
-            (category) and `state` (category: new, owned, failed, lost, invalid).
+            The axes (numbers as int64 or float64, true and false as bool, everything
+            else as category), `take` (int64), `valid` (bool), `problem` (str, <NA> for
+            none), `owned` (bool), `low_micro_usd` and `high_micro_usd` (Int64
+            micro-USD, <NA> is unknown), `estimate_kind` (category) and `state`
+            (category: new, owned, failed, lost, invalid).
         """
-        columns: dict[str, Any] = axis_columns(self.grid)
+        columns: dict[str, Any] = {
+            name: _column([cell.axes[name] for cell in self.cells])
+            for name in self.grid.axes
+        }
+        columns["take"] = np.array([cell.take for cell in self.cells], dtype="int64")
         columns["valid"] = self.valid
-        texts = text_array([*self.problems.texts, None])
-        columns["problem"] = texts.take(self.problems.codes)  # -1 is the last: none
+        columns["problem"] = text_array([cell.problem for cell in self.cells])
         columns["owned"] = self.owned
-        columns["low_micro_usd"] = _money(self.low_micro_usd)
-        columns["high_micro_usd"] = _money(self.high_micro_usd)
-        columns["estimate_kind"] = categories_of(
-            self.prices.kinds, [kind.value for kind in KINDS]
+        estimates = [cell.estimate for cell in self.cells]
+        columns["low_micro_usd"] = pd.array([e.low for e in estimates], dtype="Int64")
+        columns["high_micro_usd"] = pd.array([e.high for e in estimates], dtype="Int64")
+        columns["estimate_kind"] = _category(
+            [e.kind.value for e in estimates], EstimateKind
         )
-        columns["state"] = categories_of(
-            self.ownership.states, [state.value for state in STATES]
-        )
+        columns["state"] = _category([state.value for state in self.states], CellState)
         return pd.DataFrame(columns).rename_axis(INDEX_NAME)
 
     @property
     def counts(self) -> dict[CellState, int]:
         """Return the number of cells in each state."""
-        counts = np.bincount(self.ownership.states, minlength=len(STATES))
-        return {s: int(n) for s, n in zip(STATES, counts, strict=True)}
+        counts = Counter(self.states)
+        return {state: counts[state] for state in CellState}
 
     @property
     def after_micro_usd(self) -> int | None:
@@ -359,10 +273,8 @@ class BasePlan:
 
     def reasons(self) -> list[tuple[str, int]]:
         """Return why cells cannot be sent, with counts, the most frequent first."""
-        codes = self.problems.codes
-        counts = np.bincount(codes[codes >= 0], minlength=len(self.problems.texts))
-        pairs = zip(self.problems.texts, counts.tolist(), strict=True)
-        return sorted(((t, n) for t, n in pairs if n), key=lambda p: -p[1])
+        problems = (cell.problem for cell in self.cells)
+        return Counter(each for each in problems if each is not None).most_common()
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -381,56 +293,40 @@ _KINDS = {
 }
 
 
+def _total(estimates: Iterable[Estimate]) -> Estimate:
+    """Sum estimates; the least firm determines the kind. Of none, it is exactly 0."""
+    found = list(estimates)
+    if not found:
+        return Estimate(MicroUSD(0), MicroUSD(0), EstimateKind.EXACT)
+    lows = [each.low for each in found if each.low is not None]
+    highs = [each.high for each in found if each.high is not None]
+    kinds = list(EstimateKind)
+    unpriced = len(found) - len(lows)
+    has, is_not = ("cell has", "is") if unpriced == 1 else ("cells have", "are")
+    note = f"{unpriced:,} {has} no known price and {is_not} not included."
+    return Estimate(
+        MicroUSD(sum(lows)) if lows else None,
+        MicroUSD(sum(highs)) if len(highs) == len(found) else None,
+        max((each.kind for each in found), key=kinds.index),
+        notes=(note,) if unpriced else (),
+    )
+
+
 def _cells(count: int) -> str:
     return f"{count:,} cell{'' if count == 1 else 's'}"
 
 
-def _money(amounts: Codes) -> pd.api.extensions.ExtensionArray:
-    return pd.arrays.IntegerArray(amounts.copy(), amounts < 0)
-
-
-def _text(value: object) -> str:
-    """Format a value for the id of a sweep; a medium in memory by its content."""
-    if isinstance(value, str):
-        return value
-    if (job_id := getattr(value, "id", None)) is not None:
-        return str(job_id)
-    is_plain = isinstance(value, int | float | Path | list | tuple | dict | None)
-    file = None if is_plain else file_of(value, "sweep")
-    return repr(value) if file is None else sha256(file.read_bytes()).hexdigest()
-
-
-def _rows_of(dimension: Dimension) -> list[list[str]]:
-    """Return the values that belong together in a dimension, one row for each."""
-    columns = sorted(dimension.columns.items())
-    texts = [[f"{name}={_text(v)}" for v in values] for name, values in columns]
-    return [list(row) for row in zip(*texts, strict=True)]
-
-
-def categories_of(codes: npt.NDArray[Any], levels: Sequence[Any]) -> pd.Categorical:
-    """Return a category column from indexes into its levels."""
-    return pd.Categorical.from_codes(codes, categories=pd.Index(list(levels)))
-
-
-def axis_columns(grid: Grid) -> dict[str, Any]:
-    """Return a column for each axis and for the take, one row per cell."""
-    found: dict[str, Any] = {}
-    for number, dimension in enumerate(grid.dimensions):
-        codes = grid.codes((number,))
-        for name, values in dimension.columns.items():
-            found[name] = _column(values, codes)
-    takes = np.arange(1, grid.takes + 1, dtype="int64")
-    found["take"] = np.repeat(takes, grid.point_count)
-    return found
-
-
-def _column(values: Sequence[object], codes: Codes) -> Any:
-    if all(type(value) is int for value in values):
-        return np.array(values, dtype="int64")[codes]
+def _column(values: Sequence[object]) -> Any:
+    kinds = {type(value) for value in values}
+    if kinds == {bool} or kinds <= {int, float}:
+        return np.array(values)
     labels = [label_of(value) for value in values]
-    if len(set(labels)) < len(labels):
-        return pd.Categorical([labels[code] for code in codes], ordered=False)
-    return categories_of(codes, labels)
+    return pd.Categorical(labels, categories=pd.Index(list(dict.fromkeys(labels))))
+
+
+def _category(values: Sequence[str], levels: Iterable[str]) -> Any:
+    of_type = pd.CategoricalDtype([str(level) for level in levels])
+    return pd.Categorical(list(values), dtype=of_type)
 
 
 def label_of(value: object) -> object:
@@ -488,9 +384,9 @@ class Plan(BasePlan):
         super().__init__(*args, **kwargs)
         self.owner = owner
 
-    async def _with(self, sources: Sources) -> Self:
-        make = partial(type(self), self.owner)
-        return await planned(self.client, self.function, self.grid, sources, make)
+    @property
+    def _made_as(self) -> Callable[..., Self]:
+        return partial(type(self), self.owner)
 
     def run(
         self, budget: AnyBudget | None = None, in_flight: int | None = None
@@ -509,7 +405,7 @@ class Plan(BasePlan):
             InputError: No new cell fits the budget; nothing was sent.
         """
         (limit_micro_usd, shared), owner = self._limits(budget), self.owner
-        owner.io.call(self.read_ownership)
+        self.states = owner.io.call(_states, self.client, self.function, self.cells)
         return self.results_type(
             self,
             self.client,
@@ -555,8 +451,8 @@ async def plan_of(
     """
     found = client.catalog.function(function)
     read = partial(grid_of, zipped=zipped, rows=rows, sample=sample, takes=takes)
-    grid, sources = await to_thread.run_sync(read, found, given)
-    plan = await planned(client, found, grid, sources, make)
+    grid = await to_thread.run_sync(read, found, given)
+    plan = await planned(client, found, grid, make)
     arguments = {"zip": zipped, "rows": rows, "sample": sample}
     arguments["takes"] = None if takes == 1 else takes
     plan.code = sweep_code(function, {**given, **arguments})
@@ -564,33 +460,30 @@ async def plan_of(
 
 
 async def planned(
-    client: AsyncClient,
-    function: Function,
-    grid: Grid,
-    sources: Sources,
-    make: Callable[..., PlanT],
+    client: AsyncClient, function: Function, grid: Grid, make: Callable[..., PlanT]
 ) -> PlanT:
     """Make a plan of a grid: check it, price it and compare it with the history.
 
     Raises:
         InputError: No cell can be sent.
     """
-    findings = await to_thread.run_sync(findings_of, function, sources, grid)
-    prices, about_media = await prices_of(client, function, sources, grid)
-    draws = draws_of(function, sources)
-    plan = make(
+    cells = await cells_of(client, function, grid)
+    return make(
         client,
         function,
         grid,
-        sources,
-        problems=problems_of(grid, [*findings, *about_media]),
-        prices=prices,
-        draws=draws,
-        keys=await keys_of(client, function, sources, grid, draws),
+        cells,
+        states=await _states(client, function, cells),
         spendable_micro_usd=await _spendable(client),
     )
-    await plan.read_ownership()
-    return plan
+
+
+async def _states(
+    client: AsyncClient, function: Function, cells: Iterable[Cell]
+) -> list[CellState]:
+    """Read the state of each cell from the history."""
+    draws = await owned_draws(client, function)
+    return [state_of(cell, draws) for cell in cells]
 
 
 async def _spendable(client: AsyncClient) -> int | None:

@@ -37,6 +37,7 @@ from mediakit.history import Entry, History, Judgement, tuning
 from mediakit.sweep.budget import too_small
 from mediakit.sweep.cell_states import STATUS_NAMES, CellStatus, Columns, Progress
 from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outputs import (
     OutputFiles,
     finals_of,
@@ -44,7 +45,6 @@ from mediakit.sweep.outputs import (
     outputs_of,
     repair_columns,
 )
-from mediakit.sweep.parameter_grid import RESERVED
 from mediakit.sweep.runner import IN_FLIGHT, Runner
 from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
 from mediakit.sweep.statistics import (
@@ -278,11 +278,11 @@ class AsyncResults(ProcessBound):
     def _problems(self, columns: Columns) -> list[str | None]:
         problems = columns.column("problem")
         for cell in np.flatnonzero(columns.status == CellStatus.INVALID).tolist():
-            problems[cell] = self.plan.problem(cell)
+            problems[cell] = self.plan.cells[cell].problem
         return problems
 
     def _prompts(self) -> list[str | None]:
-        prompts = (self.plan.fields(cell).get("prompt") for cell in range(len(self)))
+        prompts = (cell.fields.get("prompt") for cell in self.plan.cells)
         return [each if isinstance(each, str) else None for each in prompts]
 
     def _judged(self, job_ids: dict[int, str]) -> dict[str, Any]:
@@ -382,7 +382,7 @@ class AsyncResults(ProcessBound):
         return await to_thread.run_sync(self._compare, axis, value)
 
     def _compare(self, axis: str, value: str) -> Comparison:
-        shared = self.plan.draws.seed_field is not None
+        shared = self.plan.shares_seeds
         return compare(self._frame(), axis, value, shared_seeds=shared)
 
     async def cost_of_keeper(
@@ -761,10 +761,10 @@ def _check_budget(
     """
     if budget_micro_usd is None:
         return
-    prices = plan.prices.hold_micro_usd[plan.new]
-    prices = prices[prices >= 0]
-    if not len(prices) or prices.min() <= budget_micro_usd:
+    holds = (each.hold_micro_usd for each in plan._new_estimates())
+    cheapest_micro_usd = min((h for h in holds if h is not None), default=0)
+    if cheapest_micro_usd <= budget_micro_usd:
         return
     use = core.components.store.sweep_use(plan.id)
     if not use.spent_micro_usd and not use.reserved_micro_usd:
-        raise too_small(budget_micro_usd, int(prices.min()))
+        raise too_small(budget_micro_usd, cheapest_micro_usd)

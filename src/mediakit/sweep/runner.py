@@ -378,7 +378,7 @@ class Runner:
             raise
 
     async def _found_or_submitted(self, cell: int) -> AsyncJob | None:
-        key = self.plan.key(cell)
+        key = self.plan.cells[cell].key
         entry = None
         if key is not None:
             entry = await self._entry(cell, {"asked_key": key, "draw_key": key})
@@ -398,7 +398,7 @@ class Runner:
         elif not _is_unanswered(entry):
             self._reservations.dropped(cell)
         self._refuse_stopped()
-        job = await self.submit(request, self.plan.take(cell))
+        job = await self.submit(request, self.plan.cells[cell].sent_take)
         was_owned = entry is not None and entry.job_id == job.id
         is_counted = self.shared is not None or not self._is_of_others(entry)
         self._record_job(cell, was_owned=was_owned, counts=is_counted)
@@ -432,8 +432,7 @@ class Runner:
         return entry.sweep != self.plan.id
 
     def _hold_micro_usd(self, cell: int) -> int | None:
-        hold_micro_usd = int(self.plan.prices.hold_micro_usd[cell])
-        return hold_micro_usd if hold_micro_usd >= 0 else None
+        return self.plan.cells[cell].estimate.hold_micro_usd
 
     def _record_job(self, cell: int, *, was_owned: bool, counts: bool = True) -> None:
         """Record that a cell has a job.
@@ -462,7 +461,7 @@ class Runner:
             draw: The keys of its request; see `draw_of`.
         """
         return await self.components.account_history.ask(
-            History.newest, **draw, take=self.plan.take(cell)
+            History.newest, **draw, take=self.plan.cells[cell].sent_take
         )
 
     def _is_known(self, cell: int, entry: Entry) -> bool:
@@ -492,7 +491,7 @@ class Runner:
 
     async def _request_of(self, cell: int) -> ValidatedRequest:
         """Check and price a cell, and upload its files."""
-        fields = dict(self.plan.fields(cell))
+        fields = dict(self.plan.cells[cell].fields)
         beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
         return await self.components.prepared(self.plan.function.path, fields, **beside)
 

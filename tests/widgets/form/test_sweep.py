@@ -12,7 +12,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.sweep.parameter_grid import grid_of
+from mediakit.sweep.grid import grid_of
 from mediakit.widgets.form.code_view import CodeView
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import sweep_call
@@ -142,19 +142,19 @@ def test_media_are_one_a_line_and_lists_of_media_one_list_a_line() -> None:
         ["https://a.test/1.png", "https://a.test/2.png"],
         ["three.png"],
     ]
-    grid, _ = grid_of(CATALOG.function("r4"), several.axes)
-    assert len(grid) == 2
+    grid = grid_of(CATALOG.function("r4"), several.axes)
+    assert len(grid.points) == 2
 
 
 def test_a_list_that_does_not_vary_is_no_axis() -> None:
     state = start("r4", prompt="a kite", image_urls=["1.png", "2.png"])
-    grid, _ = grid_of(state.function, call(state, duration=(3, 5)).axes)
-    assert len(grid) == 2
+    grid = grid_of(state.function, call(state, duration=(3, 5)).axes)
+    assert len(grid.points) == 2
 
     further = start("text-to-image", prompt="a kite", styles=["noir", "pop"])
     made = call(further)
     assert made.axes["styles"] == [["noir", "pop"]]
-    assert len(grid_of(further.function, made.axes)[0]) == 1
+    assert len(grid_of(further.function, made.axes).points) == 1
 
 
 def test_what_an_open_function_is_given_beyond_its_fields_varies_as_json() -> None:

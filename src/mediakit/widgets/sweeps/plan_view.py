@@ -251,11 +251,7 @@ def _figure(figure: str, name: str) -> Markup:
 
 
 def _axes_html(plan: BasePlan) -> Markup:
-    parts = [
-        f"{name} ({len(values):,})"
-        for dimension in plan.grid.dimensions
-        for name, values in dimension.columns.items()
-    ]
+    parts = [f"{name} ({len(values):,})" for name, values in plan.grid.axes.items()]
     takes = [f"takes ({plan.takes:,})"] if plan.takes > 1 else []
     text = " × ".join([*parts, *takes])  # noqa: RUF001 - the sign of a product
     if not text:

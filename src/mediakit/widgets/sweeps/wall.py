@@ -59,12 +59,8 @@ class Wall:
         self._latest: Progress | None = None
         plan = results.plan
         self._labels = [
-            {
-                name: str(label_of(value))
-                for name, value in plan.values(cell).items()
-                if name != "take"
-            }
-            for cell in range(len(plan))
+            {name: str(label_of(value)) for name, value in cell.axes.items()}
+            for cell in plan.cells
         ]
         self.gallery = Gallery(
             self._cells(),
@@ -97,7 +93,8 @@ class Wall:
             judgement = said.get(job_id or "")
             charge = int(columns.charge_micro_usd[cell])
             runtime_s = float(columns.runtime_s[cell])
-            prompt = plan.fields(cell).get("prompt")
+            planned = plan.cells[cell]
+            prompt = planned.fields.get("prompt")
             status: Any = STATUS_NAMES[int(columns.status[cell])]
             problem = columns.texts["problem"].get(cell)
             found.append(
@@ -106,9 +103,9 @@ class Wall:
                     job_id=job_id,
                     labels=labels,
                     prompt=prompt if isinstance(prompt, str) else None,
-                    take=int(plan.grid.take_of(cell)),
+                    take=planned.take,
                     status=status,
-                    problem=problem or plan.problem(cell),
+                    problem=problem or planned.problem,
                     media_type=columns.texts["media_type"].get(cell),
                     url=columns.texts["output_url"].get(cell),
                     poster=self._posters.get(job_id or ""),

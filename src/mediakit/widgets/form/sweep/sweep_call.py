@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Literal
 
 from mediakit.schema import FieldSpec
-from mediakit.sweep.parameter_grid import slots_in
+from mediakit.sweep.grid import slots_in
 from mediakit.widgets.controls.json_values import (
     FURTHER,
     NotJson,

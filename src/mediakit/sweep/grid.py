@@ -4,142 +4,60 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.client.requests import full_names
 from mediakit.errors import InputError
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
 
-MOST_CELLS = 1_000_000
+MOST_CELLS = 100_000
 RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
     | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
     | {"low_micro_usd", "high_micro_usd", "charge_micro_usd", "estimate_kind"}
 )
-FIRST_SEED = 1
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
-Codes = npt.NDArray[np.int64]
-Sample = int | tuple[int, int]
+Values = Mapping[str, object]
+Dimension = Mapping[str, tuple[object, ...]]
+"""Axes that vary together, with as many values each."""
 
 
 @dataclass(frozen=True)
-class Dimension:
-    """Axes that vary together: one axis, zipped axes, or the rows of a frame.
+class Point:
+    """One combination of the values of the axes, of which each take is a cell.
 
     Args:
-        columns: The values of each axis, all of the same length.
+        axes: The value of each axis.
+        fields: The fields, as for `client.submit`.
     """
 
-    columns: Mapping[str, tuple[object, ...]]
-
-    def __len__(self) -> int:
-        return len(next(iter(self.columns.values())))
-
-
-@dataclass(frozen=True)
-class Source:
-    """The values of one field, for each combination of the dimensions it depends on.
-
-    Args:
-        dimensions: The indexes of these dimensions; empty for a fixed value.
-        values: One value for each combination, the last dimension varying fastest.
-    """
-
-    dimensions: tuple[int, ...]
-    values: tuple[object, ...]
+    axes: Values
+    fields: Values
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All cells of a sweep: the points of the grid in take 1, then take 2, and so on.
+    """What varies in a sweep.
 
     Args:
-        dimensions: The dimensions that vary.
+        axes: The values of each axis, in the given order.
+        fixed: The fields that have one value.
+        slots: The axes that fill templates.
+        points: The points, the last axis varying fastest.
         takes: The number of takes of each point.
-        chosen: The sampled points, in order; None for all points.
     """
 
-    dimensions: tuple[Dimension, ...]
-    takes: int = 1
-    chosen: Codes | None = None
-
-    @cached_property
-    def sizes(self) -> tuple[int, ...]:
-        """Return the number of values of each dimension."""
-        return tuple(len(dimension) for dimension in self.dimensions)
-
-    @property
-    def point_count(self) -> int:
-        """Return the number of points, each of which has `takes` cells."""
-        return prod(self.sizes) if self.chosen is None else len(self.chosen)
-
-    def __len__(self) -> int:
-        return self.point_count * self.takes
-
-    @property
-    def axes(self) -> tuple[str, ...]:
-        """Return the names of the axes, in the given order."""
-        return tuple(name for d in self.dimensions for name in d.columns)
-
-    def place_of(self, axis: str) -> int:
-        """Return the index of the dimension that an axis belongs to."""
-        return next(i for i, d in enumerate(self.dimensions) if axis in d.columns)
-
-    def codes(self, dimensions: Sequence[int]) -> Codes:
-        """Return the combination of these dimensions for each cell.
-
-        Returns:
-            int64, one per cell: the index of the combination, the last dimension
-            varying fastest, as in `Source.values`.
-        """
-        points = self._points
-        codes = np.zeros(len(points), dtype="int64")
-        for number in dimensions:
-            stride = prod(self.sizes[number + 1 :])
-            codes *= self.sizes[number]
-            codes += points // stride % self.sizes[number]
-        return codes if self.takes == 1 else np.tile(codes, self.takes)
-
-    @property
-    def _points(self) -> Codes:
-        if self.chosen is not None:
-            return self.chosen
-        return np.arange(prod(self.sizes), dtype="int64")
-
-    def code_of(self, cell: int, dimensions: Sequence[int]) -> int:
-        """Return the combination of these dimensions for one cell."""
-        point = cell % self.point_count
-        if self.chosen is not None:
-            point = int(self.chosen[point])
-        code = 0
-        for number in dimensions:
-            stride = prod(self.sizes[number + 1 :])
-            size = self.sizes[number]
-            code = code * size + point // stride % size
-        return code
-
-    def take_of(self, cell: int) -> int:
-        """Return the take of a cell, from 1."""
-        return cell // self.point_count + 1
-
-
-def combinations_of(grid: Grid, dimensions: Sequence[int]) -> list[tuple[int, ...]]:
-    """Return all combinations of some dimensions, in the order of `Grid.codes`."""
-    return list(product(*(range(grid.sizes[number]) for number in dimensions)))
-
-
-# -- from arguments ---------------------------------------------------------------
+    axes: Dimension
+    fixed: Values
+    slots: frozenset[str]
+    points: Sequence[Point]
+    takes: int
 
 
 def grid_of(
@@ -150,7 +68,7 @@ def grid_of(
     rows: object = None,
     sample: object = None,
     takes: object = 1,
-) -> tuple[Grid, dict[str, Source]]:
+) -> Grid:
     """Read the arguments of a sweep.
 
     Args:
@@ -161,22 +79,85 @@ def grid_of(
         sample: How many points of the grid to choose at random, optionally with a seed.
         takes: The number of takes of each point.
 
-    Returns:
-        The grid, and the source of each field's values.
-
     Raises:
         InputError: An argument is not acceptable; nothing was sent.
     """
     _check_names(function, {**given, **_mapping(zipped), **_row_columns(rows)})
     fixed, dimensions = _dimensions(function, dict(given), zipped, rows)
-    grid = _sampled(Grid(tuple(dimensions), _takes(takes)), sample)
-    if len(grid) > MOST_CELLS:
+    axes = {name: values for each in dimensions for name, values in each.items()}
+    templates = _templates(function, fixed, axes)
+    takes_n = _takes(takes)
+    chosen = _chosen(prod(map(_length, dimensions)), sample)
+    if len(chosen) * takes_n > MOST_CELLS:
         raise InputError(
             "sweep",
-            got=f"a grid of {len(grid):,} cells",
+            got=f"a grid of {len(chosen) * takes_n:,} cells",
             accepted=f"at most {MOST_CELLS:,} cells; sample=... chooses some of them",
         )
-    return grid, _sources(function, fixed, grid)
+    slots = frozenset[str]().union(*templates.values())
+    named = {**dict.fromkeys(fixed), **axes}
+    field_of = {name: _field_of(function, name, named) for name in named}
+    for slot in slots - fields_by_name(function).keys():
+        if field_of.get(slot) == slot:
+            del field_of[slot]
+
+    def point(number: int) -> Point:
+        at = _values_at(dimensions, number)
+        values = {**fixed, **at}
+        filled = {
+            field: _filled(values[name], values) if name in templates else values[name]
+            for name, field in field_of.items()
+        }
+        return Point(at, filled)
+
+    return Grid(
+        axes=axes,
+        fixed={field_of[n]: value for n, value in fixed.items() if n in field_of},
+        slots=slots & axes.keys(),
+        points=[point(number) for number in chosen],
+        takes=takes_n,
+    )
+
+
+def _values_at(dimensions: Sequence[Dimension], number: int) -> dict[str, object]:
+    """Return the values of the axes at a point, which is counted from 0."""
+    places = []
+    for dimension in reversed(dimensions):
+        number, place = divmod(number, _length(dimension))
+        places.append(place)
+    return {
+        name: values[place]
+        for dimension, place in zip(dimensions, reversed(places), strict=True)
+        for name, values in dimension.items()
+    }
+
+
+def _length(dimension: Dimension) -> int:
+    return len(next(iter(dimension.values())))
+
+
+def _chosen(count: int, sample: Any) -> Sequence[int]:
+    """Return the numbers of the points, all or a sample of them."""
+    if sample is None:
+        return range(count)
+    given = sample if isinstance(sample, tuple) else (sample, 0)
+    numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
+    if len(given) != 2 or len(numbers) != 2 or numbers[0] < 1:
+        accepted = "how many points, such as 20, or this and a seed: (20, 7)"
+        raise InputError("sample", got=sample, accepted=accepted)
+    wanted, seed = numbers
+    if wanted >= count:
+        return range(count)
+    return sorted(random.Random(seed).sample(range(count), wanted))
+
+
+def _takes(takes: object) -> int:
+    if isinstance(takes, bool) or not isinstance(takes, int) or not 1 <= takes <= 1000:
+        raise InputError("takes", got=takes, accepted="a whole number from 1 to 1,000")
+    return takes
+
+
+# -- names ------------------------------------------------------------------------
 
 
 def _check_names(function: Function, names: Mapping[str, object]) -> None:
@@ -209,6 +190,9 @@ def fields_by_name(function: Function) -> dict[str, FieldSpec]:
     return found
 
 
+# -- axes -------------------------------------------------------------------------
+
+
 def _dimensions(
     function: Function, given: dict[str, object], zipped: object, rows: object
 ) -> tuple[dict[str, object], list[Dimension]]:
@@ -216,18 +200,19 @@ def _dimensions(
     together = dict(_mapping(zipped)) or {
         name: given.pop(name, None) for name in _zip_names(zipped, given)
     }
-    dimensions, fixed = [], {}
+    dimensions: list[Dimension] = []
+    fixed: dict[str, object] = {}
     for name, value in given.items():
         if _is_axis(value, specs.get(_field_of(function, name, given))):
-            dimensions.append(Dimension({name: _axis(name, value)}))
+            dimensions.append({name: _axis(name, value)})
         else:
             fixed[name] = value
     if together:
         dimensions.append(_zipped({n: _axis(n, v) for n, v in together.items()}))
     columns = _row_columns(rows)
     if columns:
-        dimensions.append(Dimension(columns))
-    _refuse_twice([*fixed, *(name for d in dimensions for name in d.columns)])
+        dimensions.append(columns)
+    _refuse_twice([*fixed, *(name for each in dimensions for name in each)])
     return fixed, dimensions
 
 
@@ -273,17 +258,13 @@ def _axis(name: str, value: object) -> tuple[object, ...]:
     values = _as_list(value)
     if not values:
         raise InputError(name, got="an empty list", accepted="at least one value")
-    distinct: list[object] = []
-    seen: set[str] = set()
+    distinct: dict[str, object] = {}
     for each in values:
         # 1 and True are equal in Python, but different values of a field.
         # The repr of a large array is abbreviated, so arrays are compared by identity.
         shown = id(each) if hasattr(each, "ndim") else repr(each)
-        text = f"{type(each).__name__} {shown}"
-        if text not in seen:
-            seen.add(text)
-            distinct.append(each)
-    return tuple(distinct)
+        distinct.setdefault(f"{type(each).__name__} {shown}", each)
+    return tuple(distinct.values())
 
 
 def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
@@ -291,7 +272,7 @@ def _zipped(columns: dict[str, tuple[object, ...]]) -> Dimension:
     if len(set(lengths.values())) > 1:
         counts = all_of([f"{name} has {count}" for name, count in lengths.items()])
         raise InputError("zip", got=counts, accepted="axes of the same length")
-    return Dimension(columns)
+    return columns
 
 
 def _mapping(zipped: object) -> Mapping[str, object]:
@@ -335,28 +316,6 @@ def _present(value: object) -> object:
     )
 
 
-def _takes(takes: object) -> int:
-    if isinstance(takes, bool) or not isinstance(takes, int) or not 1 <= takes <= 1000:
-        raise InputError("takes", got=takes, accepted="a whole number from 1 to 1,000")
-    return takes
-
-
-def _sampled(grid: Grid, sample: Any) -> Grid:
-    if sample is None:
-        return grid
-    given = sample if isinstance(sample, tuple) else (sample, 0)
-    numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
-    if len(given) != 2 or len(numbers) != 2 or numbers[0] < 1:
-        accepted = "how many points, such as 20, or this and a seed: (20, 7)"
-        raise InputError("sample", got=sample, accepted=accepted)
-    count, seed = numbers
-    in_all = prod(grid.sizes)
-    if count >= in_all:
-        return grid
-    points = random.Random(seed).sample(range(in_all), count)
-    return replace(grid, chosen=np.array(sorted(points), dtype="int64"))
-
-
 # -- templates --------------------------------------------------------------------
 
 
@@ -367,85 +326,55 @@ def slots_in(value: object) -> set[str]:
     return {name for text in texts for name in _SLOT.findall(text) if name}
 
 
-def _filled(template: str, values: Mapping[str, object]) -> str:
-    """Fill the slots of a template; doubled braces are literal braces."""
+def _templates(
+    function: Function, fixed: Values, axes: Dimension
+) -> dict[str, set[str]]:
+    """Return the slots of each argument that is a template.
 
-    def found(match: re.Match[str]) -> str:
-        name = match[1]
-        return str(values[name]) if name else match[0][0]
-
-    return _SLOT.sub(found, template)
-
-
-def _sources(
-    function: Function, fixed: Mapping[str, object], grid: Grid
-) -> dict[str, Source]:
+    Raises:
+        InputError: A slot has no value, or has none in some cell.
+    """
     specs = fields_by_name(function)
-    names: dict[str, tuple[object, ...]] = {n: (v,) for n, v in fixed.items()}
-    names |= {name: v for d in grid.dimensions for name, v in d.columns.items()}
-    used: set[str] = set()
-    sources: dict[str, Source] = {}
-    for name, values in names.items():
-        field = _field_of(function, name, names)
-        spec = specs.get(field)
-        slots = slots_in(list(values)) if _is_text(spec, function) else set()
+    values: dict[str, Sequence[object]] = {n: (value,) for n, value in fixed.items()}
+    values |= axes
+    found = {}
+    for name, its_values in values.items():
+        spec = specs.get(_field_of(function, name, values))
+        is_text = function.is_open if spec is None else spec.kind == "text"
+        slots = slots_in(list(its_values)) if is_text else set()
+        for slot in sorted(slots):
+            _refuse_missing(name, slot, values)
         if slots:
-            _refuse_missing(name, slots, names)
-            _refuse_empty(name, slots, names)
-        used |= slots
-        sources[field] = _source(name, slots, grid, names)
-    slots_only = used - set(specs)
-    return {name: each for name, each in sources.items() if name not in slots_only}
+            found[name] = slots
+    return found
 
 
-def _is_text(spec: FieldSpec | None, function: Function) -> bool:
-    if spec is None:
-        return function.is_open
-    return spec.kind == "text"
-
-
-def _refuse_missing(name: str, slots: set[str], names: Mapping[str, object]) -> None:
-    for slot in sorted(slots - set(names)):
+def _refuse_missing(
+    name: str, slot: str, values: Mapping[str, Sequence[object]]
+) -> None:
+    if slot not in values:
         raise InputError(
             name,
             got=f"a template with the slot {{{slot}}}",
             accepted=f"a value for each slot, such as {slot}=[...]; double braces, "
             f"{{{{{slot}}}}}, are literal braces in the text",
         )
+    # The template would be sent with the word "None".
+    if any(_present(value) is None for value in values[slot]):
+        raise InputError(
+            slot,
+            got=None,
+            accepted=f"a value in each row, because {name} has the slot {{{slot}}}",
+        )
 
 
-def _refuse_empty(
-    name: str, slots: set[str], names: Mapping[str, tuple[object, ...]]
-) -> None:
-    """Refuse a missing value: the template would be sent with the word "None"."""
-    for slot in sorted(slots):
-        if any(_present(value) is None for value in names[slot]):
-            raise InputError(
-                slot,
-                got=None,
-                accepted=f"a value in each row, because {name} has the slot {{{slot}}}",
-            )
+def _filled(template: object, values: Values) -> object:
+    """Fill the slots of a template; doubled braces are literal braces."""
+    if not isinstance(template, str):
+        return template
 
+    def found(match: re.Match[str]) -> str:
+        name = match[1]
+        return str(values[name]) if name else match[0][0]
 
-def _source(
-    name: str,
-    slots: Iterable[str],
-    grid: Grid,
-    names: Mapping[str, tuple[object, ...]],
-) -> Source:
-    """Return the source of a field's values, with its template filled in."""
-    axes = [each for each in (name, *sorted(slots)) if each in grid.axes]
-    dimensions = tuple(sorted({grid.place_of(axis) for axis in axes}))
-    values = []
-    for combination in combinations_of(grid, dimensions):
-        at = dict(zip(dimensions, combination, strict=True))
-
-        def value_of(each: str, at: Mapping[int, int] = at) -> object:
-            number = at[grid.place_of(each)] if each in grid.axes else 0
-            return names[each][number]
-
-        value = value_of(name)
-        if slots and isinstance(value, str):
-            value = _filled(value, {slot: value_of(slot) for slot in slots})
-        values.append(value)
-    return Source(dimensions, tuple(values))
+    return _SLOT.sub(found, template)

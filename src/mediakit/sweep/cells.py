@@ -1,0 +1,318 @@
+"""The cells of a plan: checked, priced, and compared with the history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
+
+from anyio import to_thread
+
+from mediakit.catalog import Function
+from mediakit.client.idempotency import draw_keys, was_rejected
+from mediakit.client.requests import plain_body
+from mediakit.errors import InputError, MediakitError
+from mediakit.history import EntryState, OwnedDraw, tuning
+from mediakit.media import body_with_placeholders
+from mediakit.rates import Estimate, EstimateKind
+from mediakit.records import JobStatus
+from mediakit.rules import Problem
+from mediakit.schema import canonical_json
+from mediakit.sweep.grid import Grid, Point, Values
+
+if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
+
+T = TypeVar("T")
+
+FIRST_SEED = 1
+AT_ONCE = 16
+SHOWN_N = 5
+UNPRICED = Estimate(None, None, EstimateKind.UNKNOWN)
+
+
+class CellState(StrEnum):
+    """The state of a cell before the run."""
+
+    NEW = "new"
+    """It will be sent and charged."""
+    OWNED = "owned"
+    """It already has a job, which costs nothing more."""
+    FAILED = "failed"
+    """Its job failed; `results.retry()` submits it again."""
+    LOST = "lost"
+    """It has a job, but the output was erased or is no longer known to the service."""
+    INVALID = "invalid"
+    """It cannot be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One request of a sweep.
+
+    Args:
+        axes: The value of each axis.
+        fields: The fields, as for `client.submit`.
+        take: Which draw of its point it is, from 1.
+        sent_take: The take to send; 1 if the seed distinguishes the takes.
+        problem: Why it cannot be sent; None if it can.
+        estimate: Its price.
+        key: The key of its request; None if a file cannot be read.
+    """
+
+    axes: Values
+    fields: Values
+    take: int
+    sent_take: int
+    problem: str | None
+    estimate: Estimate
+    key: str | None
+
+
+async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[Cell]:
+    """Return all cells: the points of the grid in take 1, then in take 2, and so on.
+
+    This reads local files and the lengths of media at URLs; nothing is sent.
+
+    Raises:
+        InputError: No cell can be sent.
+    """
+    points = _Points(client, function, grid.points)
+    problems = await points.problems()
+    _refuse_all(function, grid, problems)
+    estimates, named = await points.estimates(), await points.named()
+    seed_field = seed_field_of(function, grid)
+    first_seed = grid.fixed.get(seed_field or "", FIRST_SEED)
+    key_of = _key_of(client.service.identity, function)
+    found: list[Cell] = []
+    for take in range(1, grid.takes + 1):
+        seed = (
+            {} if seed_field is None else {seed_field: int(str(first_seed)) + take - 1}
+        )
+        cell_by_key: dict[str, int] = {}
+        for number, point in enumerate(grid.points):
+            asked = named[number]
+            key = None if asked is None else key_of({**asked, **seed})
+            problem = problems[number][0].sentence if problems[number] else None
+            if grid.slots and key is not None and problem is None:
+                twin = cell_by_key.setdefault(key, len(found))
+                if twin != len(found):
+                    problem = f"It duplicates cell {twin:,}: no field differs"
+            cell = Cell(
+                axes=point.axes,
+                fields={**point.fields, **seed} if seed else point.fields,
+                take=take,
+                sent_take=1 if seed else take,
+                problem=problem,
+                estimate=estimates[number],
+                key=key,
+            )
+            found.append(cell)
+    return found
+
+
+def seed_field_of(function: Function, grid: Grid) -> str | None:
+    """Return the field whose seed distinguishes the takes; None if none does.
+
+    If a function has a seed, all cells of take 1 share one seed, those of take 2 the
+    next, and so on, so that differences between cells are not due to the seed. A seed
+    that varies itself, or is negative, is sent as given.
+    """
+    seeds = [name for name, spec in function.fields.items() if spec.seed]
+    if not seeds:
+        return None
+    name = seeds[0]
+    if name in grid.fixed:
+        given = grid.fixed[name]
+        return name if isinstance(given, int) and given >= 0 else None
+    return None if name in grid.points[0].fields else name
+
+
+def _key_of(service: str, function: Function) -> Callable[[Values], str]:
+    """Return a function from named fields to the key; see `Submission.asked_key`."""
+    key_of_content = draw_keys(service, function.path)
+
+    def key_of(fields: Values) -> str:
+        body = function.canonical_body(plain_body(function, fields))
+        return key_of_content(canonical_json(body).decode())
+
+    return key_of
+
+
+def _refuse_all(
+    function: Function, grid: Grid, problems: Sequence[Sequence[Problem]]
+) -> None:
+    """Raise an error if no point can be sent: what is wrong in all points comes first.
+
+    Raises:
+        InputError: No point can be sent.
+    """
+    if not all(problems):
+        return
+    sentences = [{problem.sentence for problem in each} for each in problems]
+    in_all = set.intersection(*sentences)
+    if in_all:
+        found = [problem for problem in problems[0] if problem.sentence in in_all]
+        raise InputError.of(found, spec=function.spec)
+    reasons = list(dict.fromkeys(each[0].sentence for each in problems))
+    shown = "; ".join(reasons[:SHOWN_N])
+    if len(reasons) > SHOWN_N:
+        shown += f"; and {len(reasons) - SHOWN_N:,} more reasons"
+    raise InputError(
+        " and ".join(grid.axes) or "sweep",
+        got="no valid cell",
+        accepted=f"values that the function takes: {shown}",
+    )
+
+
+class _Points:
+    """Checks and prices the points of a grid; asks each question once.
+
+    The fields of points are the same objects as the values of the axes, so equal
+    questions are recognised by identity.
+    """
+
+    def __init__(
+        self, client: AsyncClient, function: Function, points: Sequence[Point]
+    ) -> None:
+        self._requests = client.components.requests
+        self._function = function
+        self._points = points
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._media: set[str] = set()
+
+    async def problems(self) -> list[list[Problem]]:
+        """Return what is wrong with each point."""
+        found = await to_thread.run_sync(self._checked)
+        for name in sorted(self._media):
+
+            async def of_medium(fields: Values, name: str = name) -> list[Problem]:
+                return await self._media_problems(name, fields)
+
+            for known, its in zip(
+                found, await self._each([name], of_medium), strict=True
+            ):
+                said = {problem.field for problem in known}
+                known += [problem for problem in its if problem.field not in said]
+        return found
+
+    def _checked(self) -> list[list[Problem]]:
+        found = []
+        for point in self._points:
+            plain = plain_body(self._function, point.fields)
+            if self._function.may_name_media:
+                self._media |= {item.field for item in self._function.media(plain)}
+            body, _ = body_with_placeholders(self._function, plain)
+            found.append(self._function.check(body))
+        return found
+
+    async def _media_problems(self, name: str, fields: Values) -> list[Problem]:
+        try:
+            await self._requests.validated(self._function.path, fields)
+        except InputError as error:
+            return [problem for problem in error.problems if problem.root == name]
+        except MediakitError as error:
+            return [Problem(name, None, "", said=f"cannot be used: {error}")]
+        return []
+
+    async def estimates(self) -> list[Estimate]:
+        """Return the price of each point."""
+        return await self._each(self._priced_by(), self._estimate)
+
+    def _priced_by(self) -> Iterable[str]:
+        """Return the fields that affect the price."""
+        names = self._function.declared.priced_by
+        if self._function.rate is None and names is not None:
+            return {*names, *self._media}
+        specs = self._function.fields
+        given = {name for point in self._points[:1] for name in point.fields}
+        plain = {n for n, spec in specs.items() if spec.multiline or spec.seed}
+        return given - plain
+
+    async def _estimate(self, fields: Values) -> Estimate:
+        try:
+            request = await self._requests.validated(
+                self._function.path, fields, price_only=True
+            )
+            return request.estimate
+        except InputError:
+            return UNPRICED
+
+    async def named(self) -> list[Values | None]:
+        """Return the fields of each point, with jobs and local files by name.
+
+        None where a file cannot be read. Nothing is uploaded.
+        """
+        if not self._media:
+            return [point.fields for point in self._points]
+        media = await self._each(self._media, self._named_media)
+        return [
+            None if its is None else {**point.fields, **its}
+            for point, its in zip(self._points, media, strict=True)
+        ]
+
+    async def _named_media(self, fields: Values) -> Values | None:
+        try:
+            request = await self._requests.validated(
+                self._function.path, fields, price_only=True
+            )
+            named = await self._requests.named(request)
+        except (MediakitError, OSError):
+            return None
+        files = {path: file.url for path, file in named.sent.items()}
+        body = self._function.with_media(request.body, request.names | files)
+        return {name: body[name] for name in self._media if name in body}
+
+    async def _each(
+        self, names: Iterable[str], ask: Callable[[Values], Awaitable[T]]
+    ) -> list[T]:
+        """Ask about each combination of the values of some fields; answers by point."""
+        names = sorted(names)
+        combinations = [
+            tuple(id(point.fields.get(name)) for name in names)
+            for point in self._points
+        ]
+        asked = dict(zip(combinations, self._points, strict=True))
+
+        async def answer(fields: Values) -> T:
+            async with self._slots:
+                return await ask(fields)
+
+        answers = await asyncio.gather(*(answer(p.fields) for p in asked.values()))
+        found = dict(zip(asked, answers, strict=True))
+        return [found[combination] for combination in combinations]
+
+
+# -- what the history has -------------------------------------------------------------
+
+
+async def owned_draws(
+    client: AsyncClient, function: Function
+) -> Mapping[tuple[str, int], OwnedDraw]:
+    """Read the draws of a function from the history, by key and take.
+
+    A URL that the user gives may be that of a job or a file that was sent before, so
+    each draw has the key of its exact content, too.
+    """
+    rows = await client.components.account_history.ask(
+        tuning.owned_draws, service=client.service.identity, function=function.path
+    )
+    exact = {(row.draw_key, row.take): row for row in rows}
+    return exact | {(row.asked_key, row.take): row for row in rows}
+
+
+def state_of(cell: Cell, draws: Mapping[tuple[str, int], OwnedDraw]) -> CellState:
+    """Return the state of a cell, given the draws in the history."""
+    if cell.problem is not None:
+        return CellState.INVALID
+    draw = None if cell.key is None else draws.get((cell.key, cell.sent_take))
+    if draw is None or draw.state in (EntryState.REFUSED, EntryState.UNANSWERED):
+        # An unanswered request is sent again, and may be charged then.
+        return CellState.NEW
+    if draw.status == JobStatus.FAILED:
+        # A request rejected on submission made no job: the next call submits it again.
+        return CellState.NEW if was_rejected(draw) else CellState.FAILED
+    is_lost = draw.gone_at is not None or draw.deleted_at is not None
+    return CellState.LOST if is_lost else CellState.OWNED
