@@ -18,6 +18,7 @@ from mediakit.errors import InputError
 from mediakit.sweep.statistics import (
     bradley_terry,
     compare,
+    compare_sweeps,
     cost_of_keeper,
     costs,
     pareto,
@@ -146,6 +147,14 @@ def test_items_that_no_comparison_connects_are_in_groups_of_their_own() -> None:
     assert {group[f"a{n}"] for n in range(31)} == {1}
     sums = found.groupby("group")["strength"].sum()
     assert np.allclose(sums, 0.0)
+
+
+def test_a_ranking_lists_a_group_before_the_next_one() -> None:
+    far_apart = [Choice("b", "a"), *[Choice("x", "y")] * 9]
+    found = bradley_terry(far_apart)
+
+    assert found["group"].tolist() == [0, 0, 1, 1]
+    assert found["item"].tolist() == ["b", "a", "x", "y"]
 
 
 @given(
@@ -446,151 +455,164 @@ def rated(
     *,
     better: float = 0.0,
     values: int = 2,
-    prompts: int = 6,
-    takes: int = 3,
-    shared: float = 0.6,
-    own: float = 0.5,
+    prompts: int = 20,
+    takes: int = 1,
+    interaction: float = 0.0,
 ) -> pd.DataFrame:
-    """Let somebody rate a sweep.
+    """Let somebody rate a sweep in whole stars.
 
     Args:
         seed: Of the chance in it.
         better: Stars by which each value of the axis is better than the one before.
         values: Of the axis `resolution`.
         prompts: Of the other axis; they differ by 0.7 stars or so.
-        takes: Draws of each cell.
-        shared: Stars by which the seeds that a take's cells share differ.
-        own: Stars by which chance makes each cell differ.
+        takes: Draws of each cell, whose seeds the cells of a take share.
+        interaction: Stars by which a value suits some prompts more than others.
     """
     random = np.random.default_rng(seed)
     of_prompt = random.normal(0, 0.7, prompts)
-    of_seed = random.normal(0, shared, (prompts, takes))
+    of_pair = random.normal(0, interaction, (prompts, values))
+    of_seed = random.normal(0, 0.5, (prompts, takes))
     rows = []
     for prompt, level, take in product(range(prompts), range(values), range(takes)):
-        stars = 3 + of_prompt[prompt] + of_seed[prompt, take] + better * level
-        rating = int(np.clip(round(stars + random.normal(0, own)), 1, 5))
+        stars = 3 + of_prompt[prompt] + of_pair[prompt, level] + of_seed[prompt, take]
+        stars += better * level + random.normal(0, 0.5)
         names = {"resolution": f"r{level}", "prompt": f"p{prompt}"}
+        rating = int(np.clip(round(stars), 1, 5))
         rows.append(cell(340_000, **names, take=take + 1, rating=rating))
     return results(rows, "resolution", "prompt")
 
 
-def found_share(
-    runs: int = SIMULATED, *, shared_seeds: bool = True, **chances: Any
-) -> float:
-    """Return how often a comparison finds a difference."""
+def told_share(runs: int, **chances: Any) -> float:
+    """Return how often a comparison tells a difference from chance."""
     frames = (rated(seed, **chances) for seed in range(runs))
-    found: Any = [
-        compare(frame, "resolution", shared_seeds=shared_seeds).frame["verdict"]
+    told = [
+        (compare(frame, "resolution").frame["verdict"] == "exceeds").any()
         for frame in frames
     ]
-    return float(np.mean([(verdict == "exceeds").any() for verdict in found]))
+    return float(np.mean(told))
 
 
-@pytest.mark.parametrize("shared_seeds", [True, False])
 @pytest.mark.parametrize(
     "chances",
     [
-        {"values": 5, "prompts": 4, "takes": 2},
+        {"takes": 1},
         *(
             pytest.param(chances, marks=pytest.mark.soak)
             for chances in (
-                {"prompts": 1, "takes": 2},
-                {"prompts": 6, "takes": 3},
-                {"prompts": 6, "takes": 3, "shared": 0.0, "own": 0.8},
+                {"takes": 2},
+                {"takes": 1, "interaction": 0.5},
+                {"takes": 2, "interaction": 0.5},
+                {"takes": 2, "values": 5},
                 {"prompts": 1, "takes": 8},
             )
         ),
     ],
+    ids=str,
 )
-def test_without_a_true_difference_hardly_any_winner_is_named(
-    chances: dict[str, Any], *, shared_seeds: bool
+def test_without_a_true_difference_a_winner_is_named_once_in_twenty_times(
+    chances: dict[str, Any],
 ) -> None:
-    assert found_share(shared_seeds=shared_seeds, **chances) < 0.1
+    # Of 150 runs at 5 %, 99 in 100 have at most 14 false alarms.
+    assert told_share(trials(40, soak=150), **chances) <= 0.1
 
 
-@pytest.mark.soak
-def test_shared_seeds_find_a_small_difference_more_often() -> None:
-    paired = found_share(better=0.5)
-    apart = found_share(better=0.5, shared_seeds=False)
-
-    assert paired > 0.55
-    assert paired > apart + 0.1
+def test_twenty_prompts_with_one_take_tell_a_difference_of_most_of_a_star() -> None:
+    assert told_share(trials(20, soak=50), better=0.8) > 0.9
+    assert told_share(trials(20, soak=50), better=0.8, interaction=0.5, takes=2) > 0.8
 
 
-def test_a_difference_within_the_spread_of_the_takes_is_called_so() -> None:
-    ratings = {"720p": [[3, 4, 2], [4, 3, 5]], "1080p": [[4, 3, 2], [4, 5, 4]]}
+def twenty_of_twenty() -> pd.DataFrame:
+    """Return 20 prompts, drawn once in two styles, of which one is always better."""
     rows = [
-        cell(1, resolution=resolution, prompt=f"p{prompt}", take=take, rating=stars)
-        for resolution, cells in ratings.items()
-        for prompt, takes in enumerate(cells)
-        for take, stars in enumerate(takes, 1)
+        cell(200_000, style=style, prompt=f"p{n}", rating=stars + n % 2)
+        for n in range(20)
+        for style, stars in (("ink", 2), ("oil", 3))
     ]
-    frame = results(rows, "resolution", "prompt")
-    found: Any = compare(frame, "resolution")
+    return results(rows, "style", "prompt")
+
+
+def test_what_is_better_for_each_of_twenty_prompts_is_better() -> None:
+    found: Any = compare(twenty_of_twenty(), "style")
 
     row = found.frame.iloc[0]
-    assert (row["first"], row["second"]) == ("720p", "1080p")
-    assert row["difference"] == pytest.approx(1 / 6)
-    assert row["pairs"] == 6
-    within = [np.var(takes, ddof=1) for cells in ratings.values() for takes in cells]
-    assert row["spread"] == pytest.approx(np.sqrt(np.mean(within)))
-    assert row["verdict"] == "within"
-    assert found.text.startswith(
-        "The difference between 720p and 1080p is 0.17 stars. With 6 pairs of the same "
-        "take, whose takes differ by 0.91 stars, chance alone explains up to "
+    assert (row["first"], row["second"]) == ("ink", "oil")
+    assert (row["difference"], row["pairs"], row["verdict"]) == (1, 20, "exceeds")
+    assert row[["more_pairs", "more_micro_usd"]].isna().all()
+    assert found.text == (
+        "Over 20 prompts, oil is 1.0 stars higher than ink (0.81 stars to 1.2 stars): "
+        "more than chance explains."
     )
-    assert found.text.endswith(" stars, so this is no evidence.")
-    assert str(found).split() == found.text.split()
-    assert max(map(len, str(found).splitlines())) <= 88
 
 
-def test_a_difference_beyond_chance_names_the_higher_value_and_the_counts() -> None:
-    found: Any = compare(rated(1, better=2.0, prompts=8), "resolution")
-
-    assert found.frame["verdict"].tolist() == ["exceeds"]
-    assert " stars: r1 is higher. With 24 pairs of the same take" in found.text
-
-
-@pytest.mark.parametrize("shared_seeds", [True, False])
-def test_with_one_take_a_cell_nothing_is_said(*, shared_seeds: bool) -> None:
-    frame = rated(1, better=2.0, takes=1)
-    found: Any = compare(frame, "resolution", shared_seeds=shared_seeds)
-
-    assert found.frame["verdict"].tolist() == ["unknown"]
-    assert found.frame[["low", "high", "spread"]].isna().all(axis=None)
-    assert found.frame["pairs"].tolist() == [6]
-    assert "takes=1" in found.text
-    assert "nothing can be said" in found.text
-
-
-def test_values_that_share_no_other_settings_are_not_compared() -> None:
+def test_a_difference_that_chance_explains_says_what_a_verdict_would_cost() -> None:
+    stars = {"ink": (3, 4, 2, 4), "oil": (4, 4, 2, 5)}
     rows = [
-        cell(1, resolution=resolution, prompt=prompt, take=take, rating=take)
-        for resolution, prompt in (("720p", "a"), ("1080p", "b"))
-        for take in (1, 2, 3)
+        cell(200_000, style=style, prompt=f"p{n}", rating=rating)
+        for style, ratings in stars.items()
+        for n, rating in enumerate(ratings)
     ]
-    found: Any = compare(results(rows, "resolution", "prompt"), "resolution")
+    found: Any = compare(results(rows, "style", "prompt"), "style")
 
-    assert found.frame["verdict"].tolist() == ["unknown"]
-    assert found.frame["pairs"].tolist() == [0]
-    assert "720p and 1080p cannot be compared" in found.text
+    row = found.frame.iloc[0]
+    assert (row["difference"], row["pairs"], row["verdict"]) == (0.5, 4, "within")
+    assert row["low"] < 0 < row["high"]
+    # A standard deviation of 0.577 stars takes about 10.5 pairs to tell 0.5 stars.
+    assert (row["more_pairs"], row["more_micro_usd"]) == (7, 7 * 400_000)
+    assert found.text == (
+        "Over 4 prompts, oil is 0.5 stars higher than ink, which chance explains. "
+        "About 7 more prompts would tell, for about $2.80."
+    )
+    assert repr(found).split() == found.text.split()
+    assert max(map(len, repr(found).splitlines())) <= 88
 
 
-def test_a_single_pair_that_proves_nothing_is_said_once_and_in_the_singular() -> None:
+def test_p_values_are_those_of_printed_tables_and_corrected_after_holm() -> None:
+    seconds = {"a": (0.0, 0.0, 0.0), "b": (1.0, 2.0, 3.0), "c": (0.0, 0.0, 0.1)}
     rows = [
-        cell(1, style=style, prompt="a kite", take=take, rating=stars)
-        for style, takes in (("ink", (2, 5)), ("oil", (5,)))
-        for take, stars in enumerate(takes, 1)
+        cell(1, style=style, prompt=f"p{n}", runtime_s=10.0 * n + each)
+        for style, its in seconds.items()
+        for n, each in enumerate(its)
     ]
     frame = results(rows, "style", "prompt")
-    found: Any = compare(frame, "style", shared_seeds=False)
 
-    assert "With 1 pair of cells" in found.text
-    assert found.text.endswith("so this is no evidence.")
-    assert "within" not in found.text
+    # Two degrees of freedom: t is 3.46 for a and b, 1 for a and c, 3.58 for b and c.
+    two: Any = compare(frame[frame["style"] != "c"], "style", "runtime_s").frame
+    assert two["p"].tolist() == [pytest.approx(0.0742, abs=1e-4)]
+    all_three: Any = compare(frame, "style", "runtime_s").frame
+    smallest = pytest.approx(3 * 0.0698, abs=3e-4)
+    assert all_three["p"].tolist() == [
+        smallest,
+        pytest.approx(0.4226, abs=1e-4),
+        smallest,
+    ]
 
 
-def test_values_that_vary_with_another_axis_are_not_called_equal() -> None:
+def test_takes_of_one_prompt_are_compared_and_said_to_be_of_this_prompt() -> None:
+    rows = [
+        cell(1, resolution=name, take=take, rating=stars)
+        for name, ratings in (("720p", (2, 3, 2, 3)), ("1080p", (4, 5, 4, 5)))
+        for take, stars in enumerate(ratings, 1)
+    ]
+    found: Any = compare(results(rows, "resolution"), "resolution")
+
+    assert found.frame["verdict"].tolist() == ["exceeds"]
+    assert found.text.startswith("Over 4 takes, 1080p is 2.0 stars higher than 720p")
+
+
+def test_one_pair_says_nothing_of_others() -> None:
+    rows = [
+        cell(1, style=style, prompt="a kite", rating=stars)
+        for style, stars in (("ink", 2), ("oil", 5))
+    ]
+    found: Any = compare(results(rows, "style", "prompt"), "style")
+
+    assert found.frame["verdict"].tolist() == ["unknown"]
+    assert found.frame[["low", "high", "p"]].isna().all(axis=None)
+    assert found.text.startswith("ink and oil differ by 3.0 stars in one pair, which")
+
+
+def test_values_that_vary_with_another_axis_are_not_compared() -> None:
     rows = [
         cell(1, style=style, prompt=f"a kite in {style}", take=take, rating=stars)
         for style, stars in (("ink", 5), ("oil", 1), ("chalk", 3))
@@ -605,23 +627,35 @@ def test_values_that_vary_with_another_axis_are_not_called_equal() -> None:
     )
 
 
-def test_a_ranking_lists_a_group_before_the_next_one() -> None:
-    far_apart = [Choice("b", "a"), *[Choice("x", "y")] * 9]
-    found = bradley_terry(far_apart)
+def test_two_versions_of_a_prompt_are_compared_over_the_subjects_of_both() -> None:
+    def version(prompt: str, stars: int) -> pd.DataFrame:
+        rows = [
+            cell(1, prompt=prompt, subject=f"s{n}", rating=stars + n % 2)
+            for n in range(8)
+        ]
+        return results(rows, "prompt", "subject")
 
-    assert found["group"].tolist() == [0, 0, 1, 1]
-    assert found["item"].tolist() == ["b", "a", "x", "y"]
+    first, second = version("a {subject}", 2), version("one {subject}, close", 3)
+    found: Any = compare_sweeps(first, second, by="subject")
+
+    assert found.frame.loc[0, ["first", "second"]].tolist() == ["before", "after"]
+    assert (found.frame["pairs"][0], found.frame["difference"][0]) == (8, 1)
+    assert "after is 1.0 stars higher than before" in found.text
+    same: Any = compare_sweeps(first, first, by="subject")
+    assert same.text == "Over 8 pairs that share all else, before and after are equal."
+    with pytest.raises(InputError, match="colour"):
+        compare_sweeps(first, second, by="colour")
 
 
 def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
-    some = compare(rated(2, better=0.8, values=6, prompts=8), "resolution")
+    some = compare(rated(2, better=0.8, values=6), "resolution")
     none = compare(rated(2, values=4), "resolution")
 
-    exceed = int((some.frame["verdict"] == "exceeds").sum())
-    assert exceed > 5
-    assert some.text.startswith(f"{exceed} of the 15 differences between values")
-    assert "r0 and r5" in some.text.split(". ")[1]
-    assert f"{exceed - 5} more are in the frame." in some.text
+    told = int((some.frame["verdict"] == "exceeds").sum())
+    assert told > 5
+    assert some.text.startswith(f"{told} of the 15 differences between values")
+    assert "r5 is" in some.text.split(". ")[1]
+    assert f"{told - 5} more are in the frame." in some.text
     assert none.text.startswith("None of the 6 differences between values of")
 
 
@@ -634,13 +668,13 @@ def test_cells_without_a_value_and_repairs_are_left_out_and_counted() -> None:
     found: Any = compare(pd.concat([frame, fix], ignore_index=True), "resolution")
 
     assert found.text.endswith("2 cells without a rating are left out.")
-    assert found.frame["pairs"].tolist() == [16]
+    assert found.frame["pairs"].tolist() == [18]
     pd.testing.assert_frame_equal(found.frame, compare(frame, "resolution").frame)
 
 
 @pytest.mark.parametrize(
     ("value", "size"),
-    [("charge_micro_usd", "is $0.15: b is higher"), ("runtime_s", "is 30.0 s: b is")],
+    [("charge_micro_usd", "b is $0.15 higher"), ("runtime_s", "b is 30.0 s higher")],
 )
 def test_other_columns_are_compared_in_their_own_units(value: str, size: str) -> None:
     rows = [
@@ -659,13 +693,13 @@ def test_other_columns_are_compared_in_their_own_units(value: str, size: str) ->
     assert found.frame["verdict"].tolist() == ["exceeds"]
 
 
-def test_an_interval_of_equal_ratings_is_as_wide_as_their_rounding_allows() -> None:
+def test_equal_differences_of_stars_vary_at_least_as_rounding_does() -> None:
     rows = [
-        cell(1, prompt=prompt, take=take, rating=stars)
-        for prompt, stars in (("a", 3), ("b", 4))
-        for take in (1, 2)
+        cell(1, style=style, prompt=prompt, rating=stars)
+        for style, stars in (("ink", 3), ("oil", 4))
+        for prompt in ("a kite", "a gull")
     ]
-    found: Any = compare(results(rows, "prompt"), "prompt")
+    found: Any = compare(results(rows, "style", "prompt"), "style")
 
     assert found.frame["verdict"].tolist() == ["within"]
 
@@ -707,7 +741,7 @@ def test_what_cannot_be_compared_is_refused(axis: str, value: str, words: str) -
 
 
 def test_an_axis_of_more_than_a_hundred_values_is_refused() -> None:
-    frame = rated(1, prompts=101, takes=2)
+    frame = rated(1, prompts=101)
     with pytest.raises(InputError, match="prompt with 101 values"):
         compare(frame, "prompt")
 

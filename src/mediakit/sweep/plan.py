@@ -29,7 +29,6 @@ from mediakit.sweep.cells import (
     CellState,
     cells_of,
     owned_draws,
-    seed_field_of,
     state_of,
 )
 from mediakit.sweep.exporting.code import sweep_code
@@ -95,11 +94,6 @@ class BasePlan:
     def takes(self) -> int:
         """Return the number of takes of each point of the grid."""
         return self.grid.takes
-
-    @property
-    def shares_seeds(self) -> bool:
-        """Return whether all cells of a take share a seed."""
-        return seed_field_of(self.function, self.grid) is not None
 
     @cached_property
     def valid(self) -> Mask:

@@ -51,6 +51,7 @@ from mediakit.sweep.statistics import (
     Comparison,
     bradley_terry,
     compare,
+    compare_sweeps,
     cost_of_keeper,
     pareto,
 )
@@ -364,14 +365,20 @@ class AsyncResults(ProcessBound):
         )
         return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
 
-    async def compare(self, axis: str, value: str = "rating") -> Comparison:
-        """Compare the values of an axis, relative to the spread between takes.
-
-        If all cells of a take share a seed, cells are compared in pairs.
+    async def compare(
+        self,
+        axis: str | HasId,
+        value: str = "rating",
+        by: str | Sequence[str] | None = None,
+    ) -> Comparison:
+        """Compare the values of an axis, or two sweeps, in pairs that share all else.
 
         Args:
-            axis: The axis.
+            axis: The axis; or the results of another sweep, such as of the next
+                version of a prompt, to compare with these.
             value: The column to compare: "rating", or a column of scores.
+            by: The columns that make a pair, such as "prompt"; by default, all other
+                axes, or the axes that both sweeps have.
 
         Returns:
             The comparison: `text` describes it in words, `frame` in numbers.
@@ -379,11 +386,18 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: There is no such axis or column.
         """
-        return await to_thread.run_sync(self._compare, axis, value)
+        return await to_thread.run_sync(self._compare, axis, value, by)
 
-    def _compare(self, axis: str, value: str) -> Comparison:
-        shared = self.plan.shares_seeds
-        return compare(self._frame(), axis, value, shared_seeds=shared)
+    def _compare(
+        self, axis: object, value: str, by: str | Sequence[str] | None
+    ) -> Comparison:
+        if isinstance(axis, str):
+            return compare(self._frame(), axis, value, by)
+        other = getattr(axis, "core", axis)
+        if not isinstance(other, AsyncResults):
+            accepted = "an axis, or the results of another sweep"
+            raise InputError("axis", got=axis, accepted=accepted)
+        return compare_sweeps(self._frame(), other._frame(), value, by)
 
     async def cost_of_keeper(
         self, by: str | Sequence[str] | None = None

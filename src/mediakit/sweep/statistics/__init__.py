@@ -3,8 +3,15 @@
 They depend only on numpy and pandas, and do not change their arguments.
 """
 
-from mediakit.sweep.statistics.comparing import Comparison, compare
+from mediakit.sweep.statistics.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.statistics.costs import cost_of_keeper, pareto
 from mediakit.sweep.statistics.ranking import bradley_terry
 
-__all__ = ["Comparison", "bradley_terry", "compare", "cost_of_keeper", "pareto"]
+__all__ = [
+    "Comparison",
+    "bradley_terry",
+    "compare",
+    "compare_sweeps",
+    "cost_of_keeper",
+    "pareto",
+]

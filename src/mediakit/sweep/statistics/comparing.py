@@ -1,83 +1,94 @@
-"""Differences along an axis, relative to the differences between takes."""
+"""Differences between the values of an axis, paired over prompts."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from textwrap import fill
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from mediakit.errors import InputError
+from mediakit.money import format_usd
 from mediakit.sweep.statistics.cells import (
+    CHARGE,
     Floats,
-    Wholes,
     axes_of,
-    codes,
     jobs_once,
-    numbers,
     roots,
     typed_frame,
 )
-from mediakit.sweep.statistics.wording import comparison_text
 
-CONFIDENCE = 0.95
+ALPHA = 0.05
+POWER = 0.8
 MOST_VALUES = 100
+MOST_MORE = 1_000
 # The variance hidden by rounding to whole numbers.
 ROUNDING_VARIANCE = 1 / 12
 ANGLES = 20_001
 MOST_FREEDOM = 10_000
+LINE_WIDTH = 88
+NAME_LENGTH = 40
+SWEEP = "sweep"
+SENTENCES = 5
 
-DIFFERENCE_COLUMNS = {
+COLUMNS = {
     "difference": "float64",
     "low": "float64",
     "high": "float64",
     "pairs": "int64",
-    "spread": "float64",
+    "p": "float64",
+    "more_pairs": "Int64",
+    "more_micro_usd": "Int64",
 }
-LINE_WIDTH = 88
 VERDICTS = ("exceeds", "within", "unknown")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The differences between the values of an axis, and whether they exceed chance.
 
     Args:
         frame: One row for each two values of the axis: first and second (as the axis),
             difference (float64, the mean of second minus first), low and high
-            (float64, its interval; all intervals hold together in 19 of 20 cases),
-            pairs (int64, how many were compared), spread (float64, the pooled standard
-            deviation between the takes of one cell), verdict (category: exceeds,
-            within, unknown). NaN is unknown.
+            (float64, its 95 % interval), pairs (int64, how many were compared), p
+            (float64, how often chance alone makes such a difference, corrected for the
+            number of rows after Holm), more_pairs (Int64, about how many more pairs
+            would tell a difference of this size from chance, <NA> if it is told or
+            above 1,000), more_micro_usd (Int64, what these cost, <NA> is unknown),
+            verdict (category: exceeds, within, unknown). NaN is unknown.
         text: The same in sentences, as plain text.
     """
 
     frame: pd.DataFrame
     text: str
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return fill(self.text, LINE_WIDTH)  # Jupyter breaks long lines inside words
 
 
 def compare(
-    frame: pd.DataFrame, axis: str, value: str = "rating", *, shared_seeds: bool = True
+    frame: pd.DataFrame,
+    axis: str,
+    value: str = "rating",
+    by: str | Sequence[str] | None = None,
 ) -> Comparison:
     """Compare the values of an axis, and test the differences against chance.
 
-    Only cells that share all other axes are compared. Chance is measured by the takes
-    of one cell: with only one take per cell it is unknown, and there is no verdict. If
-    no values truly differ, about one comparison in 20 finds a difference. The verdict
-    is about these cells; with other prompts the values may differ by more or less.
-    Repairs are left out.
+    Two values are compared in pairs of cells that share all else, such as the prompt;
+    the takes of a cell count as their mean. What a difference is held against is how
+    much it varies from pair to pair, so a verdict is about prompts like these, and one
+    take of each is enough. Where all cells share everything else, each take is a pair,
+    and the verdict is about this one prompt. Repairs are left out.
 
     Args:
         frame: Results, with the axes to the left of `take`.
         axis: The axis to compare.
         value: A column of numbers; cells without a number are left out.
-        shared_seeds: Whether cells of the same take share a seed, so that they are
-            compared take by take. If False, the means of all takes are compared.
+        by: The columns that make a pair, such as "prompt"; all other axes by default.
 
     Raises:
         InputError: There is no such axis or column of numbers, or the axis has more
@@ -88,152 +99,283 @@ def compare(
         raise InputError("axis", got=axis, accepted=f"one of {', '.join(axes)}")
     if value not in frame or not pd.api.types.is_numeric_dtype(frame[value].dtype):
         raise InputError("value", got=value, accepted="a column of numbers")
+    names = [n for n in axes if n != axis] if by is None else _names(frame, by)
     cells = jobs_once(frame)
     cells = cells[roots(cells) == np.arange(len(cells))]
-    known = cells[cells[value].notna()].reset_index(drop=True)
-    others = [name for name in axes if name != axis]
-    draws = _draws(known, axis, others, value)
-    found = _differences(draws, shared_seeds=shared_seeds)
-    names = known[axis].drop_duplicates()
-    places = np.array(list(combinations(range(len(names)), 2))).reshape(-1, 2)
-    for column, name in enumerate(("first", "second")):
-        chosen = names.iloc[places[:, column].astype("int64")]
-        found.insert(column, name, chosen.reset_index(drop=True))
-    text = comparison_text(
-        found,
-        axis=axis,
-        value=value,
-        left_out=len(cells) - len(known),
-        shared_seeds=shared_seeds,
-    )
-    return Comparison(found, text)
+    known = cells[cells[value].notna()]
+    is_one = not names or len(known[names].drop_duplicates()) < 2
+    units = ["take"] if is_one else names
+    differences = _Differences(known, axis, units, value)
+    found = differences.frame()
+    if is_one:
+        what = "takes"
+    else:
+        what = "prompts" if units == ["prompt"] else "pairs that share all else"
+    sentences = _sentences(found, axis, value, what)
+    left_out = len(cells) - len(known)
+    if left_out:
+        are = "cell without a {} is" if left_out == 1 else "cells without a {} are"
+        sentences.append(f"{left_out:,} {are.format(value)} left out.")
+    return Comparison(found, " ".join(sentences))
 
 
-@dataclass(frozen=True)
-class _Draws:
-    """The values of all draws.
+def compare_sweeps(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    value: str = "rating",
+    by: str | Sequence[str] | None = None,
+) -> Comparison:
+    """Compare two sweeps in pairs of cells, such as of two versions of a prompt.
 
     Args:
-        values: One row per value of the axis, one column per take of each cell; NaN
-            if there is none.
-        cell: The cell of each column.
-        rounding: The variance that rounding may hide.
+        before: The results of one sweep.
+        after: The results of the other one.
+        value: As in `compare`.
+        by: The columns that make a pair; by default, the axes that both sweeps have.
+
+    Raises:
+        InputError: There is no such column, or the sweeps have no axis in common.
     """
-
-    values: Floats
-    cell: Wholes
-    rounding: float
-
-    @property
-    def noise(self) -> tuple[float, int]:
-        """Return the variance between takes of a cell, and the degrees of freedom."""
-        rows = np.arange(len(self.values))[:, None] * (self.cell.max(initial=0) + 1)
-        return _within(self.values.ravel(), (rows + self.cell).ravel())
-
-
-def _draws(frame: pd.DataFrame, axis: str, others: Sequence[str], value: str) -> _Draws:
-    level = codes(frame, [axis])
-    draw = codes(frame, [*others, "take"])
-    columns = int(draw.max(initial=-1)) + 1
-    cell = np.zeros(columns, dtype="int64")
-    cell[draw] = codes(frame, others)
-    levels = int(level.max(initial=-1)) + 1
-    if levels > MOST_VALUES:
-        raise InputError(
-            "axis",
-            got=f"{axis} with {levels} values",
-            accepted=f"an axis of at most {MOST_VALUES} values",
-        )
-    values = np.full((levels, columns), np.nan)
-    values[level, draw] = numbers(frame[value])
-    is_whole = pd.api.types.is_integer_dtype(frame[value].dtype)
-    return _Draws(values, cell, ROUNDING_VARIANCE if is_whole else 0.0)
+    axes = axes_of(after)
+    names = [name for name in axes_of(before) if name in axes] if by is None else by
+    if not names:
+        raise InputError("by", got=None, accepted="a column that makes a pair")
+    parts = []
+    for version, frame in (("before", before), ("after", after)):
+        chosen = _names(frame, names)
+        # A job in both sweeps is a cell of each.
+        own = {n: version + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
+        rest = frame.drop(columns=[*axes_of(frame), "take"]).assign(**own)
+        pairs = frame[chosen].astype("object").assign(take=frame["take"])
+        parts.append(pd.concat([pairs.assign(**{SWEEP: version}), rest], axis=1))
+    whole = pd.concat(parts, ignore_index=True)
+    first = [SWEEP, *_names(whole, names), "take"]
+    ordered = whole[[*first, *whole.columns.drop(first)]]
+    return compare(ordered, SWEEP, value, names)
 
 
-def _differences(draws: _Draws, *, shared_seeds: bool) -> pd.DataFrame:
-    twos = list(combinations(range(len(draws.values)), 2))
-    spread = np.sqrt(draws.noise[0])
-    compared = _by_take if shared_seeds else _by_cell
-    rows = []
-    for first, second in twos:
-        difference, pairs, error, error_freedom = compared(draws, first, second)
-        margin = error * t_quantile(1 - (1 - CONFIDENCE) / 2 / len(twos), error_freedom)
-        rows.append(
-            {
-                "difference": difference,
-                "low": difference - margin,
-                "high": difference + margin,
-                "pairs": pairs,
-                "spread": spread,
-            }
-        )
-    found = typed_frame(rows, DIFFERENCE_COLUMNS)
-    exceeds = (found["low"] > 0) | (found["high"] < 0)
-    verdict = np.where(exceeds, "exceeds", "within")
-    verdict[found["low"].isna()] = "unknown"
-    return found.assign(verdict=pd.Categorical(verdict, list(VERDICTS)))
+def _names(frame: pd.DataFrame, by: str | Sequence[str]) -> list[str]:
+    names = [by] if isinstance(by, str) else list(by)
+    for name in names:
+        if name not in frame:
+            columns = ", ".join(map(str, frame.columns))
+            raise InputError("by", got=name, accepted=f"one of {columns}")
+    return names
 
 
-def _by_take(draws: _Draws, first: int, second: int) -> tuple[float, int, float, int]:
-    """Return difference, pairs, standard error and its degrees of freedom."""
-    differences = draws.values[second] - draws.values[first]
-    pairs = int(np.isfinite(differences).sum())
-    variance, freedom = _within(differences, draws.cell)
-    variance = max(variance, 2 * draws.rounding)
-    error = np.sqrt(variance / pairs) if freedom else np.nan
-    return _mean(differences), pairs, error, freedom
+class _Differences:
+    """The means of all cells: one row for each pair, one column for each value."""
+
+    def __init__(
+        self, known: pd.DataFrame, axis: str, units: list[str], value: str
+    ) -> None:
+        self._values = known[axis].drop_duplicates()
+        if len(self._values) > MOST_VALUES:
+            raise InputError(
+                "axis",
+                got=f"{axis} with {len(self._values)} values",
+                accepted=f"an axis of at most {MOST_VALUES} values",
+            )
+        groups = known.groupby([*units, axis], observed=True, dropna=False, sort=False)
+        stars = groups[value].agg(["mean", "size"]).astype("float64")
+        order = list(self._values)
+        self._means = stars["mean"].unstack(axis).reindex(columns=order)
+        self._takes = stars["size"].unstack(axis).reindex(columns=order)
+        is_whole = pd.api.types.is_integer_dtype(known[value].dtype)
+        self._rounding = ROUNDING_VARIANCE if is_whole else 0.0
+        self._charges: pd.Series[Any] = pd.Series(dtype="float64")
+        if CHARGE in known:
+            self._charges = (
+                groups[CHARGE].sum(min_count=1).groupby(axis, observed=True).mean()
+            )
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each two values."""
+        twos = list(combinations(range(len(self._values)), 2))
+        rows = [self._row(first, second) for first, second in twos]
+        found = typed_frame(rows, COLUMNS)
+        found["p"] = _holm(found["p"].to_numpy("float64"))
+        verdict = np.where(found["p"] < ALPHA, "exceeds", "within")
+        verdict[found["p"].isna()] = "unknown"
+        found["verdict"] = pd.Categorical(verdict, list(VERDICTS))
+        is_told = found["verdict"] == "exceeds"
+        found.loc[is_told, ["more_pairs", "more_micro_usd"]] = pd.NA
+        places = np.array(twos, dtype="int64").reshape(-1, 2)
+        for column, name in enumerate(("first", "second")):
+            chosen = self._values.iloc[places[:, column]].reset_index(drop=True)
+            found.insert(column, name, chosen)
+        return found
+
+    def _row(self, first: int, second: int) -> dict[str, Any]:
+        means = self._means.to_numpy("float64")[:, [first, second]]
+        both = np.isfinite(means).all(axis=1)
+        differences = means[both, 1] - means[both, 0]
+        pairs = len(differences)
+        row: dict[str, Any] = dict.fromkeys(("difference", "low", "high", "p"), np.nan)
+        row |= {"pairs": pairs, "more_pairs": None, "more_micro_usd": None}
+        if not pairs:
+            return row
+        difference = float(differences.mean())
+        if pairs == 1:
+            return row | {"difference": difference}
+        takes = self._takes.to_numpy("float64")[both][:, [first, second]]
+        hidden = self._rounding * float((1 / takes).sum(axis=1).mean())
+        variance = max(float(differences.var(ddof=1)), hidden)
+        error = math.sqrt(variance / pairs)
+        margin = error * t_quantile(1 - ALPHA / 2, pairs - 1)
+        row |= {"difference": difference, "low": difference - margin}
+        row |= {"high": difference + margin, "p": p_value(difference, error, pairs - 1)}
+        more = _more_pairs(difference, variance, pairs)
+        if more is not None:
+            row["more_pairs"] = more
+            charges = self._charges.reindex(self._means.columns[[first, second]])
+            if charges.notna().all():
+                row["more_micro_usd"] = round(more * float(charges.sum()))
+        return row
 
 
-def _by_cell(draws: _Draws, first: int, second: int) -> tuple[float, int, float, int]:
-    """Return the same for the means of the cells."""
-    means, counts = _cell_means(draws.values[[first, second]], draws.cell)
-    both = counts.all(axis=0)
-    pairs = int(both.sum())
-    variance, freedom = draws.noise
-    variance = max(variance, draws.rounding)
-    sum_of_variances = variance * (1 / counts[:, both]).sum()
-    error = np.sqrt(sum_of_variances) / pairs if pairs and freedom else np.nan
-    return _mean(means[1, both] - means[0, both]), pairs, error, freedom
+def _more_pairs(difference: float, variance: float, pairs: int) -> int | None:
+    """Return how many more pairs would most likely tell the difference from chance."""
+    if not difference:
+        return None
+    enough = t_quantile(1 - ALPHA / 2, MOST_FREEDOM) + t_quantile(POWER, MOST_FREEDOM)
+    needed = math.ceil(variance * (enough / difference) ** 2)
+    more = max(1, needed - pairs)
+    return more if more <= MOST_MORE else None
 
 
-def _cell_means(values: Floats, cell: Wholes) -> tuple[Floats, Floats]:
-    """Return the mean and the number of takes, by row and cell."""
-    known = np.isfinite(values)
-    counts = np.array([np.bincount(cell, row) for row in known])
-    sums = np.array([np.bincount(cell, row) for row in np.where(known, values, 0.0)])
-    return sums / np.maximum(counts, 1), counts
+def _holm(p: Floats) -> Floats:
+    """Return p-values corrected for their number."""
+    found = p.copy()
+    order = np.argsort(p)[: int(np.isfinite(p).sum())]
+    steps = len(order) - np.arange(len(order))
+    found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * steps))
+    return found
 
 
-def _within(values: Floats, group: Wholes) -> tuple[float, int]:
-    """Return the pooled variance within groups, and its degrees of freedom."""
-    known = np.isfinite(values)
-    values, group = values[known], group[known]
-    counts = np.bincount(group)
-    freedom = len(values) - int((counts > 0).sum())
-    if not freedom:
-        return np.nan, 0
-    means = np.bincount(group, values) / np.maximum(counts, 1)
-    return float(((values - means[group]) ** 2).sum() / freedom), freedom
-
-
-def _mean(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else np.nan
+# -- Student's t ------------------------------------------------------------------
 
 
 @cache
-def t_quantile(probability: float, freedom: int) -> float:
-    """Return a quantile of Student's t distribution; NaN without degrees of freedom.
+def _angles(freedom: int) -> tuple[Floats, Floats]:
+    """Return angles, and how likely a smaller one is.
 
-    Its distribution function is the integral of a power of the cosine, over the angle
-    whose tangent is t divided by the root of the degrees of freedom.
+    The distribution function of t is the integral of a power of the cosine, over the
+    angle whose tangent is t divided by the root of the degrees of freedom.
     """
-    if not freedom:
-        return np.nan
-    freedom = min(freedom, MOST_FREEDOM)
     angle = np.linspace(-np.pi / 2, np.pi / 2, ANGLES)
-    density = np.cos(angle) ** (freedom - 1)
+    density = np.cos(angle) ** (min(freedom, MOST_FREEDOM) - 1)
     steps = (density[1:] + density[:-1]) / 2
     reached = np.concatenate(([0.0], np.cumsum(steps)))
-    at = np.interp(probability, reached / reached[-1], angle)
-    return float(np.sqrt(freedom) * np.tan(at))
+    return angle, reached / reached[-1]
+
+
+def t_quantile(probability: float, freedom: int) -> float:
+    """Return a quantile of Student's t distribution."""
+    angle, reached = _angles(freedom)
+    root = math.sqrt(min(freedom, MOST_FREEDOM))
+    return root * math.tan(float(np.interp(probability, reached, angle)))
+
+
+def p_value(difference: float, error: float, freedom: int) -> float:
+    """Return how often chance alone makes a difference of this size or larger."""
+    if not error:
+        return 0.0 if difference else 1.0
+    angle, reached = _angles(freedom)
+    root = math.sqrt(min(freedom, MOST_FREEDOM))
+    below = np.interp(-math.atan(abs(difference / error) / root), angle, reached)
+    return 2 * float(below)
+
+
+# -- in sentences -----------------------------------------------------------------
+
+
+def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[str]:
+    if not len(found):
+        return [
+            f"There is nothing to compare: fewer than two values of {axis} have a "
+            f"{value}."
+        ]
+    if not found["pairs"].any():
+        return [
+            f"The values of {axis} cannot be compared: no cells with a {value} share "
+            "all other settings."
+        ]
+    rows = [row for _, row in found.iterrows()]
+    if len(rows) == 1:
+        return [_sentence(rows[0], value, what)]
+    told = [row for row in rows if row["verdict"] == "exceeds"]
+    compared = [row for row in rows if row["verdict"] != "unknown"]
+    verb = "exceeds" if len(told) == 1 else "exceed"
+    summary = (
+        f"{len(told) or 'None'} of the {len(compared)} differences between values of "
+        f"{axis} {verb} what chance explains."
+    )
+    largest = sorted(told or compared, key=lambda row: -abs(row["difference"]))
+    listed = largest[: SENTENCES if told else 1]
+    more = len(told) - len(listed)
+    few = len(rows) - len(compared)
+    unknown = f"{few} of the {len(rows)} have fewer than two pairs."
+    return [
+        *([summary] if compared else []),
+        *(_sentence(row, value, what) for row in listed),
+        *([f"{more} more are in the frame."] if more > 0 else []),
+        *(
+            [f"{unknown} of the {len(rows)} have fewer than two pairs."]
+            if unknown
+            else []
+        ),
+    ]
+
+
+def _sentence(row: "pd.Series[Any]", value: str, what: str) -> str:
+    first, second = _name(row["first"]), _name(row["second"])
+    size = amount_text(row["difference"], value)
+    if row["verdict"] == "unknown":
+        if not row["pairs"]:
+            return f"{first} and {second} share no setting with a {value}."
+        return (
+            f"{first} and {second} differ by {size} in one pair, which says nothing "
+            "about others; compare them with more prompts."
+        )
+    low, high = sorted(abs(row[end]) for end in ("low", "high"))
+    higher, lower = (second, first) if row["difference"] > 0 else (first, second)
+    head = f"Over {row['pairs']:,} {what}, {higher} is {size} higher than {lower}"
+    if row["verdict"] == "exceeds":
+        return (
+            f"{head} ({amount_text(low, value)} to {amount_text(high, value)}): more "
+            "than chance explains."
+        )
+    if not row["difference"]:
+        return f"Over {row['pairs']:,} {what}, {first} and {second} are equal."
+    return f"{head}, which chance explains.{_more_text(row, what)}"
+
+
+def _more_text(row: "pd.Series[Any]", what: str) -> str:
+    if pd.isna(row["more_pairs"]):
+        return f" More than {MOST_MORE:,} further {what} would be needed to tell."
+    cost = ""
+    if not pd.isna(row["more_micro_usd"]):
+        cost = f", for about {format_usd(row['more_micro_usd'])}"
+    return f" About {row['more_pairs']:,} more {what} would tell{cost}."
+
+
+def amount_text(number: object, value: str) -> str:
+    """Format a difference with its unit: stars, seconds or US dollars.
+
+    Args:
+        number: The number; its sign is omitted.
+        value: The column of the number.
+    """
+    size = abs(float(number))  # type: ignore[arg-type]
+    if value.endswith("_micro_usd"):
+        return format_usd(round(size))
+    written = f"{size:.1f}" if size >= 1 or size == 0 else f"{size:.2g}"
+    if value == "rating":
+        return f"{written} stars"
+    return f"{written} s" if value.endswith("_s") else written
+
+
+def _name(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= NAME_LENGTH else f"{text[: NAME_LENGTH - 1]}…"
