@@ -137,7 +137,7 @@ def test_a_budget_is_shared_by_all_accounts_and_identified_by_its_name(history):
 def test_an_unknown_price_is_refused_with_a_budget(history):
     unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
-        BudgetError, match=r"Nobody knows .* Nothing was sent"
+        BudgetError, match=r"Its price is unknown.* Nothing was sent"
     ) as caught:
         history.claim(unknown, budget=KITES)
     assert caught.value.needed_micro_usd is None
@@ -154,7 +154,7 @@ def test_an_unanswered_submission_is_moved_to_another_budget_if_it_fits(history)
     assert history.budget_use("boats") == BudgetUse(0, 400)
 
     history.claim(submission("k3", estimate_high_micro_usd=None, reserved_micro_usd=0))
-    with pytest.raises(BudgetError, match="Nobody knows"):
+    with pytest.raises(BudgetError, match="Its price is unknown"):
         history.count_against("k3", KITES)
 
     moved = history.count_against("k1", BudgetLimit("kites", 1_100))
