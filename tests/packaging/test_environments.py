@@ -206,18 +206,29 @@ def alone(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
     return Environment(built_once(tmp_path_factory, "alone", build))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def without(
     alone: Environment,
     sandbox: RunningSandbox,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> str:
     """Try each extra where none is; return what was printed."""
-    script = tmp_path_factory.mktemp("without") / "uses.py"
-    script.write_text(uses(*USES), "utf-8")
-    nowhere = {"TEST_PROXY": "socks5://127.0.0.1:9", "TEST_POSTGRES": "postgresql:///"}
-    bound = service(sandbox, script.parent / "home")
-    return alone.run(script, cwd=script.parent, **bound, **nowhere)
+
+    def build(folder: Path) -> None:
+        folder.mkdir()
+        script = folder / "uses.py"
+        script.write_text(uses(*USES), "utf-8")
+        nowhere = {
+            "TEST_PROXY": "socks5://127.0.0.1:9",
+            "TEST_POSTGRES": "postgresql:///",
+        }
+        bound = service(sandbox, folder / "home")
+        printed = alone.run(script, cwd=folder, **bound, **nowhere)
+        (folder / "printed").write_text(printed, "utf-8")
+
+    return (built_once(tmp_path_factory, "without", build) / "printed").read_text(
+        "utf-8"
+    )
 
 
 def uses(*extras: str) -> str:
@@ -258,6 +269,7 @@ def test_every_extra_is_used_here() -> None:
 def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     extra: str,
     wheel: Path,
+    alone: Environment,
     without: str,
     sandbox: RunningSandbox,
     variables: dict[str, str],
@@ -269,7 +281,7 @@ def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     port = int(sandbox.base_url.rpartition(":")[2])
     with SOCKSProxy(port) as proxy:
         variables |= {"TEST_PROXY": proxy.url(), "TEST_POSTGRES": postgres_url}
-        more = Environment.make(tmp_path / "more")
+        more = alone.copied(tmp_path / "more")
         more.install(f"{wheel}[{extra}]")
         with_it = more.run(script, cwd=tmp_path, **variables)
 

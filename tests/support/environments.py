@@ -39,6 +39,11 @@ class Environment:
         run([python, "-m", "venv", "--without-pip", folder])
         return cls(folder)
 
+    def copied(self, folder: Path) -> Self:
+        """Copy it: the same files, with the modules that are compiled already."""
+        shutil.copytree(self.folder, folder, symlinks=True, copy_function=os.link)
+        return type(self)(folder)
+
     @property
     def python(self) -> str:
         return str(self.folder / "bin" / "python")
