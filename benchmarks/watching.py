@@ -27,8 +27,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mediakit.client.jobs.poll_schedule import JITTER, LONGEST_GAP_S
-from mediakit.client.jobs.polling import READS_PER_S, Turns
+from mediakit.client.poll_schedule import JITTER, LONGEST_GAP_S
+from mediakit.client.polling import READS_PER_S, Turns
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)

@@ -16,12 +16,12 @@ from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
+from mediakit.client.async_job import check_timeout
 from mediakit.client.budgets import check_budget
 from mediakit.client.components import Components
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.jobs.async_job import check_timeout
-from mediakit.client.jobs.client_jobs import Handled
+from mediakit.client.jobs import Handled
 from mediakit.client.loop import ProcessBound, closed, io_thread, networked
 from mediakit.client.progress import Transfer
 from mediakit.client.requests import Seconds

@@ -17,11 +17,11 @@ from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
 from mediakit.client.account import Deliveries
+from mediakit.client.async_job import check_timeout
 from mediakit.client.components import Components
 from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import HistoryView
-from mediakit.client.jobs.async_job import check_timeout
 from mediakit.client.loop import (
     Blocking,
     ProcessBound,

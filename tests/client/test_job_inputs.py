@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError, Job
-from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.media_inputs import JobOutput
 from mediakit.history import History, Parent, tuning
 from mediakit.records import Job as Record

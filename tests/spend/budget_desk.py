@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from mediakit import Client
-from mediakit.client.jobs.polling import Turns
+from mediakit.client.polling import Turns
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
-from mediakit.client.jobs.async_job import AsyncJob, JobServices
-from mediakit.client.jobs.polling import Poller, Turns
+from mediakit.client.async_job import AsyncJob, JobServices
 from mediakit.client.loop import io_thread
+from mediakit.client.polling import Poller, Turns
 from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.support.job_states import state_of

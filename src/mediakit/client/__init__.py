@@ -10,9 +10,9 @@ record of the service. `AsyncClient.submit` is these two steps, `prepared` and
 `submit_prepared` of its `Components`.
 """
 
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import Amount, AnyBudget, BudgetState
 from mediakit.client.job_state import JobState
-from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.service import Service
 
 __all__ = [

@@ -10,6 +10,7 @@ from anyio import to_thread
 
 from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
     Admission,
     AnyBudget,
@@ -25,8 +26,7 @@ from mediakit.client.http import (
     ServiceClient,
     UnclosedTransport,
 )
-from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.client_jobs import Jobs
+from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.preview_cache import PreviewCache

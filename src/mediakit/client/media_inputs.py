@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
-from mediakit.client.jobs.async_job import AsyncJob
 from mediakit.client.loop import Blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError

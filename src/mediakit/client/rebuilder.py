@@ -16,8 +16,8 @@ from mediakit.catalog import Catalog
 from mediakit.client.account import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
-from mediakit.client.jobs.client_jobs import Jobs
-from mediakit.client.jobs.polling import process_turns
+from mediakit.client.jobs import Jobs
+from mediakit.client.polling import process_turns
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import Admission, Budget, Caller
 from mediakit.client.idempotency import (
     draw_of,
@@ -24,8 +25,7 @@ from mediakit.client.idempotency import (
     take_of,
     was_rejected,
 )
-from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.client_jobs import Jobs
+from mediakit.client.jobs import Jobs
 from mediakit.client.lost_responses import BOUND, may_resend_unasked
 from mediakit.client.requests import Requests, ValidatedRequest
 from mediakit.client.sending import Sender

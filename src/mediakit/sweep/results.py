@@ -14,9 +14,9 @@ import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncJob
+from mediakit.client.async_job import check_timeout
 from mediakit.client.budgets import Budget
 from mediakit.client.docstrings import explained_by
-from mediakit.client.jobs.async_job import check_timeout
 from mediakit.client.loop import (
     Blocking,
     IOThread,

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.client import AsyncJob
-from mediakit.client.jobs.poll_schedule import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.client.poll_schedule import JITTER, PATIENT_FOR_S, gap_s
 from mediakit.errors import (
     GoneError,
     RateLimitError,

@@ -18,8 +18,8 @@ import pytest
 from mediakit import AsyncClient
 from mediakit.client import AsyncJob, Service
 from mediakit.client.job_state import JobState
-from mediakit.client.jobs.polling import AT_ONCE, process_turns
 from mediakit.client.loop import io_thread
+from mediakit.client.polling import AT_ONCE, process_turns
 from mediakit.clock import Clock, VirtualClock
 from mediakit.errors import (
     AuthError,

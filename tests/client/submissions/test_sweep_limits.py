@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, BudgetError, Client, JobFailedError
-from mediakit.client.jobs.async_job import AsyncJob
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.submitting import Take
 from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sandbox.server.running import RunningSandbox

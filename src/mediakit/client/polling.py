@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from random import Random
 
-from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.poll_schedule import (
+from mediakit.client.async_job import AsyncJob
+from mediakit.client.loop import IOThread, io_thread
+from mediakit.client.poll_schedule import (
     HEARD_GAP_S,
     PATIENT_FOR_S,
     SETTLES_LATE_GAP_S,
@@ -23,7 +24,6 @@ from mediakit.client.jobs.poll_schedule import (
     unknown_status,
     unreadable_charge,
 )
-from mediakit.client.loop import IOThread, io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import AnswerError, MediakitError, NotFoundError, RateLimitError
 from mediakit.records import JobStatus

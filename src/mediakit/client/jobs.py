@@ -15,19 +15,19 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient
+from mediakit.client.job_reads import JobReads
 from mediakit.client.job_state import (
     JobState,
     record_of_entry,
     state_of_entry,
     state_of_record,
 )
-from mediakit.client.jobs.async_job import AsyncJob
-from mediakit.client.jobs.job_reads import JobReads
-from mediakit.client.jobs.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
-from mediakit.client.jobs.polling import Poller, Turns
 from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
+from mediakit.client.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
+from mediakit.client.polling import Poller, Turns
 from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import (
