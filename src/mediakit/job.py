@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from mediakit.client import AsyncJob, JobState
+from mediakit.client.async_job import JobFacts
 from mediakit.client.docstrings import explained_by
 from mediakit.client.loop import Blocking, ProcessBound, blocking, io_thread, itself
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.notebook import in_notebook
-from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -24,7 +24,7 @@ def _another(job: Job, core: AsyncJob, /) -> Job:
     return Job(core, job.client)
 
 
-class Job(Blocking, ProcessBound):
+class Job(JobFacts, Blocking, ProcessBound):
     """A job: every call waits, and a notebook shows its progress, result and charge.
 
     `reused` is whether the call that returned it found an existing job.
@@ -40,32 +40,9 @@ class Job(Blocking, ProcessBound):
         self._shown_in: Cell | None = None
 
     @property
-    def id(self) -> str:
-        """Return the job id, shape `media_<uuid>`."""
-        return self.core.id
-
-    @property
     def state(self) -> JobState:
         """Return the newest state."""
         return self.core.state
-
-    @property
-    def status(self) -> JobStatus:
-        """Return the newest status (spec 3.1)."""
-        return self.core.status
-
-    @property
-    def url(self) -> str | None:
-        """Return the output's URL; None until there is one."""
-        return self.core.url
-
-    @property
-    def charge_micro_usd(self) -> int | None:
-        """Return the settled charge; None until it is settled (spec 2.2)."""
-        return self.core.charge_micro_usd
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.state.text}>"
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__()} - {"client"})

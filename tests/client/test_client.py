@@ -883,8 +883,8 @@ def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
 
 def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
     blocking, awaited = signatures(Job), signatures(AsyncJob)
-    inner = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
-    inner |= {"raise_if_failed", "read_content", "read_output", "pass_output"}
+    inner = {"subscribe", "update", "see", "trouble", "end", "release"}
+    inner |= {"raise_if_failed", "read_output", "pass_output"}
 
     assert set(blocking) - {"show"} == set(awaited) - inner
     for name in set(blocking) - {"show"}:

@@ -34,7 +34,7 @@ def a_job(record: dict[str, Any], body: dict[str, Any] | None = None) -> AsyncJo
     keeper: Any = None
     whole = {"id": "media_1", "status": "completed", **record}
     record_ = Record.model_validate(whole)
-    return AsyncJob(keeper, replace(state_of(), record=record_, body=body or {}))
+    return AsyncJob(keeper, replace(state_of(body=body or {}), record=record_))
 
 
 @pytest.fixture(params=BOTH_DATABASES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
@@ -57,7 +58,6 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
     read = Job.model_validate(record)
     fields: dict[str, Any] = {
         "media_type": media_type,
-        "body": BODY,
         "estimate": EXACT,
         "service": "sandbox",
     }
@@ -71,7 +71,9 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
         fields["started_at"] = NOON + timedelta(seconds=3.9)
     if status in ("completed", "failed"):
         known["finished_at"] = NOON + timedelta(seconds=12.3)
-    entry = fresh_entry(submission(prompt=BODY["prompt"]), number=1, created_at=NOON)
+    body = json.dumps(more.pop("body", BODY)).encode()
+    asked = submission(prompt=BODY["prompt"], body=body)
+    entry = fresh_entry(asked, number=1, created_at=NOON)
     known |= {name: more.pop(name) for name in {*more} & {*ENTRY_FIELDS} - {*fields}}
     entry = replace(entry, **known)
     return JobState(entry=entry, record=read, **(fields | more))

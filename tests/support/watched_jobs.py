@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
-from mediakit.client.async_job import AsyncJob, JobServices
+from mediakit.client.async_job import AsyncJob
+from mediakit.client.jobs import Jobs
 from mediakit.client.loop import io_thread
 from mediakit.client.polling import Poller, Turns
 from mediakit.clock import VirtualClock
@@ -96,10 +97,10 @@ class Service:
         client = pollers or self.clients[len(self.jobs) % len(self.clients)]
         course = self.courses[job_id]
         state = state_of("queued", id=job_id, submitted_at=self.clock.now())
-        services = cast(JobServices, _Services(self, client))
-        job = AsyncJob(services, replace(state, usual_runtime_s=course.usual_s))
+        jobs = cast(Jobs, _Jobs(self, client))
+        job = AsyncJob(jobs, replace(state, usual_runtime_s=course.usual_s))
         self.jobs[job_id] = job
-        job.watch()
+        client.watch(job)
         return job
 
     async def run(self, until_s: float) -> None:
@@ -123,14 +124,14 @@ class Service:
         return found
 
 
-class _Services:
+class _Jobs:
     """What a job asks of its client, as far as these tests go."""
 
     def __init__(self, service: Service, pollers: Poller) -> None:
         self.read = service.read
         self.watch = pollers.watch
 
-    def waited(self, job: AsyncJob) -> None:
+    def on_wait(self, job: AsyncJob) -> None:
         """Nobody shows the waits of these jobs."""
 
 

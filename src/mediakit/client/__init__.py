@@ -5,9 +5,9 @@ A request has three shapes. `requests` turns the fields that users write into a
 nothing else is sent. `submissions` turns it into a `Submission`: the exact bytes, the
 idempotency key and the hold, which the history commits before anything is sent, so that
 any process can send it again; with its outcome, it is the history's `Entry`. The
-service responds with a job: `jobs` has its `AsyncJob`, whose `state` holds the newest
-record of the service. `AsyncClient.submit` is these two steps, `prepared` and
-`submit_prepared` of its `Components`.
+service responds with a job: `jobs` has its `AsyncJob`, whose `state` is that entry with
+the newest record of the service. `AsyncClient.submit` is these two steps, `prepared`
+and `submit_prepared` of its `Components`.
 """
 
 from mediakit.client.async_job import AsyncJob

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, overload
 
 import anyio
 
@@ -28,45 +27,48 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
-    from mediakit.client.downloads import Outputs, Take
+    from mediakit.client.downloads import Take
+    from mediakit.client.jobs import Jobs
     from mediakit.client.preview_cache import PreviewCache
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")
 
 
-class JobServices(Protocol):
-    """The operations of a job that need the service; `Jobs` implements it."""
+class JobFacts:
+    """What a job says of itself, awaited or blocking."""
 
     @property
-    def outputs(self) -> Outputs:
-        """Saves and fetches outputs."""
+    def state(self) -> JobState:
+        """Return the newest state."""
+        raise NotImplementedError
 
-    def waited(self, job: AsyncJob) -> None:
-        """Note that a caller starts to wait for a job."""
+    @property
+    def id(self) -> str:
+        """Return the job id, shape `media_<uuid>`."""
+        return self.state.record.id
 
-    def watch(self, job: AsyncJob) -> None:
-        """Watch a job until its charge is settled."""
+    @property
+    def status(self) -> JobStatus:
+        """Return the newest status (spec 3.1)."""
+        return self.state.record.status
 
-    async def read(self, job: AsyncJob) -> None:
-        """Read a job once."""
+    @property
+    def url(self) -> str | None:
+        """Return the output's URL; None until there is one."""
+        output = self.state.record.output
+        return output.file.url if output and output.file else None
 
-    async def read_content(self, job: AsyncJob) -> None:
-        """Read the URL of an output that the job does not show."""
+    @property
+    def charge_micro_usd(self) -> int | None:
+        """Return the settled charge; None until it is settled (spec 2.2)."""
+        return self.state.charge_micro_usd
 
-    async def erase(self, job: AsyncJob) -> None:
-        """Erase a job's media and its request."""
-
-    async def forget(self, job: AsyncJob) -> None:
-        """Forget a job's prompt and settings in the history."""
-
-    retry: Callable[[str], Awaitable[AsyncJob]]
-    """Submits a failed job's request again."""
-    next_take: Callable[[str], Awaitable[AsyncJob]]
-    """Submits another draw of a job's request."""
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.state.text}>"
 
 
-class AsyncJob(ProcessBound):
+class AsyncJob(JobFacts, ProcessBound):
     """A job, whose methods are awaited from any event loop.
 
     It is watched from the start until its charge is settled. The service cannot cancel
@@ -75,44 +77,20 @@ class AsyncJob(ProcessBound):
 
     _instead = "pass job.id, and call client.job(job_id) there"
 
-    def __init__(self, services: JobServices, state: JobState) -> None:
-        self._services = services
+    def __init__(self, jobs: Jobs, state: JobState) -> None:
+        self._jobs = jobs
         self._state = state
         self._lock = threading.Lock()
         self._listeners: list[InOrder[JobState]] = []
-        self._changes = 0
-        self._waiters: set[asyncio.Future[None]] = set()
-        self._releases = 0
+        self._changes_n = 0
+        self._changed = asyncio.Event()
+        self._releases_n = 0
         self._ended: MediakitError | None = None
-
-    @property
-    def id(self) -> str:
-        """Return the job id, shape `media_<uuid>`."""
-        return self._state.record.id
 
     @property
     def state(self) -> JobState:
         """Return the newest state."""
         return self._state
-
-    @property
-    def status(self) -> JobStatus:
-        """Return the newest status (spec 3.1)."""
-        return self._state.record.status
-
-    @property
-    def url(self) -> str | None:
-        """Return the output's URL; None until there is one."""
-        output = self._state.record.output
-        return output.file.url if output and output.file else None
-
-    @property
-    def charge_micro_usd(self) -> int | None:
-        """Return the settled charge; None until it is settled (spec 2.2)."""
-        return self._state.charge_micro_usd
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self._state.text}>"
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.wait().__await__()
@@ -120,15 +98,13 @@ class AsyncJob(ProcessBound):
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a function with the current state and with every change.
 
-        It is called on the I/O thread, and must not block.
-
-        Returns:
-            A function that unsubscribes it.
+        It is called on the I/O thread, and must not block. Returns a function that
+        unsubscribes it.
         """
         ordered = InOrder(listener)
         with self._lock:
             self._listeners.append(ordered)
-            number, state = self._changes, self._state
+            number, state = self._changes_n, self._state
         ordered.first(number, state)
 
         def unsubscribe() -> None:
@@ -139,70 +115,39 @@ class AsyncJob(ProcessBound):
 
     def update(self, state: JobState) -> None:
         """Set a newer state, notify the listeners and wake the waiting calls."""
-        self._change(lambda _: state)
+        with self._lock:  # other threads may subscribe
+            before, self._state = self._state, state
+            self._changes_n += 1
+            number, listeners = self._changes_n, tuple(self._listeners)
+        if listeners and state != before:
+            notify(listeners, number, state)
+        self._wake()
 
-    def see(
-        self, record: JobRecord, now: datetime, *, of_its_end: bool = False
-    ) -> bool:
-        """Apply a record of the service; a state never goes backwards.
-
-        Args:
-            record: The record.
-            now: When it was received.
-            of_its_end: The record is of the moment when the job ended: it adds nothing
-                to a state that has ended.
-
-        Returns:
-            Whether this record settled the charge.
-        """
+    def see(self, record: JobRecord, now: datetime) -> bool:
+        """Apply a record of the service; return whether it settled the charge."""
+        was_open = self.charge_micro_usd is None
         self._ended = None
-
-        def seen(state: JobState) -> JobState:
-            known = of_its_end and state.record.status.terminal
-            return state if known else state.seen(record, now)
-
-        before, after = self._change(seen)
-        return before.charge_micro_usd is None and after.charge_micro_usd is not None
+        self.update(self._state.seen(record, now))
+        return was_open and self.charge_micro_usd is not None
 
     def trouble(self, sentence: str | None) -> None:
         """Set why the job cannot be read at the moment; None once it can be again."""
         if sentence is None:
             self._ended = None
-        self._change(lambda state: replace(state, trouble=sentence))
+        self.update(replace(self._state, trouble=sentence))
 
     def end(self, error: MediakitError) -> None:
         """End the waiting with an error, because the job cannot be read for now."""
         self._ended = error
-        self._change(lambda state: replace(state, trouble=str(error)))
-
-    def _change(
-        self, change: Callable[[JobState], JobState]
-    ) -> tuple[JobState, JobState]:
-        # Other threads may subscribe, so changes are serialised.
-        with self._lock:
-            before = self._state
-            after = self._state = change(before)
-            self._changes += 1
-            number, listeners = self._changes, tuple(self._listeners)
-        if listeners and after == before:
-            listeners = ()
-        notify(listeners, number, after)
-        self._wake()
-        return before, after
+        self.update(replace(self._state, trouble=str(error)))
 
     def _wake(self) -> None:
-        for waiter in tuple(self._waiters):
-            if not waiter.done():
-                waiter.set_result(None)
-
-    def watch(self) -> None:
-        """Watch the job until its charge is settled."""
-        if not self._state.is_over and self._ended is None:
-            self._services.watch(self)
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     def release(self) -> None:
         """End the waiting, because the watching has ended; the job continues."""
-        self._releases += 1
+        self._releases_n += 1
         self._wake()
 
     async def wait(self, timeout_s: float | None = None) -> Self:
@@ -219,7 +164,7 @@ class AsyncJob(ProcessBound):
             WaitTimeoutError: The time is over; the job continues.
             GoneError: The service no longer knows it.
         """
-        self._services.waited(self)
+        self._jobs.on_wait(self)
         await self._until(lambda state: state.record.status.terminal, timeout_s)
         self.raise_if_failed()
         return self
@@ -244,59 +189,41 @@ class AsyncJob(ProcessBound):
     ) -> None:
         check_timeout(timeout_s)
         loop = asyncio.get_running_loop()
-        began_s, releases = loop.time(), self._releases
+        began_s, releases_n = loop.time(), self._releases_n
         with anyio.move_on_after(timeout_s):
             if isinstance(self._ended, NotFoundError) and not reached(self._state):
                 # The service may know it again, so a new wait asks.
-                await self._services.read(self)
-            while releases == self._releases:
-                # Register the waiter before the check, so that no change is missed.
-                with self._waiter() as waiter:
-                    if reached(self._state):
-                        return
-                    if self._ended is not None:
-                        # Raised repeatedly; its traceback must not grow.
-                        raise self._ended.with_traceback(None)
-                    self.watch()
-                    await waiter
-        closed = releases != self._releases
+                await self._jobs.read(self)
+            while releases_n == self._releases_n:
+                # Taken before the check, so that no change is missed.
+                changed = self._changed
+                if reached(self._state):
+                    return
+                if self._ended is not None:
+                    # Raised repeatedly; its traceback must not grow.
+                    raise self._ended.with_traceback(None)
+                self._jobs.watch(self)
+                await changed.wait()
+        closed = releases_n != self._releases_n
         raise self._left(loop.time() - began_s, closed=closed)
-
-    @contextmanager
-    def _waiter(self) -> Iterator[asyncio.Future[None]]:
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.add(waiter)
-        try:
-            yield waiter
-        finally:
-            self._waiters.discard(waiter)
 
     def _left(self, waited_s: float, *, closed: bool) -> WaitTimeoutError:
         why = "The client was closed. " if closed else ""
         waited = f"{waited_s:.1f}".removesuffix(".0")
-        status = self._state.record.status
-        if status.terminal:
+        trouble = f" {self._state.trouble}" if self._state.trouble else ""
+        if self.status.terminal:
             what, then = f"the charge of {self.id}", "The charge is still being read;"
         else:
             what, then = self.id, "The job continues;"
         return WaitTimeoutError(
-            f"{why}Waited {waited} s for {what}, which is {status.value}."
-            f"{self._last_trouble} {then} client.job({self.id!r}) returns it again.",
+            f"{why}Waited {waited} s for {what}, which is {self.status.value}."
+            f"{trouble} {then} client.job({self.id!r}) returns it again.",
             job=self,
             waited_s=waited_s,
         )
 
-    @property
-    def _last_trouble(self) -> str:
-        trouble = self._state.trouble
-        return f" {trouble}" if trouble else ""
-
     def raise_if_failed(self) -> None:
-        """Raise if the job failed (spec 7.3).
-
-        Raises:
-            JobFailedError: The job failed.
-        """
+        """Raise if the job failed (spec 7.3)."""
         record = self._state.record
         if record.status is not JobStatus.FAILED:
             return
@@ -318,29 +245,20 @@ class AsyncJob(ProcessBound):
             GoneError: The service no longer knows it.
             ServiceError: The service does not answer.
         """
-        await self._services.read(self)
+        await self._jobs.read(self)
         return self
-
-    @networked
-    async def read_content(self) -> None:
-        """Read the URL of an output that the job does not show (spec 4.18).
-
-        Raises:
-            GoneError: The output was erased.
-            ServiceError: The service does not answer.
-        """
-        await self._services.read_content(self)
 
     @overload
     async def download(
-        self, path: Path | None = None, *, overwrite: bool = False
+        self, /, path: Path | None = None, *, overwrite: bool = False
     ) -> Path: ...
 
     @overload
     async def download(
-        self, path: str | Path | None = None, *, overwrite: bool = False
+        self, /, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str: ...
 
+    @networked
     async def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str:
@@ -365,13 +283,9 @@ class AsyncJob(ProcessBound):
                 written.
             ServiceError: The file could not be fetched completely.
         """
-        return await self._save(path, overwrite=overwrite)
-
-    @networked
-    async def _save(self, path: str | Path | None, *, overwrite: bool) -> Path | str:
         url = await self._output_url()
-        outputs = self._services.outputs
-        return await outputs.save(self._state, url, path, overwrite=overwrite)
+        save = self._jobs.outputs.save
+        return await save(self._state, url, path, overwrite=overwrite)
 
     async def _output_url(self) -> str:
         """Read the job again and return the URL of its output.
@@ -379,9 +293,9 @@ class AsyncJob(ProcessBound):
         A service may sign the URL anew at each read, and a sandbox that was started
         again has another port.
         """
-        await self._services.read(self)
+        await self._jobs.read(self)
         if self.status is JobStatus.COMPLETED and self.url is None:
-            await self._services.read_content(self)
+            await self._jobs.read_content(self)
         record = self._state.record
         if record.deleted_at is not None:
             raise GoneError(f"The output of {self.id} was erased.", job_id=self.id)
@@ -409,42 +323,22 @@ class AsyncJob(ProcessBound):
             ServiceError: The file is larger, or could not be fetched.
         """
         url = await self._output_url()
-        return await self._services.outputs.fetch(url, self.id, max_bytes)
+        return await self._jobs.outputs.fetch(url, self.id, max_bytes)
 
     @networked
     async def pass_output(self, take: Take) -> None:
-        """Pass the output's bytes on as they arrive.
-
-        Args:
-            take: Takes each piece, on a thread; the service waits while it blocks.
-
-        Raises:
-            ConflictError: The job has no output yet.
-            GoneError: The output was erased.
-            ServiceError: The file could not be fetched completely.
-        """
-        await self._services.outputs.pass_on(await self._output_url(), self.id, take)
+        """Pass the output's bytes on as they arrive, each piece on a thread."""
+        await self._jobs.outputs.pass_on(await self._output_url(), self.id, take)
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:
-        """Read a part of the output; at most a few MB are fetched.
-
-        Args:
-            read: Reads it, on a thread; raises OSError or ValueError if it cannot.
-
-        Returns:
-            Its result; None if it could not read.
-
-        Raises:
-            ConflictError: The job has no output yet.
-            GoneError: The output was erased.
-        """
-        return await self._services.outputs.read(await self._output_url(), read)
+        """Read a few MB of the output, on a thread; None if `read` cannot."""
+        return await self._jobs.outputs.read(await self._output_url(), read)
 
     @property
     def preview_cache(self) -> PreviewCache:
         """Return the cache of result previews on this machine."""
-        return self._services.outputs.preview_cache
+        return self._jobs.outputs.preview_cache
 
     @networked
     async def erase(self, *, forget: bool = False) -> Self:
@@ -459,9 +353,9 @@ class AsyncJob(ProcessBound):
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
-        await self._services.erase(self)
+        await self._jobs.erase(self)
         if forget:
-            await self._services.forget(self)
+            await self._jobs.forget(self)
         return self
 
     @networked
@@ -471,7 +365,7 @@ class AsyncJob(ProcessBound):
         Raises:
             ConflictError: The job was not erased.
         """
-        await self._services.forget(self)
+        await self._jobs.forget(self)
         return self
 
     @networked
@@ -487,7 +381,7 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.retry(self.id)
+        return await self._jobs.submissions().attempt_again(self.id)
 
     @networked
     async def next_take(self) -> AsyncJob:
@@ -502,15 +396,11 @@ class AsyncJob(ProcessBound):
             BudgetError: The same, of the client's budget.
             ServiceError: The service did not answer; the error says what was sent.
         """
-        return await self._services.next_take(self.id)
+        return await self._jobs.submissions().next_take(self.id)
 
 
 def check_timeout(timeout_s: object) -> None:
-    """Reject an invalid timeout.
-
-    Raises:
-        InputError: It is neither a number of seconds nor None.
-    """
+    """Reject what is neither a number of seconds nor None."""
     is_number = isinstance(timeout_s, int | float) and not isinstance(timeout_s, bool)
     if timeout_s is not None and (not is_number or timeout_s != timeout_s):
         accepted = "a number of seconds, or None to wait without a limit"

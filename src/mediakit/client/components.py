@@ -118,10 +118,9 @@ class Components:
             catalog,
             self.clock,
             outputs,
-            retry=lambda job_id: self.submissions.attempt_again(job_id),
-            next_take=lambda job_id: self.submissions.next_take(job_id),
+            submissions=lambda: self.submissions,  # they need the jobs first
             charged=self.admission.charged,
-            on_wait=on_wait,
+            on_wait=on_wait or (lambda _: None),
         )
         sender = Sender(
             self.transport,

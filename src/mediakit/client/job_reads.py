@@ -48,10 +48,6 @@ class JobReads:
 
         A replica that lags answers 404 for a job that the service accepted, so that
         is read again, too.
-
-        Raises:
-            NotFoundError: The service says that it does not know the job.
-            ServiceError: The service does not answer.
         """
         answer = await self._transport.read(
             _path(job_id),
@@ -61,25 +57,24 @@ class JobReads:
         return await self._job_in(answer, job_id)
 
     async def read_once(self, job_id: str) -> Job:
-        """Read a job, once; raises as `read` does."""
+        """Read a job, once."""
         try:
             answer = await self._transport.exchange("GET", _path(job_id))
         except NoAnswerError as error:
             raise self._transport.silence(error) from error
-        if answer.status == 200 and not answer.fields:
-            # A truncated response, or another server's page: not about the job.
-            reason = "it answered 200 with something that is not JSON"
-            raise self._transport.silence(NoAnswerError(reason, sent=True))
-        return await self._job_in(answer, job_id)
+        try:
+            return await self._job_in(answer, job_id)
+        except ServiceError:
+            if answer.status != 200 or answer.fields:
+                raise
+        # A truncated response, or another server's page: not about the job.
+        reason = "it answered 200 with something that is not JSON"
+        raise self._transport.silence(NoAnswerError(reason, sent=True))
 
     async def output_url(self, job_id: str) -> str | None:
         """Read where a job's output is; None if the service has none.
 
         A job shows it too, but of other media than video its shape is not specified.
-
-        Raises:
-            GoneError: The output was erased.
-            ServiceError: The service does not answer.
         """
         path = f"{_path(job_id)}/content"
         answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
@@ -91,13 +86,7 @@ class JobReads:
         return url if isinstance(url, str) and len(url) <= LONGEST_URL else None
 
     async def erase(self, job_id: str) -> None:
-        """Erase a job's media and request.
-
-        Raises:
-            ConflictError: The job has not ended yet.
-            NotFoundError: The service does not know the job.
-            ServiceError: The service does not answer.
-        """
+        """Erase a job's media and request."""
         path = _path(job_id)
         answer = await self._transport.until_answered(
             lambda: self._transport.exchange("DELETE", path), for_s=ERASE_FOR_S

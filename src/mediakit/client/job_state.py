@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
+from mediakit.cached import cached_property
 from mediakit.catalog import Catalog, Function
+from mediakit.client.idempotency import NOTHING_KNOWN
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.errors import InputError, shown
-from mediakit.history import Entry, Submission
-from mediakit.history.entry import (
-    EntryState,
-    changes_from_job,
-    fresh_entry,
-    rebuilt_key,
-)
+from mediakit.history import Entry
+from mediakit.history.entry import changes_from_job
 from mediakit.money import MicroUSD, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
@@ -34,7 +30,6 @@ class JobState:
             what its record says.
         record: The service's newest record.
         media_type: The medium of its output.
-        body: The body that was sent; empty if it was submitted elsewhere.
         estimate: Its estimate; None if it was submitted elsewhere.
         started_at: When it was first seen running.
         usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
@@ -46,8 +41,6 @@ class JobState:
     entry: Entry
     record: JobRecord
     media_type: str
-    # It may have a webhook's token, and signed URLs.
-    body: Mapping[str, object] = field(default_factory=dict, repr=False)
     estimate: Estimate | None = None
     started_at: datetime | None = None
     usual_runtime_s: float | None = None
@@ -65,13 +58,20 @@ class JobState:
         return replace(
             after,
             record=record,
+            media_type=record.output.media_type if record.output else self.media_type,
             started_at=self.started_at or (now if running else None),
             trouble=unreadable_text(record),
         )
 
     def forgotten(self) -> JobState:
         """Return the state without the prompt and the settings."""
-        return replace(self, entry=replace(self.entry, prompt=None), body={})
+        return replace(self, entry=replace(self.entry, prompt=None, body=NOTHING_KNOWN))
+
+    @cached_property
+    def body(self) -> Mapping[str, object]:
+        """Return the body that was sent; empty if it was submitted elsewhere."""
+        body = json.loads(self.entry.body)
+        return body if isinstance(body, dict) else {}
 
     @property
     def function(self) -> str:
@@ -122,78 +122,29 @@ class JobState:
         return " · ".join(parts)
 
 
-def state_of_entry(
+def state_of(
     entry: Entry,
-    record: JobRecord,
     catalog: Catalog,
     service: Service,
     *,
-    estimate: Estimate | None = None,
+    estimate: Estimate | None,
     usual_runtime_s: float | None = None,
 ) -> JobState:
-    """Return the state of a job that is in the history."""
+    """Return the state of a job as its entry has it, until the job is read again."""
+    function = function_at(catalog, entry.function)
+    record = _record_of(entry, service)
+    output_type = record.output.media_type if record.output else None
     return JobState(
         entry=entry,
         record=record,
-        media_type=_media_type(record, _function(catalog, entry.function)),
-        body=_body(entry.body),
-        estimate=_estimate(entry) if estimate is None else estimate,
+        media_type=output_type or (function.media_type if function else "video"),
+        estimate=estimate,
         usual_runtime_s=usual_runtime_s,
-        trouble=unreadable_text(record),
         service=service.label,
     )
 
 
-def state_of_record(
-    record: JobRecord, catalog: Catalog, service: Service, now: datetime
-) -> JobState:
-    """Return the state of a job that was submitted elsewhere."""
-    path = record.model_id or ""
-    function = _function(catalog, path)
-    kind = function.kind if function else path.rsplit("/", 1)[-1] or "job"
-    key = rebuilt_key(record.id)
-    asked = Submission(
-        key=key,
-        draw_key=key,
-        asked_key=key,
-        service=service.identity,
-        account=service.account,
-        function=path or "an unknown function",
-        kind=kind,
-        body=b"{}",
-        prompt=None,
-        webhook_url=None,
-        take=1,
-        attempt=1,
-        estimate_kind=EstimateKind.UNKNOWN,
-        estimate_low_micro_usd=None,
-        estimate_high_micro_usd=None,
-        reserved_micro_usd=0,
-        project=None,
-    )
-    entry = replace(
-        fresh_entry(asked, number=0, created_at=now),
-        state=EntryState.SUBMITTED,
-        job_id=record.id,
-        status=record.status,
-    )
-    return JobState(
-        entry=replace(entry, **changes_from_job(entry, record, now=now)),
-        record=record,
-        media_type=_media_type(record, function),
-        trouble=unreadable_text(record),
-        service=service.label,
-    )
-
-
-def record_of_entry(entry: Entry, service: Service) -> JobRecord:
-    """Return the history's record of an entry's job, until it is read again.
-
-    Args:
-        entry: The history's entry, of a job.
-        service: The service of the job: a sandbox on this machine serves the same files
-            on another port after a restart.
-    """
+def _record_of(entry: Entry, service: Service) -> JobRecord:
     record: dict[str, object] = {
         "id": entry.job_id,
         "status": entry.status or JobStatus.QUEUED,
@@ -210,7 +161,7 @@ def record_of_entry(entry: Entry, service: Service) -> JobRecord:
 
 
 def _at(service: Service, url: str) -> str:
-    """Return the current URL of a file of a sandbox on this machine."""
+    """Return the current URL of a file: a sandbox that restarts has another port."""
     moves = service.on_this_machine and service.identity != service.base_url
     parts = urlsplit(url)
     if not moves or parts.hostname not in LOOPBACK:
@@ -219,25 +170,16 @@ def _at(service: Service, url: str) -> str:
     return parts._replace(scheme=here.scheme, netloc=here.netloc).geturl()
 
 
-def _function(catalog: Catalog, path: str) -> Function | None:
+def function_at(catalog: Catalog, path: str) -> Function | None:
+    """Return the function of a path; None if it is unknown."""
     try:
         return catalog.function(path)
     except InputError:
         return None
 
 
-def _media_type(record: JobRecord, function: Function | None) -> str:
-    if record.output is not None:
-        return record.output.media_type
-    return function.media_type if function else "video"
-
-
-def _body(content: bytes) -> dict[str, Any]:
-    body = json.loads(content)
-    return body if isinstance(body, dict) else {}
-
-
-def _estimate(entry: Entry) -> Estimate:
+def estimate_of(entry: Entry) -> Estimate:
+    """Return the estimate of a submission, without its lines."""
     low, high = entry.estimate_low_micro_usd, entry.estimate_high_micro_usd
     return Estimate(
         low=None if low is None else MicroUSD(low),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from weakref import WeakValueDictionary
 
 from anyio import to_thread
@@ -19,16 +18,11 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient
 from mediakit.client.job_reads import JobReads
-from mediakit.client.job_state import (
-    JobState,
-    record_of_entry,
-    state_of_entry,
-    state_of_record,
-)
+from mediakit.client.job_state import estimate_of, function_at, state_of
 from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
 from mediakit.client.poll_schedule import PATIENT_FOR_S, SETTLES_LATE_GAP_S
-from mediakit.client.polling import Poller, Turns
-from mediakit.client.service import Service
+from mediakit.client.polling import Poller
+from mediakit.client.sidecar import Sidecar
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
@@ -38,12 +32,13 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.history import Entry, EntryState, History
-from mediakit.history.entry import AT_WORK, changes_from_job
+from mediakit.history.entry import AT_WORK, changes_from_job, fresh_entry
 from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
 
-log = logging.getLogger("mediakit.client")
+if TYPE_CHECKING:
+    from mediakit.client.submitting import Submissions
 
 USUAL_FOR_S = 60.0
 EARLY_KEPT = 4_096
@@ -56,6 +51,7 @@ class Jobs:
     """One object for each job: recorded in the history as it is read, and watched.
 
     A watched job is polled until its charge is settled, and ended by events.
+    `submissions` returns what submits a job's request again: that needs these jobs.
     """
 
     def __init__(
@@ -66,71 +62,89 @@ class Jobs:
         clock: Clock,
         outputs: Outputs,
         *,
-        retry: Callable[[str], Awaitable[AsyncJob]],
-        next_take: Callable[[str], Awaitable[AsyncJob]],
+        submissions: Callable[[], Submissions],
         charged: Callable[[Entry, int], Awaitable[None]],
-        on_wait: Callable[[AsyncJob], object] | None = None,
-        turns: Turns | None = None,
+        on_wait: Callable[[AsyncJob], object],
     ) -> None:
-        self.retry = retry
-        self.next_take = next_take
-        self._charged = charged
-        self._on_wait = on_wait
         self._transport = transport
-        self.reads = JobReads(transport, clock)
         self._account_history = account_history
         self._catalog = catalog
         self._clock = clock
         self.outputs = outputs
+        self.submissions = submissions
+        self._charged = charged
+        self.on_wait = on_wait
+        self.service = transport.service
+        self.reads = JobReads(transport, clock)
+        self.poller = Poller(self._poll, clock)
         self._jobs: WeakValueDictionary[str, AsyncJob] = WeakValueDictionary()
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, tuple[float | None, float]] = {}
         self._unknown_since_s: dict[str, float] = {}
-        self.poller = Poller(self._poll, clock, turns)
         self._settled_listeners: list[Callable[[AsyncJob], None]] = []
         self._pid = os.getpid()
 
-    @property
-    def service(self) -> Service:
-        """Return the service whose jobs these are."""
-        return self._transport.service
+    # -- the one object of a job --------------------------------------------------
 
     async def job(self, job_id: str) -> AsyncJob:
-        """Return a job by its id, from any process (spec 4.18).
+        """Return a job by its id; see `AsyncClient.job`."""
+        job = await self._known(job_id)
+        if job is None:
+            record = await self.reads.read(job_id)
+            return await self.begun(self._elsewhere(record), record, None)
+        await self.read(job)
+        self.watch(job)
+        return job
 
-        Raises:
-            NotFoundError: The organization has no such job.
-            ServiceError: The service does not answer.
-        """
-        known = self._jobs.get(job_id)
-        if known is not None:
-            await self.read(known)
-            return known
-        record = await self._read_record(job_id)
-        await self._record(record)
-        entry = await self._account_history.ask(History.find, record.id)
-        if entry is None:
-            state = state_of_record(
-                record, self._catalog, self.service, self._clock.now()
-            )
-        else:
-            # Its record may not be written yet: another program can lock the history.
-            changes = changes_from_job(entry, record, now=self._clock.now())
-            state = await self.state_of(replace(entry, **changes), record)
-        return await self.begun(state)
+    async def begun(
+        self, entry: Entry, record: JobRecord, estimate: Estimate | None
+    ) -> AsyncJob:
+        """Return a job from a new record, which its entry has; it is watched."""
+        job = self._one(entry, estimate, await self._usual_runtime_s(entry))
+        self._see(job, record)
+        self.watch(job)
+        # An event may have reported its end before the response arrived (spec 6.2).
+        early = self._early.pop(job.id, None)
+        if early is not None:
+            await self._end(job, early)
+        return job
 
-    async def state_of(
-        self, entry: Entry, record: JobRecord, estimate: Estimate | None = None
-    ) -> JobState:
-        """Return the state of a job that is in the history."""
-        return state_of_entry(
+    def recalled(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history has it, not watched and without the network."""
+        return self._one(entry, estimate_of(entry))
+
+    async def resume(self, entry: Entry) -> AsyncJob:
+        """Return a job as the history has it; the poller reads it at once."""
+        usual_runtime_s = await self._usual_runtime_s(entry)
+        job = self._one(entry, estimate_of(entry), usual_runtime_s)
+        self.poller.watch(job, at_once=True)
+        return job
+
+    async def _known(self, job_id: str) -> AsyncJob | None:
+        """Return a job of this service from memory or the history; None for another."""
+        job = self._jobs.get(job_id)
+        if job is not None:
+            return job
+        entry = await self._account_history.ask(History.find, job_id)
+        if entry is None or entry.service != self.service.identity:
+            return None
+        usual_runtime_s = await self._usual_runtime_s(entry)
+        return self._one(entry, estimate_of(entry), usual_runtime_s)
+
+    def _one(
+        self,
+        entry: Entry,
+        estimate: Estimate | None,
+        usual_runtime_s: float | None = None,
+    ) -> AsyncJob:
+        state = state_of(
             entry,
-            record,
             self._catalog,
             self.service,
             estimate=estimate,
-            usual_runtime_s=await self._usual_runtime_s(entry),
+            usual_runtime_s=usual_runtime_s,
         )
+        return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 
     async def _usual_runtime_s(self, entry: Entry) -> float | None:
         """Return the usual runtime of this function's jobs; read once a minute."""
@@ -147,22 +161,27 @@ class Jobs:
         self._usual[entry.function] = (runtime_s, now_s + USUAL_FOR_S)
         return runtime_s
 
-    def watched(self, state: JobState) -> AsyncJob:
-        """Return the one object of a job, watched until its charge is settled."""
-        job = self._one(state)
-        job.watch()
-        return job
+    def _elsewhere(self, record: JobRecord) -> Entry:
+        """Return an entry, only in memory, of a job that was submitted elsewhere."""
+        path = record.model_id or ""
+        function = function_at(self._catalog, path)
+        sidecar = Sidecar(
+            job_id=record.id,
+            service=self.service.identity,
+            function=path or "an unknown function",
+            kind=function.kind if function else path.rsplit("/", 1)[-1] or "job",
+        )
+        now = self._clock.now()
+        asked = sidecar.submission(self.service, {})
+        entry = replace(
+            fresh_entry(asked, number=0, created_at=now),
+            state=EntryState.SUBMITTED,
+            job_id=record.id,
+            status=record.status,
+        )
+        return replace(entry, **changes_from_job(entry, record, now=now))
 
-    async def begun(self, state: JobState) -> AsyncJob:
-        """Return the one object of a job from a new response, watched.
-
-        An event may have reported its end before the response arrived (spec 6.2).
-        """
-        job = self.watched(state)
-        early = self._early.pop(job.id, None)
-        if early is not None:
-            await self._end(job, early)
-        return job
+    # -- events -------------------------------------------------------------------
 
     async def handle(self, event: Event) -> Handled:
         """End the job that a verified event is about; see `AsyncClient.handle_event`.
@@ -173,7 +192,7 @@ class Jobs:
         if record is None or not record.status.terminal:
             return "ignored"
         record = record.model_copy(update={"billing": None})
-        job = await self._known(record)
+        job = await self._known(record.id)
         if job is None:
             # The response to its submission may still be pending (spec 6.2).
             self._early[record.id] = record
@@ -182,58 +201,35 @@ class Jobs:
             return "unknown"
         return await self._end(job, record)
 
-    async def _known(self, record: JobRecord) -> AsyncJob | None:
-        """Return the one object of a job of this service; None for any other job."""
-        entry = await self._account_history.ask(History.find, record.id)
-        job = self._jobs.get(record.id)
-        if job is not None or entry is None:
-            return job
-        if entry.service != self.service.identity:
-            return None
-        known = record_of_entry(entry, self.service)
-        return self._one(await self.state_of(entry, known))
-
     async def _end(self, job: AsyncJob, record: JobRecord) -> Handled:
         """Apply an event's record of a job, unless the job has already ended."""
         is_known = job.status.terminal
         if not is_known:
             await self._record(record)
-            job.see(record, self._clock.now(), of_its_end=True)
+            if not job.status.terminal:  # a poll may have seen the end meanwhile
+                job.see(record, self._clock.now())
             self.poller.heard(job)
-        job.watch()
+        self.watch(job)
         return "known" if is_known else "ended"
 
-    def recalled(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history has it, not watched and without the network."""
-        record = record_of_entry(entry, self.service)
-        return self._one(state_of_entry(entry, record, self._catalog, self.service))
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function with each job whose charge has settled."""
+        self._settled_listeners.append(listener)
+        return partial(discard, self._settled_listeners, listener)
 
-    async def resume(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history has it; the poller reads it at once.
+    # -- reads --------------------------------------------------------------------
 
-        The rate limit of this process applies, however many jobs are resumed.
-        """
-        record = record_of_entry(entry, self.service)
-        job = self._one(await self.state_of(entry, record))
-        self.poller.watch(job, at_once=True)
-        return job
-
-    def _one(self, state: JobState) -> AsyncJob:
-        return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
-
-    async def _read_record(self, job_id: str) -> JobRecord:
-        entry = await self._account_history.ask(History.find, job_id)
+    async def read(self, job: AsyncJob) -> None:
+        """Read a job once, now, and apply the service's record."""
         try:
-            return await self.reads.read(job_id, is_accepted=entry is not None)
+            record = await self.reads.read(job.id, is_accepted=True)
         except NotFoundError:
-            if entry is not None and entry.state is EntryState.SETTLED:
-                await self._mark_gone(job_id)
+            if job.state.entry.state is EntryState.SETTLED:
+                await self._mark_gone(job.id)
             raise
-
-    async def _mark_gone(self, job_id: str) -> None:
-        await self._account_history.write_soon(
-            job_id, History.mark_gone, job_id, account=self.service.account
-        )
+        await self._take(job, record)
+        if job.status.terminal:
+            self.poller.heard(job)
 
     async def read_content(self, job: AsyncJob) -> None:
         """Read the URL of an output that the job does not show."""
@@ -241,49 +237,33 @@ class Jobs:
         if url is not None:
             await self._take(job, job.state.record.with_file(url))
 
-    async def read(self, job: AsyncJob) -> None:
-        """Read a job once and apply the service's record."""
-        await self._take(job, await self._read_record(job.id))
-        if job.status.terminal:
-            self.poller.heard(job)
-
     async def _take(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
         if record.deleted_at is not None:
             await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
+        charge_micro_usd = record.settled_charge_micro_usd
+        if charge_micro_usd is not None and job.charge_micro_usd is None:
+            await self._charged(job.state.entry, charge_micro_usd)
+        self._see(job, record)
+
+    async def _record(self, record: JobRecord) -> None:
+        await self._account_history.write_soon(record.id, History.record, record)
+
+    def _see(self, job: AsyncJob, record: JobRecord) -> None:
         if job.see(record, self._clock.now()):
             notify(self._settled_listeners, job)
 
-    async def _record(self, record: JobRecord) -> None:
-        charge_micro_usd = record.settled_charge_micro_usd
-        if charge_micro_usd is None:
-            await self._account_history.write_soon(record.id, History.record, record)
-            return
-        before = await self._account_history.ask(History.find, record.id)
-        await self._account_history.write_soon(record.id, History.record, record)
-        if before is not None and before.charge_micro_usd is None:
-            await self._charged(before, charge_micro_usd)
+    async def _mark_gone(self, job_id: str) -> None:
+        await self._account_history.write_soon(
+            job_id, History.mark_gone, job_id, account=self.service.account
+        )
 
-    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function with each job whose charge has settled.
-
-        Returns:
-            A function that unsubscribes it.
-        """
-        self._settled_listeners.append(listener)
-        return partial(discard, self._settled_listeners, listener)
-
-    def waited(self, job: AsyncJob) -> None:
-        """Notify the listener for waits that one starts."""
-        if self._on_wait is not None:
-            self._on_wait(job)
+    # -- watching -----------------------------------------------------------------
 
     def watch(self, job: AsyncJob) -> None:
-        """Watch a job until its charge is settled.
-
-        Raises:
-            ClosedError: The client is that of a parent process.
-        """
+        """Watch a job until its charge is settled."""
+        if job.state.is_over:
+            return
         if self._pid != os.getpid():
             raise ClosedError(FORKED)
         if self._transport.closed:
@@ -331,6 +311,14 @@ class Jobs:
             job_id=job_id,
         )
 
+    def stop(self) -> None:
+        """End all watching and waiting calls; the jobs continue at the service."""
+        self.poller.stop()
+        for job in tuple(self._jobs.values()):
+            job.release()
+
+    # -- erasing ------------------------------------------------------------------
+
     async def erase(self, job: AsyncJob) -> None:
         """Erase a job's media and request; see `AsyncJob.erase`."""
         await self.reads.erase(job.id)
@@ -347,11 +335,3 @@ class Jobs:
             )
         await self._account_history.write(History.forget, job.id)
         job.update(job.state.forgotten())
-
-    def stop(self) -> None:
-        """End all watching and waiting calls; the jobs continue at the service."""
-        self.poller.stop()
-        for reference in self._jobs.valuerefs():
-            job = reference()
-            if job is not None:
-                job.release()

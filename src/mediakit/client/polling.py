@@ -10,6 +10,7 @@ from functools import cache, partial
 from random import Random
 
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.job_state import unreadable_charge_text, unreadable_text
 from mediakit.client.loop import IOThread, io_thread
 from mediakit.client.poll_schedule import (
     HEARD_GAP_S,
@@ -21,12 +22,17 @@ from mediakit.client.poll_schedule import (
     jittered_s,
     passes,
     pause_s,
-    unknown_status,
-    unreadable_charge,
 )
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import AnswerError, MediakitError, NotFoundError, RateLimitError
-from mediakit.records import JobStatus
+from mediakit.errors import (
+    AnswerError,
+    MediakitError,
+    NotFoundError,
+    RateLimitError,
+    ServiceError,
+    shown,
+)
+from mediakit.records import Job, JobStatus
 
 log = logging.getLogger("mediakit.client")
 
@@ -41,9 +47,7 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 class Turns:
     """Limits the rate of reads; the first that asks for a turn is the first to get one.
 
-    Args:
-        reads_per_s: The highest number of turns within any one second, from 3.
-        clock: Gives time; the system's by default.
+    No more than `reads_per_s`, from 3, are within any one second.
     """
 
     def __init__(
@@ -61,14 +65,7 @@ class Turns:
         return self._waiting_n * self.gap_s
 
     async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Wait for a turn.
-
-        Args:
-            is_wanted: Returns whether the turn is still wanted.
-
-        Returns:
-            Whether the turn was taken; it is not if it is no longer wanted.
-        """
+        """Wait for a turn; return False, without one, once it is not wanted."""
         self._waiting_n += 1
         try:
             async with self._line:
@@ -95,62 +92,38 @@ def process_turns() -> Turns:
 
 @dataclass(eq=False)
 class Watched:
-    """A job and the state of its polling.
-
-    Args:
-        job: The job.
-        status: Its status at the last read.
-        began_s: When it was submitted, in seconds of the clock.
-        ended_s: When its end was seen; None before.
-        reads: The number of reads since its status last changed.
-        failures: The number of failed reads since the last successful one.
-        unknown_since_s: Since when its status is unknown; None if it is known.
-        unreadable_since_s: Since when the charge of its end is unreadable, if it is.
-        rests: Whether it is not due yet: it is neither lined up nor read.
-    """
+    """A job and the state of its polling; instants are seconds of the clock."""
 
     job: AsyncJob
     status: JobStatus
     began_s: float
     ended_s: float | None
-    reads: int = 0
-    failures: int = 0
-    unknown_since_s: float | None = None
-    unreadable_since_s: float | None = None
-    rests: bool = False
+    reads_n: int = 0  # since its status last changed
+    failures_n: int = 0  # since the last read that succeeded
+    unclear_since_s: float | None = None  # while its status or charge is unreadable
+    rests: bool = False  # not due yet: neither lined up nor read
     task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def was_read(self, now_s: float) -> None:
         """Note a successful read."""
         record = self.job.state.record
-        status = record.status
-        self.failures = 0
-        self.reads = self.reads + 1 if status is self.status else 0
-        self.status = status
-        if status.terminal and self.ended_s is None:
+        is_new = record.status is not self.status
+        self.failures_n = 0
+        self.reads_n = 0 if is_new else self.reads_n + 1
+        self.status = record.status
+        if record.status.terminal and self.ended_s is None:
             self.ended_s = now_s
-        if record.unknown_status is None:
-            self.unknown_since_s = None
-        elif self.unknown_since_s is None:
-            self.unknown_since_s = now_s
-        billing = record.billing if status.terminal else None
-        if billing is None or not billing.is_unreadable:
-            self.unreadable_since_s = None
-        elif self.unreadable_since_s is None:
-            self.unreadable_since_s = now_s
+        if unreadable_text(record) is None:
+            self.unclear_since_s = None
+        elif self.unclear_since_s is None or is_new:
+            self.unclear_since_s = now_s
 
     def lost(self, now_s: float) -> MediakitError | None:
-        """Return why calls no longer wait for it; None while it is readable.
-
-        Its status or its charge has been unreadable for too long.
-        """
-        record = self.job.state.record
-        unknown_s, unreadable_s = self.unknown_since_s, self.unreadable_since_s
-        if unknown_s is not None and now_s - unknown_s >= PATIENT_FOR_S:
-            return unknown_status(record)
-        if unreadable_s is None or now_s - unreadable_s < UNREADABLE_FOR_S:
-            return None
-        return unreadable_charge(record, record.billing) if record.billing else None
+        """Return why calls no longer wait for it; None while it is readable."""
+        patient_for_s = UNREADABLE_FOR_S if self.status.terminal else PATIENT_FOR_S
+        since_s = self.unclear_since_s
+        is_lost = since_s is not None and now_s - since_s >= patient_for_s
+        return unclear(self.job.state.record) if is_lost else None
 
     def gap_s(self, now_s: float) -> float:
         """Return the seconds until it should be read again."""
@@ -158,7 +131,7 @@ class Watched:
             return SETTLES_LATE_GAP_S
         return gap_s(
             self.job.state,
-            self.reads,
+            self.reads_n,
             elapsed_s=now_s - self.began_s,
             settling_s=0.0 if self.ended_s is None else now_s - self.ended_s,
         )
@@ -174,13 +147,6 @@ class Poller:
     The task keeps a reference to the job, so that the charge reaches the history. An
     unknown job, or a status or charge that is unreadable, may be temporary; one that
     stays so ends the waiting but not the watching.
-
-    Args:
-        read: Reads a job once. `AnswerError` is an error response of the service, or
-            no response.
-        clock: Gives time.
-        turns: Limits the rate of reads; this process's own by default.
-        random: Gives jitter.
     """
 
     def __init__(
@@ -198,17 +164,12 @@ class Poller:
         self._reading_n = 0
         self._read_ended = asyncio.Event()
         # The reads of this client since the last usable response, and when they go on.
-        self._failures = 0
+        self._failures_n = 0
         self._paused_until_s = 0.0
         self._refusal: AnswerError | None = None
 
     def watch(self, job: AsyncJob, *, at_once: bool = False) -> None:
-        """Watch a job; a job that is already watched does not change.
-
-        Args:
-            job: The job.
-            at_once: Its state may be outdated: it is due now.
-        """
+        """Watch a job, unless it is watched already; `at_once`, it is due now."""
         now_s = self._clock.monotonic_s()
         if self._refusal is not None and now_s < self._paused_until_s:
             job.end(self._refusal)
@@ -230,10 +191,7 @@ class Poller:
                 each.task.cancel()
 
     def heard(self, job: AsyncJob) -> None:
-        """Note that an event or another read has reported the end of a job.
-
-        If its charge is not known yet, it is read later.
-        """
+        """Note that an event or another read has reported the end of a job."""
         watched = self._watched.get(job.id)
         # A job that is lined up or being read is still read.
         if watched is None or watched.task is None or not watched.rests:
@@ -289,7 +247,7 @@ class Poller:
     @property
     def _may_read(self) -> bool:
         # A service with errors gets one read at a time.
-        at_once = 1 if self._failures else AT_ONCE
+        at_once = 1 if self._failures_n else AT_ONCE
         is_paused = self._clock.monotonic_s() < self._paused_until_s
         return self._reading_n < at_once and not is_paused
 
@@ -326,8 +284,8 @@ class Poller:
     def _went_well(self, watched: Watched) -> float:
         now_s = self._clock.monotonic_s()
         watched.was_read(now_s)
-        if self._failures:
-            self._failures, self._refusal = 0, None
+        if self._failures_n:
+            self._failures_n, self._refusal = 0, None
             self._tell(None)
         lost = watched.lost(now_s)
         if lost is not None:
@@ -342,15 +300,15 @@ class Poller:
         if isinstance(error, MediakitError) and not passes(error):
             watched.job.end(error)
             return None
-        watched.failures += 1
+        watched.failures_n += 1
         if not concerns_all(error):
-            wait_s = pause_s(error, watched.failures, self._random)
+            wait_s = pause_s(error, watched.failures_n, self._random)
             watched.job.trouble(trouble_text(error, wait_s))
             return wait_s
         now_s = self._clock.monotonic_s()
         if now_s >= self._paused_until_s:  # of reads at the same time, the first counts
-            self._failures += 1
-        wait_s = pause_s(error, self._failures, self._random)
+            self._failures_n += 1
+        wait_s = pause_s(error, self._failures_n, self._random)
         self._paused_until_s = max(self._paused_until_s, now_s + wait_s)
         self._tell(trouble_text(error, wait_s))
         if wait_s > PATIENT_FOR_S and isinstance(error, AnswerError):
@@ -363,6 +321,28 @@ class Poller:
     def _tell(self, trouble: str | None) -> None:
         for watched in tuple(self._watched.values()):
             watched.job.trouble(trouble)
+
+
+def unclear(record: Job) -> ServiceError:
+    """Return the error for a job whose status or charge stays unreadable."""
+    every = f"every {SETTLES_LATE_GAP_S / 60:.0f} minutes"
+    if record.unknown_status is None and record.billing is not None:
+        text = (
+            f"The job {record.id} is {record.status.value}. "
+            f"{unreadable_charge_text(record.billing)} The job is read again {every}, "
+            "and its charge is recorded once it can be read; until then, budgets count "
+            "the estimate. Ask the service what it charged; job.refresh() reads the "
+            "job now."
+        )
+    else:
+        text = (
+            f"The service says that the job {record.id} is "
+            f"{shown(record.unknown_status)}, which this version of mediakit does not "
+            f"know, so it is unclear whether the job has ended. It is read {every}, and "
+            "its charge is recorded; job.refresh() reads it now. A newer version of "
+            "mediakit may know the status."
+        )
+    return ServiceError(text, status=200, job_id=record.id)
 
 
 def trouble_text(error: Exception, wait_s: float) -> str:

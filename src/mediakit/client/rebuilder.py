@@ -16,6 +16,7 @@ from mediakit.catalog import Catalog
 from mediakit.client.account import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_turns
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
@@ -178,7 +179,7 @@ class Rebuilder:
                 upload=Upload(**sent.model_dump()),
             )
         if entry.charge_micro_usd is None:
-            self._jobs.watched(await self._jobs.state_of(entry, record))
+            await self._jobs.begun(entry, record, estimate_of(entry))
         if before is None:
             return found.rebuilt(ADDED, entry)
         return found.rebuilt(KNOWN if before.key == entry.key else COMPLETED, entry)

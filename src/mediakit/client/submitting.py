@@ -25,6 +25,7 @@ from mediakit.client.idempotency import (
     take_of,
     was_rejected,
 )
+from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
 from mediakit.client.lost_responses import BOUND, may_resend_unasked
 from mediakit.client.requests import Requests, ValidatedRequest
@@ -241,8 +242,7 @@ class Submissions:
         self._submitted.add(record.id)
         if entry.charge_micro_usd is not None:
             await self._admission.charged(entry, entry.charge_micro_usd)
-        state = await self._jobs.state_of(entry, record, estimate)
-        return await self._jobs.begun(state)
+        return await self._jobs.begun(entry, record, estimate or estimate_of(entry))
 
     async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
         return await self._account_history.ask(History.newest, **draw, take=take)

@@ -23,6 +23,10 @@ class Said:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+JOBS = "/v1/media/jobs"
+NOT_HERE = Said({"message": "not found"}, status=404)
+
+
 def completed(job_id: str) -> Said:
     """Return the answer about a job that is done and paid."""
     file = {"url": "http://media.test/kite.mp4", "content_type": "video/mp4"}
@@ -53,7 +57,8 @@ class JobServer:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                said = server.said(self.path.rsplit("/", 1)[-1])
+                folder, _, name = self.path.rpartition("/")
+                said = server.said(name) if folder == JOBS else NOT_HERE
                 body = said.body
                 content = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(said.status)

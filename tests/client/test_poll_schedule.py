@@ -12,21 +12,10 @@ from mediakit.client.poll_schedule import (
     LONGEST_GAP_S,
     LONGEST_LEAP_S,
     SHORTEST_GAP_S,
-    concerns_all,
     gap_s,
     jittered_s,
-    passes,
-    pause_s,
     running_gap_s,
     settling_gap_s,
-)
-from mediakit.errors import (
-    AuthError,
-    GoneError,
-    MediakitError,
-    NotFoundError,
-    RateLimitError,
-    ServiceError,
 )
 from mediakit.records import BillingState
 from tests.support.job_states import state_of
@@ -97,49 +86,14 @@ def test_an_unavailable_charge_is_read_no_sooner_than_after_30_seconds(
     assert jittered_s(gap, Random(seed)) >= 30
 
 
-def test_after_half_an_hour_a_charge_is_read_every_five_minutes() -> None:
-    assert settling_gap_s(BillingState.PENDING, 99, settling_s=1_801) == 300
-
-
+@pytest.mark.spec("2.2")
 def test_the_state_of_a_job_chooses_the_schedule() -> None:
     pending = state_of("completed", billing={"state": "pending"})
     unavailable = state_of("completed", billing={"state": "unavailable"})
+    unknown_status = state_of("archived", billing={"state": "unavailable"})
     running = state_of("running", usual_runtime_s=60.0)
 
     assert gap_s(pending, 0) == gap_s(state_of("failed"), 0) == 1.0
-    assert gap_s(unavailable, 0) == 30.0
+    assert gap_s(unavailable, 0) == gap_s(unknown_status, 0) == 30.0
     assert gap_s(running, 3, elapsed_s=30.0) == pytest.approx(6.0)
     assert gap_s(state_of("queued"), 0) == 0.3
-
-
-TOO_MANY = RateLimitError("Slowly.", status=429, retry_after_s=7.0)
-SILENCE = ServiceError("no answer")
-OF_ONE_JOB = (
-    ServiceError("broken", status=500),
-    ServiceError("away", status=503),
-    ServiceError("a gateway's page", status=404),
-    MediakitError("the history is locked"),
-    OSError("disk full"),
-)
-NO_JOB = ServiceError("not a Job", status=200)
-LASTING = (
-    AuthError("who?", status=401),
-    NotFoundError("no such job", status=404),
-    GoneError("erased", status=410),
-)
-
-
-def test_trouble_passes_or_stays_and_concerns_all_jobs_or_one() -> None:
-    assert all(passes(error) for error in (TOO_MANY, SILENCE, NO_JOB, *OF_ONE_JOB))
-    assert not any(passes(error) for error in LASTING)
-    assert concerns_all(TOO_MANY)
-    assert concerns_all(SILENCE)
-    assert not any(concerns_all(error) for error in OF_ONE_JOB)
-
-
-def test_a_service_that_names_a_time_is_asked_then_and_another_ever_later() -> None:
-    pauses_s = [pause_s(SILENCE, n, Random(1)) for n in range(1, 9)]
-
-    assert pause_s(TOO_MANY, 3, Random(1)) == 7.0
-    for found_s, wanted_s in zip(pauses_s, [1, 2, 4, 8, 15, 15, 15, 15], strict=True):
-        assert wanted_s <= found_s <= wanted_s * 1.1

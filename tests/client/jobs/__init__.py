@@ -1,1 +1,0 @@
-"""Polling, and what is known of a job."""
