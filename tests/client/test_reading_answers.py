@@ -394,7 +394,7 @@ def test_a_client_without_functions_has_no_attribute_of_that_name(
         assert not hasattr(c.functions, "text_to_video")
 
 
-# -- a redirect, listeners, budgets ----------------------------------------------------
+# -- a redirect and a budget ----------------------------------------------------------
 
 
 def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
