@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jupytext
+import jupytext  # type: ignore[import-untyped] # it ships no types
 import nbformat
 import pytest
 from nbclient import NotebookClient

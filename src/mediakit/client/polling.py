@@ -338,9 +338,9 @@ def unclear(record: Job) -> ServiceError:
         text = (
             f"The service says that the job {record.id} is "
             f"{shown(record.unknown_status)}, which this version of mediakit does not "
-            f"know, so it is unclear whether the job has ended. It is read {every}, and "
-            "its charge is recorded; job.refresh() reads it now. A newer version of "
-            "mediakit may know the status."
+            "know, so it is unclear whether the job has ended. It is read "
+            f"{every}, and its charge is recorded; job.refresh() reads it now. A newer "
+            "version of mediakit may know the status."
         )
     return ServiceError(text, status=200, job_id=record.id)
 
