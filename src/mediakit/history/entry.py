@@ -108,31 +108,29 @@ class Entry(Submission):
     """
 
     number: int
-    state: EntryState
-    job_id: str | None
-    status: JobStatus | None
-    error_code: str | None
-    error_message: str | None
-    billing_state: BillingState | None
-    charge_micro_usd: int | None
-    restated_charge_micro_usd: int | None
-    output_url: str | None = field(repr=False)
-    content_type: str | None
-    media_type: str | None
     created_at: datetime
-    submitted_at: datetime | None
-    finished_at: datetime | None
-    settled_at: datetime | None
-    deleted_at: datetime | None
-    gone_at: datetime | None
+    state: EntryState
+    job_id: str | None = None
+    status: JobStatus | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    billing_state: BillingState | None = None
+    charge_micro_usd: int | None = None
+    restated_charge_micro_usd: int | None = None
+    output_url: str | None = field(default=None, repr=False)
+    content_type: str | None = None
+    media_type: str | None = None
+    submitted_at: datetime | None = None
+    finished_at: datetime | None = None
+    settled_at: datetime | None = None
+    deleted_at: datetime | None = None
+    gone_at: datetime | None = None
 
 
 HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)
 AT_WORK = (EntryState.SUBMITTED, EntryState.TERMINAL)
 SUBMISSION_FIELDS = tuple(item.name for item in fields(Submission))
 ENTRY_FIELDS = tuple(item.name for item in fields(Entry))
-OUTCOME_FIELDS = tuple(item.name for item in fields(Entry))[len(SUBMISSION_FIELDS) :]
-_NO_OUTCOME: Changes = dict.fromkeys(OUTCOME_FIELDS)
 
 
 def plain_values(submission: Submission) -> dict[str, Any]:
@@ -142,8 +140,12 @@ def plain_values(submission: Submission) -> dict[str, Any]:
 
 def fresh_entry(submission: Submission, *, number: int, created_at: datetime) -> Entry:
     """Return the entry of a submission that was just written."""
-    known = {"number": number, "created_at": created_at, "state": EntryState.UNANSWERED}
-    return Entry(**(plain_values(submission) | _NO_OUTCOME | known))
+    return Entry(
+        **plain_values(submission),
+        number=number,
+        created_at=created_at,
+        state=EntryState.UNANSWERED,
+    )
 
 
 def rebuilt_key(job_id: str) -> str:
@@ -154,7 +156,7 @@ def rebuilt_key(job_id: str) -> str:
 # -- merging what the service reports -----------------------------------------------
 
 _STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-_OF_THE_JOB = set(OUTCOME_FIELDS) - {"number", "created_at"}
+_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
 # Unavailable billing says nothing; pending billing announces a charge.
 _BILLING_ORDER = (
     None,

@@ -144,8 +144,9 @@ def write_request(
     if nothing was written.
     """
     entry = fresh_entry(submission, number=0, created_at=created_at)
+    values = {name: each for name, each in row_of(entry).items() if each is not None}
     # Nearly every request is new, so it is not looked up before.
-    number = db.execute(_insert(db.dialect.name), row_of(entry)).scalar()
+    number = db.execute(_insert(db.dialect.name), values).scalar()
     if number is not None:
         return replace(entry, number=number), None
     known = same_attempt(db, submission)

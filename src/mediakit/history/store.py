@@ -200,11 +200,16 @@ class History:
         See `record_job`.
         """
         now = self.clock.now()
-        return self._change(
-            entries.c.job_id,
-            job.id,
-            lambda entry: changes_from_job(entry, job, now=now),
-        )
+
+        def changes_of(entry: Entry) -> Changes:
+            return changes_from_job(entry, job, now=now)
+
+        if job.settled_charge_micro_usd is None:
+            # Most of these records change nothing, so no write lock is taken.
+            known = self.find(job.id)
+            if known is None or not changes_of(known):
+                return known
+        return self._change(entries.c.job_id, job.id, changes_of)
 
     def record_job(self, key: str, job: Job) -> Entry:
         """Record the state of the job with this key, however old the record is.
@@ -289,9 +294,6 @@ class History:
         self, column: Column[Any], value: str, changes_of: Callable[[Entry], Changes]
     ) -> Entry | None:
         """Change the entry with this key or job id; None if there is none."""
-        entry = self._first(column, value)
-        if entry is None or not changes_of(entry):
-            return entry  # most records change nothing, so no write lock is taken
         with self.database.writing() as db:
             entry = first_entry(db, column, value)
             return entry and change_entry(db, entry, changes_of(entry))
