@@ -204,7 +204,7 @@ class Function:
         value = None if self.tag is None else body.get(self.tag)
         return self.variants.get(value, self) if isinstance(value, str) else self
 
-    @property
+    @cached_property
     def may_name_media(self) -> bool:
         """Return whether any of its fields holds media."""
         return any(spec.media_kind for spec in self.body.with_inner())
@@ -419,7 +419,8 @@ class Function:
 
     def media(self, body: Mapping[str, object]) -> list[MediaItem]:
         """List the media in a body, in the order of the fields."""
-        return [item for item, _, _ in self._media_slots(body)]
+        slots = self._media_slots(body) if self.may_name_media else ()
+        return [item for item, _, _ in slots]
 
     def with_media(
         self, body: Mapping[str, object], urls: Mapping[str, object]
