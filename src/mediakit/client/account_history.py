@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
+from queue import SimpleQueue
+from threading import Thread
 from time import monotonic
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
+from weakref import finalize
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 
 from mediakit.client.service import Service
 from mediakit.errors import MediakitError
@@ -41,7 +45,8 @@ class AccountHistory:
         self.history = history
         self.service = service.identity
         self.owner = {"service": service.identity, "account": service.account}
-        self._turn: CapacityLimiter | None = None
+        self._turns: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._writer: Thread | None = None
         self._began_s: float | None = None
         self._late: dict[object, tuple[_Change, asyncio.Future[None]]] = {}
         self._writing_late: asyncio.Task[None] | None = None
@@ -123,11 +128,26 @@ class AccountHistory:
             await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
 
     async def _in_turn(self, call: Callable[[], T]) -> T:
-        if self._turn is None:  # made here, in the event loop that uses it
-            self._turn = CapacityLimiter(1)
-        return await to_thread.run_sync(self._timed, call, limiter=self._turn)
+        if self._writer is None:
+            self._writer = Thread(
+                target=_write_all,
+                args=(self._turns,),
+                name="mediakit-history",
+                daemon=True,
+            )
+            self._writer.start()
+            finalize(self, self._turns.put, None)
+        outcome: Future[T] = Future()
+        self._turns.put(partial(_write, outcome, partial(self._timed, call)))
+        written = asyncio.wrap_future(outcome)
+        try:
+            return await asyncio.shield(written)
+        except asyncio.CancelledError:
+            if not outcome.cancel():
+                await asyncio.wait([written])
+            raise
 
-    def _timed(self, call: Callable[[], Any]) -> Any:
+    def _timed(self, call: Callable[[], T]) -> T:
         self._began_s = monotonic()
         try:
             return call()
@@ -147,3 +167,20 @@ class AccountHistory:
             f"The history file {self.history.place} is locked by another program. The "
             "request continues when it is released."
         )
+
+
+def _write_all(turns: SimpleQueue[Callable[[], None] | None]) -> None:
+    for write in iter(turns.get, None):
+        write()
+        del write  # or an account's history would never be garbage
+
+
+def _write(outcome: Future[T], call: Callable[[], T]) -> None:
+    if not outcome.set_running_or_notify_cancel():
+        return
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+        outcome.set_exception(error)
+    else:
+        outcome.set_result(result)
