@@ -6,6 +6,7 @@ import asyncio
 import logging
 import resource
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -142,6 +143,27 @@ def test_what_was_given_up_before_its_turn_is_not_written(
     assert at_once(give_up()) == [None]
     assert history.find_key("first") is not None
     assert history.find_key("second") is None
+
+
+def test_a_write_that_has_begun_is_finished_before_its_call_ends_cancelled(
+    history: History, account_history: AccountHistory
+) -> None:
+    begun = threading.Event()
+
+    def slow(history: History) -> None:
+        begun.set()
+        time.sleep(0.1)
+        history.claim(submission("begun"))
+
+    async def give_up() -> None:
+        writing = asyncio.ensure_future(account_history.write(slow))
+        await eventually(begun.is_set)
+        writing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await writing
+        assert history.find_key("begun") is not None
+
+    assert at_once(give_up()) == [None]
 
 
 # -- a file that another program holds ------------------------------------------------
