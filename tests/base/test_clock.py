@@ -1,13 +1,7 @@
 import asyncio
 from datetime import UTC, datetime
 
-import pytest
-
-from mediakit.clock import SystemClock, VirtualClock
-
-
-def test_the_system_clock_is_aware_and_in_utc() -> None:
-    assert SystemClock().now().tzinfo is UTC
+from mediakit.clock import VirtualClock
 
 
 def test_a_virtual_clock_wakes_its_sleepers_in_order_and_only_when_advanced() -> None:
@@ -39,11 +33,3 @@ def test_a_virtual_clock_wakes_its_sleepers_in_order_and_only_when_advanced() ->
         ("often", 3_000),
         ("late", 3_600),
     ]
-
-
-def test_a_virtual_clock_goes_forwards_only() -> None:
-    async def backwards() -> None:
-        await VirtualClock().advance(-1)
-
-    with asyncio.Runner() as runner, pytest.raises(ValueError, match="forwards"):
-        runner.run(backwards())

@@ -73,14 +73,6 @@ def test_what_is_free_costs_nothing() -> None:
     assert str(free) == "$0.00 (exact)"
 
 
-def test_an_estimate_shows_itself_in_one_short_line() -> None:
-    seconds = per_second("s", 1_000, 2_000, 40_000, EstimateKind.UPPER_BOUND)
-
-    assert repr(Estimate.of([TOKENS])) == "<estimate $1.21338, exact>"
-    assert repr(Estimate.of([seconds])) == "<estimate $0.04 to $0.08, upper bound>"
-    assert repr(Estimate.of([])) == "<estimate unknown>"
-
-
 def test_a_notebook_shows_an_estimate_as_a_table_of_its_lines() -> None:
     length = per_second("length", 4_000, None, 200, EstimateKind.UPPER_BOUND)
     html = Estimate.of([TOKENS, length], ["It rests on <b>the file</b>."])._repr_html_()
@@ -92,22 +84,6 @@ def test_a_notebook_shows_an_estimate_as_a_table_of_its_lines() -> None:
         "|||Total, no upper price known||||||at least $1.21418||||"
         "It rests on &lt;b&gt;the file&lt;/b&gt;.||"
     )
-
-
-def test_no_two_amounts_of_an_estimate_become_a_formula() -> None:
-    html = Estimate.of([TOKENS])._repr_html_()
-
-    assert html.count("$") == html.count("<span>$</span>") == 3
-
-
-def test_an_estimate_without_lines_is_shown_as_a_sentence() -> None:
-    unknown = Estimate.of([], ["No rate is known."])._repr_html_()
-    bare = Estimate(MicroUSD(5), MicroUSD(5), EstimateKind.NOMINAL)._repr_html_()
-
-    assert "Price: unknown" in unknown
-    assert "No rate is known." in unknown
-    assert "<table" not in unknown + bare
-    assert "Price: <span>$</span>0.000005, nominal" in bare
 
 
 def test_tokens_of_a_part_of_a_second_are_rounded_half_up() -> None:
