@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-import mediakit as mk
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
 from mediakit.money import MicroUSD
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.support.rows import assert_each
-from tests.support.samples.media_samples import make_mp4, make_png
+from tests.support.samples.media_samples import make_png
 
 SECOND = OwnRate(second_micro_usd=MicroUSD(20_000))
 
@@ -52,53 +50,9 @@ def test_the_user_s_own_rate_counts_the_seconds_in_extra(
     assert estimate.low == estimate.high == 140_000
 
 
-def test_a_webhook_url_that_is_not_text_is_refused(client: Client) -> None:
-    def check(url: Any) -> None:
-        with pytest.raises(InputError, match=r"^webhook_url must be .*Nothing was sen"):
-            client.submit("text-to-video", prompt="a kite", webhook_url=url)
-
-    assert_each([5, b"https://hooks.example/", ["https://a.example"]], check)
-    assert client.history.frame().empty
-
-
-def test_extra_is_refused_unless_it_holds_properties_by_name(client: Client) -> None:
-    def check(extra: Any) -> None:
-        with pytest.raises(InputError, match=r"^extra must be .*Nothing was sent"):
-            client.submit("text-to-video", prompt="a kite", extra=extra)
-
-    assert_each(["foo", [1], 0, {5: 1}, {None: 1}], check)
-    assert client.history.frame().empty
-
-
 CLIP = "https://clips.example/a.mp4"
 LENGTHS = [5, "5", [1], {5: 1}, {CLIP: "x"}, {CLIP: "5"}, {CLIP: True}, {CLIP: -1}]
 LENGTHS += [{CLIP: None}, {CLIP: float("nan")}, {CLIP: float("inf")}]
-
-
-def test_known_lengths_are_refused_unless_they_are_seconds_by_url(
-    client: Client,
-) -> None:
-    def check(seconds: Any) -> None:
-        with pytest.raises(InputError, match=r"^seconds must be .*Nothing was sent"):
-            client.submit("text-to-video", prompt="a kite", seconds=seconds)
-        with pytest.raises(InputError, match=r"^seconds must be"):
-            mk.estimate("video-upscale", {"video_url": CLIP}, seconds=seconds)
-
-    assert_each(LENGTHS, check)
-    assert client.history.frame().empty
-
-
-def test_a_known_length_can_be_of_a_path(client: Client, tmp_path: Path) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4")
-    price = client.estimate("video-upscale", video_url=clip, seconds={clip: 9})
-    same = client.estimate("video-upscale", video_url=clip, seconds={str(clip): 9})
-    assert price == same
-
-
-@pytest.mark.parametrize("body", [None, 5, "prompt"], ids=repr)
-def test_a_body_is_refused_unless_it_holds_fields_by_name(body: Any) -> None:
-    with pytest.raises(InputError, match=r"^body must be .*Nothing was sent"):
-        mk.estimate("text-to-video", body)
 
 
 HALF_A_PAIR = "\ud800"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from copy import copy
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,13 @@ from typing import Any
 import IPython
 import jedi  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
 import mediakit as mk
 from mediakit import Client, InputError, entry_points
 from mediakit.catalog import Catalog
-from mediakit.client.functions import Functions
-from mediakit.completion import call_at, offer_at, offer_in
+from mediakit.completion import offer_at
 from mediakit.magics import load
 from mediakit.magics.completion import line_offer
 from mediakit.sandbox.server.running import RunningSandbox
@@ -117,28 +113,6 @@ def test_the_tab_key_offers_names_and_choices(
     assert complete(code) == offered
 
 
-@takes_completions
-def test_fields_that_are_given_are_not_offered_again(complete: Complete) -> None:
-    code = 'client.submit("text-to-video", prompt="a", '
-
-    assert [each.removeprefix(code) for each in complete(code)] == [
-        "duration=",
-        "resolution=",
-        "aspect_ratio=",
-        "audio=",
-        "multi_shot=",
-    ]
-
-
-@pytest.mark.soak
-def test_the_arguments_of_a_function_that_is_an_attribute_are_offered(
-    complete: Complete,
-) -> None:
-    code = "client.functions.text_to_video.submit(dur"
-
-    assert code.replace("dur", "duration=") in complete(code)
-
-
 @pytest.mark.parametrize(
     "code",
     [
@@ -164,42 +138,6 @@ def test_nothing_is_offered_elsewhere(client: Client, code: str) -> None:
     assert line_offer(code, CATALOG, names) is None
 
 
-def test_a_client_is_found_in_attributes_without_evaluating_them(
-    client: Client,
-) -> None:
-    class Bench:
-        def __init__(self) -> None:
-            self.client = client
-
-        @property
-        def other(self) -> Client:
-            raise AssertionError("nothing is called")
-
-    offer = offer_at('bench.client.form("text-to-v', {"bench": Bench()})
-    assert offer is not None
-    assert offer.texts == ("text-to-video",)
-    assert offer_at('bench.other.form("te', {"bench": Bench()}) is None
-
-
-@takes_completions
-def test_loading_twice_offers_everything_once(shell: Any) -> None:
-    load(shell)
-    load(shell)
-    offer_in(shell, offer_at)
-
-    assert len(shell.Completer.custom_matchers) == 2
-
-
-def test_an_ipython_that_takes_no_completions_is_left_as_it_is(
-    shell: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delattr("IPython.core.completer.context_matcher", raising=False)
-    load(shell)
-    offer_in(shell, offer_at)
-
-    assert shell.Completer.custom_matchers == []
-
-
 @takes_completions
 def test_connecting_is_enough_for_calls_to_be_completed(
     shell: Any,
@@ -215,13 +153,6 @@ def test_connecting_is_enough_for_calls_to_be_completed(
         [offered] = shell.Completer.completions(code, len(code))
     assert offered.text == "text-to-video"
     client.close()
-
-
-@given(st.text("ab(\"'[{)]}#\\\n, =.", max_size=60))
-def test_any_code_can_be_scanned(code: str) -> None:
-    call = call_at(code)
-
-    assert call is None or code.startswith(call.callee)
 
 
 def test_the_tab_key_offers_the_public_methods_of_a_client(client: Client) -> None:
@@ -259,32 +190,3 @@ def test_its_arguments_and_docs_are_those_of_the_declaration(client: Client) -> 
     assert "Accepted: a list of 1 to 5 items" in (submit.__doc__ or "")
     assert "negative_prompt: " in (client.functions.keyframes.__doc__ or "")
     assert repr(client.functions.r4).startswith("<r4: Make a video")
-
-
-def test_every_function_of_the_client_is_there(client: Client) -> None:
-    kinds = {each.function.kind for each in client.functions}
-
-    assert kinds == {function.kind for function in CATALOG}
-    assert len(client.functions) == len(dir(client.functions)) == len(CATALOG)
-    with pytest.raises(AttributeError, match="accepted: compose_video"):
-        client.functions.text_to_vidio  # noqa: B018
-
-
-def test_functions_have_only_the_methods_of_their_client() -> None:
-    class Prices:
-        def estimate(self, function: str, /, **fields: object) -> str:
-            """Price it."""
-            return function
-
-    function = Functions(Prices(), CATALOG).text_to_video
-    assert function.estimate(prompt="a") == "sandbox/text-to-video/text-to-video"
-    assert not hasattr(function, "submit")
-
-
-def test_a_client_without_bound_functions_has_none_as_attributes() -> None:
-    functions = Functions(object(), Catalog(()))
-
-    assert not hasattr(functions, "text_to_video")
-    assert len(copy(functions)) == 0
-    with pytest.raises(AttributeError, match="binds no function"):
-        functions.text_to_video  # noqa: B018

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
 
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Catalog
 from mediakit.catalog.loading import MAX_BYTES
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
-from mediakit.sandbox.server.running import RunningSandbox
 from tests.spec import Case, accepted, refused
 from tests.support.rows import assert_each
+from tests.support.servers.scripted_server import (
+    Script,
+    ScriptedServer,
+    Visit,
+    answers,
+    answers_always,
+    hangs_up,
+    json_page,
+    page,
+)
 
 Json = dict[str, Any]
 DECLARED = Catalog.default()
@@ -89,19 +94,6 @@ def test_a_function_that_differs_is_made_from_its_schema() -> None:
 
     assert function.check({"prompt": "a", "duration": 20}) == []
     assert function.estimate({"prompt": "a"}).high is None
-
-
-def test_several_models_of_a_kind_can_be_in_one_catalog() -> None:
-    schema = {"type": "object", "properties": {"prompt": {"type": "string"}}}
-    paths = [f"/v1/media/acme/{model}/text-to-image" for model in ("swift", "grand")]
-    document = {"paths": {p: document_with(p, schema)["paths"][p] for p in paths}}
-    catalog = Catalog.from_openapi(document)
-
-    assert catalog.function("acme/grand/text-to-image").media_type == "image"
-    with pytest.raises(InputError, match="acme/swift/text-to-image or acme/grand"):
-        catalog.function("text-to-image")
-    names = {f.declared.name for f in catalog}
-    assert names == {"AcmeSwiftTextToImage", "AcmeGrandTextToImage"}
 
 
 def test_only_submit_paths_become_functions() -> None:
@@ -180,54 +172,14 @@ def test_a_function_without_a_json_object_is_left_out_and_hides_no_other() -> No
             catalog.function(name)
 
 
-def test_a_function_that_is_left_out_stays_known_until_it_is_bound_by_hand() -> None:
-    catalog = Catalog.from_openapi(with_odd_bodies()).with_rates({})
-    bound = Function.from_schema("acme/swift/edit", {"type": "object"})
-
-    assert len(catalog.left_out) == 3
-    assert list(catalog.including(bound).left_out) == [
-        "acme/swift/batch",
-        "acme/swift/pairs",
-    ]
-
-
-def test_a_body_that_is_json_or_a_form_is_sent_as_json() -> None:
-    document = with_odd_bodies()
-    content = document["paths"]["/v1/media/acme/swift/edit"]["post"]["requestBody"][
-        "content"
-    ]
-    content["application/json"] = content["multipart/form-data"]
-
-    assert Catalog.from_openapi(document).function("edit").check({"prompt": "a"}) == []
-
-
-def test_a_body_with_too_many_fields_is_open_and_has_the_words_of_its_operation() -> (
-    None
-):
-    schema = {"properties": {f"f{n}": {"type": "string"} for n in range(1_001)}}
-    document = document_with("/v1/media/a/b/make-song", schema, summary="Sing.")
-    [function] = Catalog.from_openapi(document)
-
-    assert (function.is_open, function.fields, function.doc) == (True, {}, "Sing.")
-    assert function.media_type == "audio"
-
-
-def test_a_document_is_read_from_its_text_and_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "openapi.json"
-    file.write_text(json.dumps(DOCUMENT), "utf-8")
-
-    for source in (json.dumps(DOCUMENT), file, str(file)):
-        assert len(Catalog.from_openapi(source)) == len(DECLARED)
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not JSON"),
-        ('{"a": NaN}', "not JSON"),
-        ('{"a": 1e999}', "not JSON"),
-        ('{"a":' * 100_000, "nested too deeply|not JSON"),
-        ('{"a": "\\ud800"}', "not JSON"),
+        ("{", "no JSON"),
+        ('{"a": NaN}', "no JSON"),
+        ('{"a": 1e999}', "no JSON"),
+        ('{"a":' * 100_000, "nested too deep|no JSON"),
+        ('{"a": "\\ud800"}', "no JSON"),
         ("openapi: 3.1.0\npaths: {}\n", "YAML"),
         ("# A service\n---\nswagger: '2.0'", "YAML"),
     ],
@@ -240,7 +192,8 @@ def test_a_text_that_is_not_json_is_refused_with_a_readable_error(
         Catalog.from_openapi(text)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "good.json").write_text(json.dumps(DOCUMENT), "utf-8")
     (tmp_path / "list.json").write_text("[]", "utf-8")
     (tmp_path / "yaml.yml").write_text("openapi: 3.1.0", "utf-8")
     (tmp_path / "picture.json").write_bytes(b"\x89PNG\xff\xfe")
@@ -250,72 +203,29 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     for name, words in [
         ("missing.json", "missing.json"),
         ("list.json", "list"),
-        ("yaml.yml", "not JSON.*YAML"),
-        ("picture.json", "not JSON"),
+        ("yaml.yml", "no JSON.*YAML"),
+        ("picture.json", "no JSON"),
         ("long.json", "at most 10 MB"),
         ("a\0b", "null"),
     ]:
         with pytest.raises(InputError, match=words):
             Catalog.from_openapi(tmp_path / name)
+    assert len(Catalog.from_openapi(str(tmp_path / "good.json"))) == len(DECLARED)
 
 
-def test_a_running_sandbox_describes_itself_by_its_url(
-    sandbox: RunningSandbox,
-) -> None:
-    catalog = Catalog.from_openapi(f"{sandbox.base_url}/openapi.json")
-
-    assert [f.path for f in catalog] == [f.path for f in DECLARED]
-
-
-Answer = Callable[[BaseHTTPRequestHandler], None]
-
-
-@contextmanager
-def answering(
-    answer: Answer, tls: ssl.SSLContext | None = None
-) -> Iterator[tuple[str, list[Any]]]:
-    """Serve one response on loopback, and collect the headers of requests."""
-    asked: list[Any] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            asked.append(self.headers)
-            answer(self)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    if tls is not None:
-        server.socket = tls.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        scheme = "https" if tls else "http"
-        yield f"{scheme}://127.0.0.1:{server.server_port}", asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-def send(handler: BaseHTTPRequestHandler, status: int, content: bytes = b"") -> None:
-    handler.send_response(status)
-    handler.send_header("Content-Length", str(len(content)))
-    handler.end_headers()
-    handler.wfile.write(content)
+# -- from a URL ----------------------------------------------------------------------
 
 
 def test_a_url_is_requested_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEDIAKIT_API_KEY", "secret-0123")
-    content, statuses = json.dumps(DOCUMENT).encode(), [200, 401]
-    with answering(lambda h: send(h, statuses.pop(0), content)) as (url, asked):
-        assert len(Catalog.from_openapi(url)) == len(DECLARED)
+    refused = page(status="401 No")
+    with ScriptedServer(answers(json_page(DOCUMENT)), answers(refused)) as server:
+        assert len(Catalog.from_openapi(server.base_url)) == len(DECLARED)
         with pytest.raises(InputError, match="answers 401"):
-            Catalog.from_openapi(url)
+            Catalog.from_openapi(server.base_url)
 
-    assert len(asked) == 2
-    assert "secret" not in str(asked[0])
+    assert len(server.requests) == 2
+    assert b"secret" not in server.requests[0]
 
 
 def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is_used(
@@ -327,52 +237,27 @@ def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is
     authority.issue_cert("127.0.0.1").configure_cert(tls)
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    content = json.dumps(DOCUMENT).encode()
-    with answering(lambda handler: send(handler, 200, content), tls) as (url, _):
-        assert len(Catalog.from_openapi(url)) == len(DECLARED)
+    with ScriptedServer(answers(json_page(DOCUMENT)), tls=tls) as server:
+        assert len(Catalog.from_openapi(server.base_url)) == len(DECLARED)
 
 
-def test_endless_redirects_are_not_followed() -> None:
-    def redirect(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(302)
-        handler.send_header("Location", "/again")
-        handler.send_header("Content-Length", "0")
-        handler.end_headers()
-
-    with (
-        answering(redirect) as (url, asked),
-        pytest.raises(InputError, match="redirects"),
-    ):
-        Catalog.from_openapi(url)
-
-    assert len(asked) == 4
-
-
-def test_an_endless_response_is_aborted() -> None:
-    def endless(handler: BaseHTTPRequestHandler) -> None:
-        handler.send_response(200)
-        handler.end_headers()
-        try:
-            for _ in range(2 * MAX_BYTES // 65_536):
-                handler.wfile.write(b" " * 65_536)
-        except OSError:
-            return
-
-    with answering(endless) as (url, _), pytest.raises(InputError, match="at most 10"):
-        Catalog.from_openapi(url)
+def endless(visit: Visit) -> None:
+    visit.request()
+    visit.say(b"HTTP/1.1 200 OK\r\n\r\n")
+    for _ in range(2 * MAX_BYTES // 65_536):
+        visit.say(b" " * 65_536)
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:1/x", "http://", "http://[", "https://"]
+    ("script", "words"),
+    [
+        (answers_always(page(b"", "Location: /again", status="302 On")), "redirects"),
+        (endless, "at most 10"),
+        (hangs_up, "an answer"),
+    ],
 )
-def test_a_url_without_a_response_is_refused_with_a_readable_error(url: str) -> None:
-    with pytest.raises(InputError, match="a URL that answers"):
-        Catalog.from_openapi(url)
+def test_an_answer_without_an_end_is_aborted(script: Script, words: str) -> None:
+    with ScriptedServer(script) as server, pytest.raises(InputError, match=words):
+        Catalog.from_openapi(server.base_url)
 
-
-def test_a_mapping_that_is_changed_later_changes_nothing() -> None:
-    document = json.loads(json.dumps(DOCUMENT))
-    catalog = Catalog.from_openapi(document, recognise=False)
-    document["paths"].clear()
-
-    assert isinstance(catalog.function("r1"), Function)
+    assert len(server.requests) <= 4

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
-from mediakit.media_limits import MediaLimits
 from mediakit.schema import FieldSpec
 from tests.support.rows import assert_each
 from tests.support.soak import trials
@@ -70,18 +69,13 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("schema", "expected"),
     [
-        ({"type": "string"}, FieldSpec("x", "text")),
         (
             {"type": "string", "minLength": 1, "maxLength": 9, "pattern": "^a"},
             FieldSpec("x", "text", min_length=1, max_length=9, pattern="^a"),
         ),
         (
-            {"type": "integer", "minimum": 1, "maximum": 9},
-            FieldSpec("x", "integer", low=1, high=9),
-        ),
-        (
-            {"type": "integer", "minimum": 1.5, "exclusiveMaximum": 8.5},
-            FieldSpec("x", "integer", low=2, below=9),
+            {"type": "integer", "minimum": 1.5, "exclusiveMaximum": 8.5, "default": 3},
+            FieldSpec("x", "integer", low=2, below=9, default=3),
         ),
         (
             {"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5},
@@ -91,45 +85,23 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
             {"type": "number", "minimum": 0, "exclusiveMinimum": True, "maximum": 1},
             FieldSpec("x", "number", above=0, high=1),
         ),
-        ({"type": "boolean"}, FieldSpec("x", "boolean")),
-        ({"enum": ["a", "b"]}, FieldSpec("x", "choice", choices=("a", "b"))),
-        (
-            {"enum": ["a", None], "type": ["string", "null"]},
-            FieldSpec("x", "choice", choices=("a",), nullable=True),
-        ),
         ({"const": 5}, FieldSpec("x", "choice", choices=(5,))),
-        ({"type": ["integer", "null"]}, FieldSpec("x", "integer", nullable=True)),
         (
-            {"anyOf": [{"type": "boolean"}, {"type": "null"}]},
-            FieldSpec("x", "boolean", nullable=True),
+            {"anyOf": [{"type": "boolean"}, {"type": "null"}], "description": "Words."},
+            FieldSpec("x", "boolean", nullable=True, doc="Words."),
         ),
-        (
-            {"type": "string", "nullable": True},
-            FieldSpec("x", "text", nullable=True),
-        ),
+        ({"type": "string", "nullable": True}, FieldSpec("x", "text", nullable=True)),
         (
             {"anyOf": [{"const": "auto"}, {**IS_INTEGER, "minimum": 3, "maximum": 5}]},
             FieldSpec("x", "choice", choices=("auto", 3, 4, 5)),
         ),
         (
-            {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            FieldSpec("x", "list", min_length=1, item=FieldSpec("", "text")),
-        ),
-        (
-            {"type": "array", "items": {"type": ["integer", "null"]}},
-            FieldSpec("x", "list", item=FieldSpec("", "integer", nullable=True)),
+            {"type": "array", "items": {"type": ["integer", "null"]}, "minItems": 1},
+            FieldSpec(
+                "x", "list", min_length=1, item=FieldSpec("", "integer", nullable=True)
+            ),
         ),
         ({}, FieldSpec("x", "json")),
-        (True, FieldSpec("x", "json")),
-        (
-            {"type": "string", "description": "Words."},
-            FieldSpec("x", "text", doc="Words."),
-        ),
-        ({"type": "integer", "default": 3}, FieldSpec("x", "integer", default=3)),
-        (
-            {"type": "array", "items": IS_INTEGER, "default": [1]},
-            FieldSpec("x", "list", item=FieldSpec("", "integer"), default=[1]),
-        ),
         # Bounds in several parts all apply.
         (
             {"allOf": [{"type": "string", "minLength": 2}, {"maxLength": 3}]},
@@ -140,17 +112,30 @@ def problems_of(schema: object, value: object, **more: Any) -> list[str]:
             {"anyOf": [{"enum": ["a", "b"]}, {"type": "string"}]},
             FieldSpec("x", "text", doc=CHECKED_BY_SERVICE),
         ),
-        (
-            {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "number"}]},
-            FieldSpec("x", "number", doc=CHECKED_BY_SERVICE),
-        ),
         # Keywords that only refuse more are left to the service.
         (
             {"type": "object", "minProperties": 1},
             FieldSpec("x", "object", closed=False),
         ),
-        # A default that its own schema refuses is ignored.
+        # A pattern that cannot be checked, or a default that its own schema refuses.
+        *(
+            (
+                {"type": "string", "pattern": pattern},
+                FieldSpec("x", "text", doc=CHECKED_BY_SERVICE),
+            )
+            for pattern in ("(?=a)b", "(", "a{1000000000}", 5)
+        ),
         ({"type": "integer", "default": "3"}, FieldSpec("x", "integer")),
+        # Values or null, as documents write them.
+        *(
+            (schema, FieldSpec("x", "choice", choices=("a", "b"), nullable=True))
+            for schema in (
+                {"enum": ["a", "b", None], "type": ["string", "null"]},
+                {"anyOf": [{"enum": ["a"]}, {"enum": ["b", None]}]},
+                {"oneOf": [{"enum": ["a", "b"], "nullable": True}, {"type": "null"}]},
+                {"allOf": [{"enum": ["a", "b"], "type": "string"}], "nullable": True},
+            )
+        ),
     ],
     ids=lambda value: "" if isinstance(value, FieldSpec) else json.dumps(value)[:60],
 )
@@ -230,23 +215,6 @@ def test_nested_objects_are_checked_and_named() -> None:
     ]
 
 
-def test_a_preset_or_an_object_is_a_choice_of_the_two() -> None:
-    function = function_of({"image_size": {**SIZE, "default": "square"}})
-    spec = function.fields["image_size"]
-
-    assert (spec.kind, list(spec.variants)) == ("either", ["object", "value"])
-    assert spec.variants["value"].choices == ("square", "portrait")
-    assert list(spec.variants["object"].fields) == ["width", "height"]
-    assert spec.default == "square"
-    assert [p.sentence for p in function.check({"image_size": "oval"})] == [
-        "image_size must be an object with width and height, or square or portrait "
-        "(got 'oval')"
-    ]
-    assert [p.sentence for p in function.check({"image_size": {"width": 10}})] == [
-        "image_size.width must be a whole number of at most 9 (got 10)"
-    ]
-
-
 def test_one_medium_or_several_are_a_choice_of_the_two() -> None:
     function = function_of({"image_url": ONE_OR_MORE})
     one, two = "https://a.test/1.png", "https://a.test/2.png"
@@ -257,40 +225,6 @@ def test_one_medium_or_several_are_a_choice_of_the_two() -> None:
     swapped = function.with_media({"image_url": [one, two]}, {two: one})
     assert swapped == {"image_url": [one, one]}
     assert problems_of(ONE_OR_MORE, [one, 5]) == ["x[1]"]
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"enum": ["a", "b", None]},
-        {"anyOf": [{"enum": ["a", "b", None]}]},
-        {"anyOf": [{"enum": ["a"]}, {"enum": ["b", None]}]},
-        {"oneOf": [{"enum": ["a", "b"], "nullable": True}, {"type": "null"}]},
-        {"anyOf": [{"enum": ["a", "b"]}, {"enum": [None]}]},
-        {"allOf": [{"enum": ["a", "b"], "type": "string"}], "nullable": True},
-    ],
-    ids=str,
-)
-def test_values_or_null_are_a_choice(schema: Json) -> None:
-    spec = field_of(schema)
-
-    assert (spec.kind, spec.choices, spec.nullable) == ("choice", ("a", "b"), True)
-    assert problems_of(schema, None) == []
-    assert problems_of(schema, "c") == ["x"]
-
-
-def test_further_properties_are_checked_by_their_names() -> None:
-    scores = {"type": "object", "additionalProperties": {**IS_INTEGER, "maximum": 9}}
-    function = function_of({"scores": scores}, additionalProperties=ONE_OR_MORE)
-
-    assert function.check({"scores": {"a": 9}, "more": "text"}) == []
-    assert [p.sentence for p in function.check({"scores": {"a": 10}, "more": 5})] == [
-        "scores.a must be a whole number of at most 9 (got 10)",
-        "more must be text, or a list of at most 3 items, each text (got 5)",
-    ]
-    assert [p.field for p in function.check({"more": 5}, strict_names=False)] == [
-        "more"
-    ]
 
 
 def test_objects_are_distinguished_by_a_constant() -> None:
@@ -415,17 +349,6 @@ def test_an_unsupported_schema_is_left_to_the_service() -> None:
     json.dumps(function.json_schema())
 
 
-def test_a_pattern_that_cannot_be_checked_leaves_a_text() -> None:
-    def check(pattern: object) -> None:
-        schema = {"type": "string", "pattern": pattern}
-        spec = field_of(schema)
-        expected = ("text", None, CHECKED_BY_SERVICE)
-        assert (spec.kind, spec.pattern, spec.doc) == expected
-        assert problems_of(schema, 5) == ["x"]
-
-    assert_each(["(?=a)b", "(", "a{1000000000}", 5], check)
-
-
 def test_references_that_loop_end() -> None:
     endless: Json = {"type": "string"}
     for _ in range(300):
@@ -545,36 +468,6 @@ def test_hints_follow_from_names_if_the_document_has_none() -> None:
     assert item.media_kind == "audio"
 
 
-def test_the_extension_of_the_schema_overrides_hints_from_names() -> None:
-    clip: Json = {
-        "type": "string",
-        "x-mediakit": {
-            "media_kind": "video",
-            "limits": {"formats": ["mp4"], "max_s": 30},
-        },
-    }
-    schema: Json = {
-        "type": "object",
-        "properties": {
-            "source": clip,
-            "prompt": {"type": "string"},
-            "strength": {"type": "number", "x-mediakit": {"unit": "dB"}},
-        },
-        "x-mediakit": {
-            "kind": "cut",
-            "media_type": "audio",
-            "closed": False,
-        },
-    }
-    function = Function.from_schema("acme/swift/make", schema)
-
-    assert (function.kind, function.media_type) == ("cut", "audio")
-    assert function.fields["source"].media_kind == "video"
-    assert function.fields["source"].limits == MediaLimits(formats=("mp4",), max_s=30)
-    assert not function.fields["prompt"].multiline
-    assert function.fields["strength"].unit == "dB"
-
-
 SELF: Json = {"type": "object"}
 SELF["properties"] = {"a": SELF}
 
@@ -637,22 +530,6 @@ def test_words_beside_a_reference_change_no_values(beside: Json) -> None:
         assert function.fields["x"].choices == ("a", "b")
         assert function.fields["x"].doc == beside.get("description", "")
         assert [p.field for p in function.check({"x": "zzz"})] == ["x"]
-
-
-def test_the_output_of_a_function_is_derived_from_its_name() -> None:
-    made = {
-        "text-to-image": "image",
-        "image-to-video": "video",
-        "video-upscale": "video",
-        "text-to-speech": "audio",
-        "keyframes": "video",
-    }
-    for segment, media_type in made.items():
-        function = Function.from_schema(f"acme/swift/{segment}", {"type": "object"})
-        assert (function.media_type, function.kind) == (media_type, segment)
-    for kind in ("a b", "../x", "a/b", "-a"):
-        with pytest.raises(InputError, match="short name"):
-            Function.from_schema("a/b/c", {"type": "object"}, kind=kind)
 
 
 # Schemas of any shape, with the keywords that are read and values that do not fit.

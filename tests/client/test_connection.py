@@ -5,28 +5,19 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit import Client, connect, estimate
-from mediakit.catalog import Catalog, Function, OwnRate
+from mediakit import Client, connect
+from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
 from mediakit.connection import Settings, locate
 from mediakit.errors import InputError, ServiceError
-from mediakit.money import MicroUSD
 from mediakit.sandbox.server.running import RunningSandbox, start_embedded
-from tests.catalog.test_from_openapi import answering, send
+from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 
 URL, KEY = "https://api.media.test", "key-0123456789"
 
 
 def read(folder: Path, **environ: str) -> Settings:
     return Settings.read(environ=environ, folder=folder)
-
-
-def test_arguments_come_before_the_environment(tmp_path: Path) -> None:
-    environ = {"MEDIAKIT_BASE_URL": "https://b.test", "MEDIAKIT_API_KEY": "b"}
-    settings = Settings.read(URL, KEY, home=tmp_path, environ=environ, folder=tmp_path)
-
-    assert (settings.base_url, settings.api_key) == (URL, KEY)
-    assert settings.history == tmp_path / "history.sqlite3"
 
 
 def test_the_environment_names_the_service_the_home_and_the_history(
@@ -57,10 +48,10 @@ def test_a_page_that_answers_everything_is_no_service_and_names_no_document(
     content: bytes, tmp_path: Path
 ) -> None:
     with (
-        answering(lambda handler: send(handler, 200, content)) as (url, _),
+        ScriptedServer(answers_always(page(content))) as server,
         pytest.raises(ServiceError) as caught,
     ):
-        connect(url, KEY, home=tmp_path)
+        connect(server.base_url, KEY, home=tmp_path)
     assert "document" not in str(caught.value)
 
 
@@ -101,11 +92,6 @@ def test_a_service_is_the_same_however_its_url_is_spelled(url: str) -> None:
     assert service.base_url == service.identity == "https://api.example"
 
 
-def test_a_path_and_a_port_of_its_own_tell_services_apart() -> None:
-    service = Service("http://api.example:443/Media/", "key-0123456789")
-    assert service.identity == "http://api.example:443/Media"
-
-
 @pytest.mark.parametrize(
     "url",
     ["api.example", "ftp://api.example", "http://", "http://a:port", "http://[::1"],
@@ -113,12 +99,6 @@ def test_a_path_and_a_port_of_its_own_tell_services_apart() -> None:
 def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
     with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
         Settings.read(url, "key-0123456789")
-
-
-@pytest.mark.parametrize("url", ["hello", 5])
-def test_the_url_is_looked_at_before_a_key_is_asked_for(url: Any) -> None:
-    with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
-        Settings.read(url, environ={})
 
 
 def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:
@@ -146,13 +126,6 @@ def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:
     assert not place.is_sandbox
     with pytest.raises(InputError, match="bind this one"):
         place.catalog.function("r1")
-
-
-def test_a_broken_bindings_file_is_named_in_the_error(tmp_path: Path) -> None:
-    (tmp_path / "mediakit.toml").write_text("[functions\n", "utf-8")
-
-    with pytest.raises(InputError, match=r"mediakit\.toml"):
-        read(tmp_path)
 
 
 def test_a_hosted_service_without_bindings_has_no_functions(tmp_path: Path) -> None:
@@ -187,16 +160,6 @@ def write(folder: Path, text: str) -> None:
 def hosted(folder: Path) -> Catalog:
     settings = read(folder, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
     return locate(settings).catalog
-
-
-def test_several_models_of_a_kind_are_bound_side_by_side(tmp_path: Path) -> None:
-    write(tmp_path, '[functions]\nr5 = ["a/fast/r2v", "a/good/r2v"]\nr6 = "a/b/c"\n')
-    catalog = hosted(tmp_path)
-
-    assert [f.path for f in catalog] == ["a/fast/r2v", "a/good/r2v", "a/b/c"]
-    assert catalog.function("a/good/r2v").kind == "r5"
-    with pytest.raises(InputError, match="one of the paths a/fast/r2v or a/good/r2v"):
-        catalog.function("r5")
 
 
 def test_rates_of_the_file_price_by_kind_and_by_path(tmp_path: Path) -> None:
@@ -271,16 +234,6 @@ def test_a_wrong_table_is_refused_with_its_file_and_key(
     assert str(caught.value).startswith(str(tmp_path / "mediakit.toml"))
 
 
-def test_the_catalog_of_the_caller_wins_over_the_file(tmp_path: Path) -> None:
-    write(tmp_path, '[functions]\nr5 = "a/b/c"\n')
-    mine = Catalog.bind({"r6": "d/e/f"})
-    settings = read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
-
-    assert locate(settings, mine).catalog is mine
-    with Client(URL, KEY, home=tmp_path, catalog=mine) as client:
-        assert client.catalog is mine
-
-
 def test_a_sandbox_at_a_url_says_itself_what_it_serves(
     sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
@@ -349,10 +302,11 @@ def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
         running.stop()
 
 
-def test_a_price_without_a_client_takes_a_catalog() -> None:
-    dub = Function.from_schema("acme/swift-2/dub", DUB)
-    priced = Catalog((dub.priced_at(OwnRate(request_micro_usd=MicroUSD(5))),))
+def test_several_models_of_a_kind_are_bound_side_by_side(tmp_path: Path) -> None:
+    write(tmp_path, '[functions]\nr5 = ["a/fast/r2v", "a/good/r2v"]\nr6 = "a/b/c"\n')
+    catalog = hosted(tmp_path)
 
-    assert estimate("dub", {"prompt": "a"}, catalog=priced).high == 5
-    with pytest.raises(InputError, match="a known function"):
-        estimate("dub", {"prompt": "a"})
+    assert [f.path for f in catalog] == ["a/fast/r2v", "a/good/r2v", "a/b/c"]
+    assert catalog.function("a/good/r2v").kind == "r5"
+    with pytest.raises(InputError, match="one path of a/fast/r2v or a/good/r2v"):
+        catalog.function("r5")

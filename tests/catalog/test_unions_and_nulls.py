@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from mediakit import Client
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Function
 from mediakit.catalog.examples import example
-from mediakit.client.requests import plain_fields
-from mediakit.errors import InputError
-from mediakit.sandbox.server.running import Sandbox, start
-from mediakit.schema import FieldSpec
+from mediakit.rules import Problem
+from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.state import FormState
+from mediakit.widgets.nested.union import Either
+from tests.catalog.test_from_schema import SIZE, function_of
 from tests.support.rows import assert_each
+from tests.widgets.controls.test_controls import make_context
 from tests.widgets.form.test_properties import filled, make_view
 
 Json = dict[str, Any]
@@ -111,13 +111,6 @@ def test_the_fields_are_those_of_all() -> None:
     assert not FUNCTION.is_open
 
 
-def test_media_are_found_in_the_chosen_one() -> None:
-    body = plain_fields(FUNCTION, GOOD[2] | {"image_url": Path("cat.png")})
-
-    assert [item.value for item in FUNCTION.media(body)] == ["cat.png"]
-    assert FUNCTION.with_media(body, {"cat.png": PNG}) == GOOD[2]
-
-
 def test_its_json_schema_is_equivalent_and_is_read_again() -> None:
     schema = FUNCTION.json_schema()
     validator = jsonschema.Draft202012Validator(schema)
@@ -145,26 +138,6 @@ def test_a_form_has_the_fields_of_the_chosen_one() -> None:
     assert grand.required == {"model", "prompt", "image_url"}
 
 
-def test_a_form_shows_the_controls_of_the_chosen_one_alone() -> None:
-    def shown(**values: object) -> dict[str, FieldSpec]:
-        view = make_view(FUNCTION)
-        view.adapted(filled(view, FormState.start(FUNCTION, values)))
-        [section] = view._sections
-        lines = section.widget.children
-        controls = view.controls.items()
-        return {n: c.spec for n, c in controls if c.widget in lines}
-
-    swift, grand = shown(model="swift"), shown(model="grand")
-
-    assert list(shown()) == ["model", "prompt", "ratio"]
-    assert list(swift) == ["model", "prompt", "ratio", "duration"]
-    assert list(grand) == ["model", "prompt", "ratio", "image_url", "looks"]
-    assert swift["ratio"].choices == ("16:9", "9:16")
-    assert grand["ratio"].choices == ("1:1", "16:9")
-    assert grand["prompt"].max_length == 500
-    assert grand["image_url"].required
-
-
 def test_a_value_that_the_chosen_one_refuses_becomes_its_default(
     client: Client,
 ) -> None:
@@ -186,39 +159,111 @@ def test_a_value_that_the_chosen_one_refuses_becomes_its_default(
     form.close()
 
 
-def test_code_can_choose_another_one_together_with_its_values(client: Client) -> None:
-    form = Form(client, FUNCTION, GOOD[1])
-
-    form.values.update(GOOD[2])
-    assert form.request() == GOOD[2]
-    with pytest.raises(InputError, match="ratio"):
-        form.values.update(GOOD[1] | {"ratio": "4:3"})
-    assert form.request() == GOOD[2]
-    assert form._view.controls["ratio"].spec.choices == ("1:1", "16:9")
-    form.close()
+# -- fields that can be null -----------------------------------------------------------
 
 
-def test_the_sandbox_runs_a_job_of_it(tmp_path: Path) -> None:
-    catalog = Catalog((FUNCTION,))
-    running = start(Sandbox(tmp_path / "data", catalog=catalog, speed=20, sketch=True))
-    with Client(running.base_url, running.api_key, home=tmp_path) as client:
-        job = client.submit("make-video", model="swift", prompt="a", duration=2)
-
-        assert job.core.state.body == {
-            "model": "swift",
-            "prompt": "a",
-            "ratio": "16:9",
-            "duration": 2,
-        }
-        assert job.wait(60).status == "completed"
-    running.stop()
+OR_NULL: Json = {"type": ["string", "null"]}
+NULLABLE_SCHEMA: Json = {"properties": {"parent": OR_NULL}, "required": ["parent"]}
+NULLABLE = Function.from_schema("acme/swift/make-image", NULLABLE_SCHEMA)
+NULL: Json = {"parent": None}
+INNER = Function.from_schema(
+    "acme/swift/make-image",
+    {
+        "properties": {"scene": {"type": "object", **NULLABLE_SCHEMA}},
+        "required": ["scene"],
+    },
+)
 
 
-def test_alternatives_without_a_distinguishing_property_take_any_field() -> None:
-    members = [{"properties": {name: TEXT}, "required": [name]} for name in "ab"]
-    function = Function.from_schema("acme/swift/make-video", {"oneOf": members})
-    alone = Function.from_schema("acme/swift/make-video", {"oneOf": members[:1]})
+def test_null_is_a_value_of_a_required_field_and_means_omitted_for_others() -> None:
+    properties = {"parent": OR_NULL, "any": {}, "size": {**OR_NULL, "default": "s"}}
+    required = ["parent", "any"]
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": properties, "required": required}
+    )
+    nulls = dict.fromkeys(properties)
 
-    assert function.is_open
-    assert function.check({"a": "text"}) == []
-    assert [problem.field for problem in alone.check({"a": 5})] == ["a"]
+    assert function.check(nulls) == []
+    assert function.canonical_body(nulls) == {"parent": None, "any": None, "size": "s"}
+    assert function.estimate(nulls).high is None
+    assert [problem.sentence for problem in NULLABLE.check({})] == [
+        "parent is required (text, or null)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("function", "body"), [(NULLABLE, NULL), (INNER, {"scene": NULL})]
+)
+def test_an_empty_form_sends_null(function: Function, body: Json) -> None:
+    view = make_view(function)
+    state = filled(view, FormState.start(function))
+
+    assert state.body() == body
+    assert state.problems == ()
+    assert state.estimate is not None
+    again = filled(view, FormState.start(function, body))
+    assert again.body() == body
+
+
+def test_a_nullable_field_is_not_marked_as_required_in_a_form() -> None:
+    properties = {
+        "style": {"enum": ["a", "b", None]},
+        "steps": {"type": ["integer", "null"]},
+    }
+    function = Function.from_schema(
+        "acme/swift/make-image", {"properties": properties, "required": [*properties]}
+    )
+    view = make_view(function)
+    style, steps = (view.controls[name].named for name in properties)
+
+    assert FormState.start(function).required == frozenset()
+    assert (style.description, style.label) == ("Style", "Not set")
+    assert (steps.description, steps.placeholder) == ("Steps", "Not set")
+
+
+# -- values of one of several shapes ---------------------------------------------------
+
+
+PRESET, OWN = "preset", "width and height"
+
+
+def size(**more: Any) -> Either:
+    spec = function_of({"size": {**SIZE, **more}}).fields["size"]
+    control = build(spec, make_context())
+    assert isinstance(control, Either)
+    return control
+
+
+def held(control: Either) -> object:
+    return control.value
+
+
+def choose(control: Either, name: str) -> None:
+    control._chooser.parts[0].value = name
+
+
+def test_people_choose_a_preset_or_an_object() -> None:
+    control = size(default="square")
+
+    assert control._chooser.parts[0].options == (
+        (OWN.capitalize(), OWN),
+        (PRESET.capitalize(), PRESET),
+    )
+    assert held(control) == "square"
+    choose(control, OWN)
+    assert held(control) == {}
+    control.value = {"width": 5, "height": 6}
+    choose(control, PRESET)
+    control.value = "portrait"
+    choose(control, OWN)
+    assert held(control) == {"width": 5, "height": 6}
+
+
+def test_a_problem_inside_the_object_is_shown_there() -> None:
+    control = size(default={"width": 5})
+    problems = (
+        Problem("size.width", 10, "a whole number of at most 9"),
+        Problem("size", 5, "an object"),
+    )
+
+    assert control.place_problems(problems) == problems[1:]
