@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import sys
 from pathlib import Path
 
 import psycopg
@@ -12,7 +11,7 @@ from sqlalchemy import text
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import History
 from mediakit.history import database as database_module
-from tests.support.submissions import job, start, submission
+from tests.support.submissions import job, submission
 
 
 @pytest.fixture
@@ -66,34 +65,6 @@ def test_a_database_that_is_not_supported_is_named_without_its_password(url):
     assert "hunter2" not in str(caught.value)
 
 
-def test_a_path_with_odd_characters_is_that_path(tmp_path):
-    path = tmp_path / "100% kite?mode=ro #1.db"
-    History(path).close()
-    assert path.is_file()
-
-
-def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.01)
-    with History(path) as history:
-        plain = sqlite3.connect(path, isolation_level=None)
-        plain.execute("BEGIN IMMEDIATE")
-        with pytest.raises(MediakitError, match="could not be written: database is lo"):
-            history.claim(submission(body=b"hunter2"))
-        plain.close()
-        assert history.find_key("k1") is None
-        assert history.claim(submission())[1]
-
-
-def test_opening_a_history_imports_neither_pandas_nor_matplotlib(path):
-    script = """
-import sys
-from mediakit.history import History
-History(sys.argv[1]).close()
-print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
-"""
-    assert start(script, path).finish()[0] == "[]\n"
-
-
 def rights(path):
     return oct(path.stat().st_mode & 0o777)
 
@@ -109,18 +80,6 @@ def test_only_the_user_can_read_new_files_and_folders(tmp_path):
     finally:
         os.umask(before)
     assert rights(tmp_path / "new") == rights(tmp_path / "new" / "home") == "0o700"
-
-
-def test_existing_files_and_folders_keep_their_permissions(tmp_path):
-    folder = tmp_path / "team"
-    folder.mkdir()
-    folder.chmod(0o770)
-    (folder / "history.db").touch()
-    (folder / "history.db").chmod(0o660)
-    with History(folder / "history.db") as history:
-        history.claim(submission())
-        assert {rights(file) for file in folder.iterdir()} == {"0o660"}
-    assert rights(folder) == "0o770"
 
 
 # -- Postgres ---------------------------------------------------------------------
@@ -161,25 +120,6 @@ def free_port():
     return free_port()
 
 
-def test_a_password_with_an_at_sign_is_not_taken_for_a_host_and_shown():
-    with pytest.raises(InputError, match="written %40") as caught:
-        History("postgresql://me:hun@ter2@db.example/team")
-    assert "ter2" not in str(caught.value)
-
-
-def test_a_postgres_without_its_driver_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(InputError, match=r"pip install 'mediakit\[team\]'"):
-        History("postgresql://me:hunter2@db.example/team")
-
-
-def test_a_repr_of_a_postgres_history_shows_no_user_and_no_password(postgres_url):
-    url = postgres_url.replace("postgres@", "postgres:hunter2@")
-    with History(url) as history:
-        assert repr(history).startswith("History('test_")
-        assert "hunter2" not in repr(history)
-
-
 def cut_all_connections(postgres_url):
     with psycopg.connect(postgres_url, autocommit=True) as other:
         other.execute(
@@ -215,16 +155,6 @@ def test_a_connection_that_is_lost_during_a_claim_is_a_readable_error(
         assert history.claim(submission())[1]
 
 
-def test_the_wait_for_a_lock_is_limited(postgres_url, monkeypatch):
-    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 1.0)
-    with History(postgres_url) as history, psycopg.connect(postgres_url) as other:
-        other.execute("LOCK TABLE mediakit_entries")
-        with pytest.raises(MediakitError, match="due to lock timeout"):
-            history.claim(submission())
-        other.rollback()
-        assert history.claim(submission())[1]
-
-
 def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
     with History(postgres_url) as history:
         history.claim(submission(prompt="a\0b", project="half \ud83d of a pair"))
@@ -236,3 +166,28 @@ def test_characters_that_postgres_cannot_store_are_replaced(postgres_url):
         assert entry.body == submission().body
         assert len(history.frame(project="half \ud83d of a pair")) == 1
         assert history.unsettled(service="sandbox") == []
+
+
+def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatch):
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_S", 0.01)
+    with History(path) as history:
+        plain = sqlite3.connect(path, isolation_level=None)
+        plain.execute("BEGIN IMMEDIATE")
+        with pytest.raises(MediakitError, match="could not be written: database is lo"):
+            history.claim(submission(body=b"hunter2"))
+        plain.close()
+        assert history.find_key("k1") is None
+        assert history.claim(submission())[1]
+
+
+def test_a_password_with_an_at_sign_is_not_taken_for_a_host_and_shown():
+    with pytest.raises(InputError, match="written %40") as caught:
+        History("postgresql://me:hun@ter2@db.example/team")
+    assert "ter2" not in str(caught.value)
+
+
+def test_a_repr_of_a_postgres_history_shows_no_user_and_no_password(postgres_url):
+    url = postgres_url.replace("postgres@", "postgres:hunter2@")
+    with History(url) as history:
+        assert repr(history).startswith("History('test_")
+        assert "hunter2" not in repr(history)

@@ -1,6 +1,4 @@
 import asyncio
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
@@ -9,10 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.clock import VirtualClock
-from mediakit.errors import NotFoundError, ServiceError
-from mediakit.history import EntryState, History, Upload, tuning
+from mediakit.errors import ServiceError
+from mediakit.history import EntryState, History
 from mediakit.records import BillingState, JobStatus
-from tests.support.frames import types
 from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
@@ -189,14 +186,6 @@ def test_a_job_replaces_a_refusal_in_either_order(history):
     assert history.record_refusal("k1", code="401", message="bad key") == after
 
 
-def test_two_jobs_on_one_key_are_an_error_that_names_both(history):
-    history.claim(submission())
-    known = history.record_job("k1", job())
-    with pytest.raises(ServiceError, match="media_1 and media_2"):
-        history.record_job("k1", job(job_id="media_2"))
-    assert history.find_key("k1") == known
-
-
 def test_a_job_can_have_an_id_that_no_database_can_store(history):
     history.claim(submission())
     assert history.record_job("k1", job(job_id="media\0\ud800")).job_id
@@ -204,13 +193,6 @@ def test_a_job_can_have_an_id_that_no_database_can_store(history):
     history.claim(submission("k2"))
     with pytest.raises(ServiceError, match="the job of another request"):
         history.record_job("k2", job(job_id="media\0\ud800"))
-
-
-def test_a_job_of_an_unclaimed_key_is_refused_with_a_readable_error(history):
-    with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
-        history.record_job("nobody", job())
-    with pytest.raises(NotFoundError, match="no entry with the key 'nobody'"):
-        history.record_refusal("nobody", code="422", message="")
 
 
 @st.composite
@@ -270,18 +252,6 @@ def test_the_settled_total_can_be_of_an_account_and_begin_at_an_instant(place):
 # -- reading ----------------------------------------------------------------------
 
 
-def test_newest_is_the_last_attempt_of_a_take_and_last_take_the_highest(history):
-    for take, attempt in [(1, 1), (1, 2), (3, 1)]:
-        history.claim(submission(f"{take}.{attempt}", take=take, attempt=attempt))
-    history.claim(submission("elsewhere", account="other", draw_key="d2", take=9))
-    draw = {"asked_key": "nobody asked", "draw_key": "d1"}
-    assert history.newest(**draw, take=1).key == "1.2"
-    assert history.newest(**draw, take=2) is None
-    assert history.last_take(**draw) == 3
-    assert history.last_take(asked_key="elsewhere", draw_key="d1") == 9
-    assert history.last_take(asked_key="no", draw_key="never asked") == 0
-
-
 def test_one_attempt_is_written_once_although_its_exact_content_has_changed(history):
     wanted = {"asked_key": "the clip of media_1"}
     first, is_new = history.claim(submission("k1", draw_key="d1", **wanted))
@@ -294,16 +264,7 @@ def test_one_attempt_is_written_once_although_its_exact_content_has_changed(hist
     assert len(history.page()) == 1
 
 
-def test_a_missing_entry_is_none(history):
-    assert history.find("media_1") is None
-    assert history.find_key("k1") is None
-    history.mark_gone("media_1")
-    assert history.record(job("running")) is None
-
-
 # -- the frame --------------------------------------------------------------------
-
-UNKNOWN_MONEY = ["estimate_low_micro_usd", "charge_micro_usd", "reserved_micro_usd"]
 
 
 def test_the_frame_has_a_typed_row_per_submission_newest_first(history):
@@ -327,109 +288,7 @@ def test_the_frame_has_a_typed_row_per_submission_newest_first(history):
     assert pd.isna(frame.loc[0, "prompt"])
 
 
-def test_the_frame_has_the_same_types_with_and_without_rows(history):
-    empty = history.frame()
-    history.claim(submission())
-    full = history.frame()
-    assert len(empty) == 0
-    kinds = types(full)
-    assert types(empty) == kinds
-    assert {kinds[name] for name in UNKNOWN_MONEY} == {"Int64"}
-    assert kinds["created_at"] == kinds["gone_at"] == "datetime64[us, UTC]"
-    assert kinds["prompt"] == kinds["job_id"] == "str"
-    assert kinds["take"] == "int64"
-    assert kinds["state"] == kinds["kind"] == "category"
-    assert list(empty["state"].cat.categories) == [state.value for state in EntryState]
-
-
-# -- uploads ----------------------------------------------------------------------
-
-CAT = {"service": "sandbox", "sha256": "ab" * 32, "content_type": "image/png"}
-
-
-def test_the_same_bytes_keep_their_first_url(history):
-    assert tuning.uploaded(history, **CAT) is None
-    first = "https://media.example/1.png"
-    for url in (first, "https://media.example/2.png"):
-        assert (
-            tuning.remember_upload(
-                history,
-                service="sandbox",
-                upload=Upload(url, "ab" * 32, 10, "image/png"),
-            )
-            == first
-        )
-    assert tuning.uploaded(history, **CAT) == first
-    assert tuning.uploaded(history, **{**CAT, "content_type": "image/jpeg"}) is None
-    assert tuning.uploaded(history, **{**CAT, "service": "other"}) is None
-
-
 # -- the database -----------------------------------------------------------------
-
-
-def test_a_history_is_still_there_when_it_is_opened_again(tmp_path):
-    path = tmp_path / "home" / "history.db"
-    with History(path) as history:
-        entry, _ = history.claim(submission())
-        history.close()
-    with History(f"sqlite:///{path}") as again:
-        assert again.find_key("k1") == entry
-
-
-LEAVES_OPEN = """
-import atexit, gc, os, sys
-from sqlite3 import dbapi2
-
-opened = []
-
-class Connection(dbapi2.Connection):
-    is_open = True
-
-    def close(self):
-        self.is_open = False
-        super().close()
-
-connect = dbapi2.connect
-
-def remembered(*args, **options):
-    opened.append(connect(*args, **options, factory=Connection))
-    return opened[-1]
-
-dbapi2.connect = remembered
-
-@atexit.register  # the last handler that runs
-def report():
-    print(len(opened) > 0, [connection.is_open for connection in opened].count(True))
-
-from mediakit.history import History
-from tests.support.submissions import submission
-
-history = History(sys.argv[1])
-history.claim(submission())
-history.page()
-assert any(connection.is_open for connection in opened)
-if sys.argv[2] == "dropped":
-    del history
-    gc.collect()
-    assert not any(connection.is_open for connection in opened)
-"""
-
-
-@pytest.mark.parametrize(
-    "how", ["dropped", pytest.param("left open", marks=pytest.mark.soak)]
-)
-def test_a_history_that_is_not_closed_closes_its_connections_itself(tmp_path, how):
-    path = tmp_path / "history.db"
-    command = [sys.executable, "-c", LEAVES_OPEN, str(path), how]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    assert done.stdout == "True 0\n"
-
-
-def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
-    hook = "https://example.org/hook?token=hunter2"
-    entry, _ = history.claim(submission(body=b"hunter2", webhook_url=hook))
-    assert "hunter2" not in repr(entry)
-    assert "a kite" in repr(entry)
 
 
 def test_the_usual_runtime_is_the_median_of_completed_jobs_and_none_before(tmp_path):
@@ -463,3 +322,10 @@ def test_the_writes_of_another_process_are_not_lost(place):
         assert after.charge_micro_usd == 204_000
         assert after.restated_charge_micro_usd == 999_000
         assert others.find_key(entry.key) == after
+
+
+def test_an_entry_s_repr_shows_neither_body_nor_webhook_url(history):
+    hook = "https://example.org/hook?token=hunter2"
+    entry, _ = history.claim(submission(body=b"hunter2", webhook_url=hook))
+    assert "hunter2" not in repr(entry)
+    assert "a kite" in repr(entry)

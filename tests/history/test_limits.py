@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from mediakit.errors import BalanceError, BudgetError
-from mediakit.history import BudgetLimit, BudgetUse, EntryState, History, Spendable
+from mediakit.history import BudgetLimit, BudgetUse, History, Spendable
 from mediakit.history import limits as limits_module
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.soak import trials
@@ -84,26 +84,6 @@ def test_an_unknown_price_is_left_to_the_service(history):
     assert history.reserved_micro_usd(**HERE) == 50
 
 
-def test_a_repeated_claim_is_found_even_when_the_balance_is_gone(history):
-    entry, _ = history.claim(costing("k1", 400))
-    again = history.claim(
-        costing("k1", 400), spendable=Spendable(0, 0), budget=BudgetLimit("kites", 0)
-    )
-    assert again == (entry, False)
-
-
-def test_a_refused_entry_is_not_reused_if_it_does_not_fit(history):
-    history.claim(costing("k1", 400))
-    refused = history.record_refusal("k1", code="401", message="inactive")
-    with pytest.raises(BalanceError):
-        history.claim(costing("k1", 400), spendable=Spendable(399, 0))
-    assert history.find_key("k1") == refused
-    entry, is_new = history.claim(costing("k1", 400), spendable=Spendable(400, 0))
-    assert is_new
-    assert entry == history.find_key("k1")
-    assert entry.state is EntryState.UNANSWERED
-
-
 # -- the budget -------------------------------------------------------------------
 
 
@@ -123,6 +103,23 @@ def test_a_budget_refuses_a_claim_that_does_not_fit_and_reports_its_use(history)
     assert caught.value.available_micro_usd == 200_000
     assert history.find_key("k3") is None
     assert history.claim(costing("k4", 200_000), budget=budget)[1]
+
+
+def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history):
+    both = {"budget": KITES, "sweep": BudgetLimit("3f2a", 500)}
+    history.claim(costing("k1", 400), **both)
+    with pytest.raises(
+        BudgetError, match=r"\$0.0004 is held .* \$0.0001 over"
+    ) as caught:
+        history.claim(costing("k2", 200), **both)
+    assert "of the sweep's budget of $0.0005" in str(caught.value)
+    with pytest.raises(BudgetError, match="the budget 'kites'"):
+        history.claim(
+            costing("k2", 700), **both | {"sweep": BudgetLimit("3f2a", 5_000)}
+        )
+    assert history.budget_use("kites") == BudgetUse(0, 400)
+    assert history.sweep_use("3f2a") == BudgetUse(0, 400)
+    assert history.account_use(**HERE) == BudgetUse(0, 400)
 
 
 def test_a_budget_is_shared_by_all_accounts_and_identified_by_its_name(history):

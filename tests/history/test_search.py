@@ -44,15 +44,6 @@ def test_prompt_function_kind_job_project_and_error_are_searched(history):
     assert found(history, history.find("media_77").error_code) == ["k2"]
 
 
-def test_a_replaced_text_is_no_longer_found(history):
-    history.claim(submission("k1"))
-    history.record_refusal("k1", code="401", message="inactive")
-    assert found(history, "inactive") == ["k1"]
-    history.claim(submission("k1", prompt="another kite"))
-    assert found(history, "inactive") == []
-    assert found(history, "another") == ["k1"]
-
-
 def test_the_search_ignores_case_but_not_accents(history):
     history.claim(submission("k1", prompt="ÜBER den STRASSEN von Łódź"))
     assert found(history, "über") == ["k1"]
@@ -93,18 +84,6 @@ def test_an_invalid_search_is_refused_with_a_readable_error(tmp_path, wrong, sen
         for read in (history.page, history.search):
             with pytest.raises(InputError, match=rf"^{sentence}.*Nothing was sent"):
                 read(**{"text": "kite", **wrong})
-
-
-@pytest.mark.parametrize(
-    ("wrong", "sentence"),
-    [({"before": 3}, "before must be "), ({"order": "cheapest"}, "newest, oldest, de")],
-)
-def test_an_invalid_page_is_refused_with_a_readable_error(tmp_path, wrong, sentence):
-    with (
-        History(tmp_path / "history.db") as history,
-        pytest.raises(InputError, match=sentence),
-    ):
-        history.page(**wrong)
 
 
 def test_a_search_can_be_narrowed_down(history):
@@ -169,11 +148,3 @@ def test_pages_follow_each_other_in_every_order(history):
     assert paged(history, "oldest") == ["a", "b", "c", "d", "e"]
     assert paged(history, "dearest") == ["d", "a", "c", "e", "b"]
     assert paged(history, "dearest", status="completed") == ["d", "a", "c"]
-
-
-def test_each_project_is_listed_once_in_order(history):
-    for number, project in enumerate(["Spring", None, "Autumn", "Spring"]):
-        history.claim(submission(f"k{number}", project=project))
-    history.claim(submission("k9", project="Elsewhere", service="another"))
-    assert history.projects(service=HERE["service"]) == ["Autumn", "Spring"]
-    assert history.projects() == ["Autumn", "Elsewhere", "Spring"]

@@ -67,26 +67,6 @@ def test_a_history_of_another_version_is_refused_with_a_readable_error(
     assert versions(place) == [(version,)]
 
 
-@pytest.mark.parametrize(
-    ("rows", "got"), [([], "[]"), ([VERSION, VERSION], f"[{VERSION}, {VERSION}]")]
-)
-def test_a_history_without_one_version_is_refused_with_a_readable_error(
-    place: Any, rows: list[int], got: str
-) -> None:
-    History(place).close()
-    with plainly(place) as plain:
-        plain.execute("DELETE FROM mediakit_version")
-        for version in rows:
-            plain.execute(f"INSERT INTO mediakit_version VALUES ({version})")
-        plain.commit()
-
-    with pytest.raises(InputError, match="was not changed") as caught:
-        History(place)
-
-    assert caught.value.field == "history"
-    assert f"(got {got})" in str(caught.value)
-
-
 def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with closing(sqlite3.connect(path)) as plain:
@@ -118,19 +98,6 @@ def test_processes_that_start_together_create_one_history(place: Any) -> None:
     assert versions(place) == [(VERSION,)]
 
 
-def test_a_failure_to_create_tables_leaves_the_database_unchanged(
-    place: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        # The version is written last.
-        patch.setattr("mediakit.history.database.VERSION", object())
-        with pytest.raises(InputError, match="object"):
-            History(place)
-
-    with History(place) as history:
-        assert history.claim(submission())[1]
-
-
 def test_postgres_has_the_columns_and_indexes_of_sqlite(
     postgres_url: str, tmp_path: Path
 ) -> None:
@@ -149,3 +116,77 @@ def test_postgres_has_the_columns_and_indexes_of_sqlite(
             }
 
     assert shape(postgres_url) == shape(tmp_path / "history.db")
+
+
+# -- forks -----------------------------------------------------------------------------
+
+
+FORK = """
+import os, sys
+from mediakit.history import History
+from tests.support.submissions import completed, submission, job
+
+history = History(sys.argv[1])
+history.claim(submission("before"))
+child = os.fork()
+if child == 0:
+    with History(sys.argv[1]) as its_own:
+        its_own.record_job("before", job("running"))
+        its_own.claim(submission("child"))
+    history.claim(submission("child again"))
+    sys.exit()  # the way that takes everything down, connections too
+history.claim(submission("parent"))
+assert os.waitpid(child, 0)[1] == 0
+history.claim(submission("parent again"))
+history.record_job("before", completed())
+history.close()
+"""
+
+
+def test_a_forked_child_and_its_parent_write_to_one_history(place: Any) -> None:
+    process = start(FORK, place)
+    process.finish()
+
+    assert process.returncode == 0
+    with History(place) as history:
+        keys = {entry.key for entry in history.page(limit=1_000)}
+        one = history.find("media_1")
+    assert keys == {"before", "child", "child again", "parent", "parent again"}
+    assert one is not None
+    assert one.charge_micro_usd == 340_000
+
+
+WAITS = """
+import os, threading
+from mediakit.forks import no_fork
+
+inside, go_on = threading.Event(), threading.Event()
+left = []
+
+def work():
+    with no_fork():
+        inside.set()
+        go_on.wait()
+        with no_fork():  # what is inside comes to its end
+            left.append(1)
+
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+threading.Timer(0.2, go_on.set).start()
+with no_fork():  # of the forking thread, which never waits for itself
+    child = os.fork()
+    if child == 0:
+        with no_fork():
+            os._exit(len(left))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+with no_fork():
+    thread.join()
+"""
+
+
+def test_a_fork_waits_for_the_work_of_other_threads() -> None:
+    process = start(WAITS, "")
+    process.finish()
+
+    assert process.returncode == 0

@@ -1,0 +1,270 @@
+"""What a history keeps beside its entries: parameters, ratings, drafts of forms."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from mediakit.clock import VirtualClock
+from mediakit.errors import InputError
+from mediakit.history import History, Judgement, Preference, tuning
+from mediakit.history.tuning import DRAFTS_KEPT_FOR
+from tests.support.frames import TEXT
+from tests.support.submissions import HERE, START, completed, job, submission
+
+MINE: dict[str, Any] = {**HERE}
+
+
+def frame_of(history: History, *bodies: dict[str, Any]) -> pd.DataFrame:
+    """Return the frame of requests with these bodies, the first in its first row."""
+    for number, body in reversed(list(enumerate(bodies))):
+        name = f"k{number}"
+        history.claim(submission(name, draw_key=name, body=json.dumps(body).encode()))
+    return history.frame(params=True)
+
+
+def listed(column: Any) -> list[Any]:
+    return [None if pd.isna(value) else value for value in column]
+
+
+@pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
+def test_each_parameter_is_a_typed_column_of_its_own(history: History) -> None:
+    frame = frame_of(
+        history,
+        {"duration": 5, "cfg": 0.5, "audio": True, "resolution": "720p"},
+        {"duration": 10, "cfg": 1, "text": "x" * 65, "images": ["a", {"b": 1}]},
+        {"seed": 2**63, "audio": None},
+    )
+    assert listed(frame["duration"]) == [5, 10, None]
+    assert listed(frame["cfg"]) == [0.5, 1.0, None]
+    assert listed(frame["audio"]) == [True, None, None]
+    assert listed(frame["resolution"]) == ["720p", None, None]
+    assert listed(frame["text"]) == [None, "x" * 65, None]
+    assert listed(frame["images"]) == [None, '["a", {"b": 1}]', None]
+    assert listed(frame["seed"]) == [None, None, float(2**63)]
+    kinds = {name: str(frame[name].dtype) for name in frame.columns[-7:]}
+    assert kinds == {
+        "audio": "boolean",
+        "cfg": "float64",
+        "duration": "Int64",
+        "images": TEXT,
+        "resolution": "category",
+        "seed": "float64",
+        "text": TEXT,
+    }
+
+
+def test_a_parameter_with_both_numbers_and_texts_is_text(
+    history: History,
+) -> None:
+    frame = frame_of(history, {"duration": 5}, {"duration": "auto"})
+    assert listed(frame["duration"]) == ["5", "auto"]
+    assert str(frame["duration"].dtype) == "category"
+
+
+def test_a_parameter_with_the_name_of_a_column_gets_another_one(
+    history: History,
+) -> None:
+    frame = frame_of(
+        history, {"take": 7, "rating": "PG", "param_take": 8, "prompt": "a kite"}
+    )
+    assert listed(frame["take"]) == [1]
+    assert (listed(frame["param_take"]), listed(frame["param_param_take"])) in (
+        ([7], [8]),
+        ([8], [7]),
+    )
+    assert listed(frame["param_rating"]) == ["PG"]
+    assert "param_prompt" not in frame.columns  # the prompt is a column already
+
+
+def test_the_webhook_url_is_not_a_column(history: History) -> None:
+    frame = frame_of(history, {"webhook_url": "https://a.example/?token=secret"})
+    assert "webhook_url" not in frame.columns
+    assert "secret" not in frame.to_csv()
+
+
+def test_runtime_and_ratings_are_columns_beside_the_parameters(
+    history: History, clock: VirtualClock
+) -> None:
+    history.claim(submission("k1", sweep="3f2a"))
+    history.claim(submission("k2", draw_key="d2"))
+    history.record_job("k1", job("running"))
+    asyncio.run(clock.advance(12.5))
+    history.record_job("k1", completed())
+    tuning.judge(history, **MINE, job_id="media_1", rating=4, keep=True)
+
+    frame = history.frame(params=True).set_index("key")
+    names = ["runtime_s", "rating", "keep", "sweep"]
+    assert listed(frame[names].loc["k1"]) == [12.5, 4, True, "3f2a"]
+    assert listed(frame[names].loc["k2"]) == [None] * 4
+    kinds = {name: str(frame[name].dtype) for name in ("runtime_s", "rating", "keep")}
+    assert kinds == {"runtime_s": "float64", "rating": "Int8", "keep": "boolean"}
+
+
+# -- ratings, tags and notes -----------------------------------------------------------
+
+
+def later(clock: VirtualClock, seconds: float) -> None:
+    asyncio.run(clock.advance(seconds))
+
+
+def test_a_judgement_is_read_unchanged(history: History) -> None:
+    said = tuning.judge(
+        history,
+        **MINE,
+        job_id="media_1",
+        rating=4,
+        keep=True,
+        tags=["sharp", " warm ", "sharp"],
+        note="the best so far\0",
+        rater="Ada",
+    )
+    assert said == Judgement(
+        "media_1", 4, True, ("sharp", "warm"), "the best so far\ufffd", "Ada", START
+    )
+    assert tuning.judgements(history, **MINE) == [said]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"rating": 0}, "rating must be a whole number from 1 to 5, or None"),
+        ({"rating": 6}, "rating must be"),
+        ({"rating": True}, "rating must be"),
+        ({"rating": 4.5}, "rating must be"),
+        ({"keep": 1}, "keep must be True or False"),
+        ({"tags": "sharp"}, "tags must be up to 20 texts"),
+        ({"tags": ["x" * 41]}, "of 1 to 40 characters"),
+        ({"tags": [" "]}, "tags must be"),
+        ({"tags": [5]}, "tags must be"),
+        ({"tags": 5}, "tags must be"),
+        ({"tags": [str(n) for n in range(21)]}, "tags must be"),
+        ({"note": "x" * 2_001}, "a text of up to 2,000 characters"),
+        ({"note": None}, "note must be"),
+        ({"rater": 5, "rating": 4}, "rater must be"),
+        ({"job_id": "", "rating": 4}, "job_id must be"),
+    ],
+)
+def test_an_invalid_value_is_refused_with_a_sentence_and_changes_nothing(
+    wrong: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with History(tmp_path / "history.db") as history:
+        before = tuning.judge(history, **MINE, job_id="media_1", rating=3)
+        with pytest.raises(InputError) as caught:
+            tuning.judge(history, **MINE, **{"job_id": "media_1", **wrong})
+        assert sentence in str(caught.value)
+        assert tuning.judgements(history, **MINE) == [before]
+
+
+def test_comparisons_are_read_in_the_order_they_were_made(
+    history: History, clock: VirtualClock
+) -> None:
+    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
+    later(clock, 1)
+    tuning.prefer(history, **MINE, winner="media_1", loser="media_2", tie=True)
+    later(clock, 1)
+    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
+    tuning.prefer(history, service="sandbox", account="other", winner="a", loser="b")
+
+    found = tuning.preferences(history, **MINE)
+    assert found[0] == Preference("media_2", "media_1", False, "Ada", START)
+    assert [(each.winner, each.tie) for each in found] == [
+        ("media_2", False),
+        ("media_1", True),
+        ("media_2", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"loser": "media_1"}, "loser must be another job"),
+        ({"winner": None}, "winner must be a job id"),
+        ({"tie": 1}, "tie must be"),
+        ({"rater": "x" * 101}, "a text of up to 100 characters"),
+    ],
+)
+def test_a_comparison_is_of_two_jobs(
+    wrong: dict[str, Any], sentence: str, tmp_path: Path
+) -> None:
+    with History(tmp_path / "history.db") as history:
+        with pytest.raises(InputError) as caught:
+            tuning.prefer(
+                history, **{**MINE, "winner": "media_1", "loser": "media_2", **wrong}
+            )
+        assert sentence in str(caught.value)
+        assert tuning.preferences(history, **MINE) == []
+
+
+def test_judgements_of_any_number_of_jobs_are_read(
+    history: History, clock: VirtualClock
+) -> None:
+    for job_id in ("media_2400", "media_7", "media_none"):
+        tuning.judge(history, **MINE, job_id=job_id, rating=3)
+        later(clock, 1)
+    tuning.judge(
+        history, service="sandbox", account="other", job_id="media_7", rating=1
+    )
+
+    found = tuning.judgements(
+        history, **MINE, job_ids=[f"media_{n}" for n in range(2_500)]
+    )
+    assert [each.job_id for each in found] == ["media_2400", "media_7"]
+    assert tuning.judgements(history, **MINE, job_ids=[]) == []
+    assert len(tuning.judgements(history, **MINE)) == 3
+
+
+# -- drafts of forms -------------------------------------------------------------------
+
+
+MY_FORM, OTHER_FORM = (
+    '["", "/home/me/a.ipynb", "cell-1"]',
+    '["", "/home/me/b.ipynb", "cell-1"]',
+)
+
+
+def keys(entries):
+    return [entry.key for entry in entries]
+
+
+def test_a_form_finds_only_its_own_requests_newest_first(history):
+    for number in range(4):
+        origin = OTHER_FORM if number == 2 else MY_FORM
+        history.claim(submission(f"k{number}"), origin=origin)
+    history.claim(submission("of no form"))
+
+    assert keys(tuning.asked_from(history, MY_FORM, limit=9)) == ["k3", "k1", "k0"]
+    assert keys(tuning.asked_from(history, MY_FORM, limit=2)) == ["k3", "k1"]
+    second = tuning.asked_from(history, MY_FORM, limit=9)[1]
+    after_a_reset = tuning.asked_from(history, MY_FORM, limit=9, after=second.number)
+    assert keys(after_a_reset) == ["k3"]
+    assert keys(tuning.asked_from(history, OTHER_FORM, limit=9)) == ["k2"]
+    assert tuning.asked_from(history, "elsewhere", limit=9) == []
+
+
+def test_a_claim_of_an_existing_key_does_not_change_its_form(history):
+    history.claim(submission("k0"), origin=MY_FORM)
+    assert not history.claim(submission("k0"), origin=OTHER_FORM)[1]
+    assert tuning.asked_from(history, OTHER_FORM, limit=9) == []
+
+
+def test_drafts_that_are_unused_for_a_year_are_deleted(tmp_path):
+    path = tmp_path / "history.db"
+    with History(path, clock=VirtualClock(START)) as history:
+        tuning.save_draft(history, "unused", "{}")
+        tuning.save_draft(history, "used", "{}")
+    later = VirtualClock(START + DRAFTS_KEPT_FOR)
+    with History(path, clock=later) as history:
+        tuning.save_draft(history, "used", "{}")
+        assert tuning.draft(history, "unused") == "{}"
+    later = VirtualClock(START + DRAFTS_KEPT_FOR + timedelta(seconds=1))
+    with History(path, clock=later) as history:
+        tuning.save_draft(history, "new", "{}")
+        assert tuning.draft(history, "unused") is None
+        assert tuning.draft(history, "used") == "{}"
