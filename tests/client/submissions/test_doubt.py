@@ -8,7 +8,7 @@ import json
 import sqlite3
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -18,103 +18,43 @@ import httpx
 import pytest
 
 import mediakit as mk
-from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
+from tests.support.service_in_memory import (
+    API,
+    CHARGE_MICRO_USD,
+    Answer,
+    ServiceInMemory,
+    says,
+)
 
-API = "https://api.example.com"
 KEY = "key-0123456789abcdef"
-PRICE_MICRO_USD = 340_000
 DAY_S = 86_400.0
 PATIENCE_S = 20.0
 CLIP: dict[str, Any] = {"duration": 5}
-SETTLED = {"state": "settled", "charge_micro_usd": PRICE_MICRO_USD}
-FILE = {"url": "https://files.example.net/a.mp4", "content_type": "video/mp4"}
-OUTPUT = {"media_type": "video", "video": FILE}
-COMPLETED = {"status": "completed", "output": OUTPUT, "billing": SETTLED}
 NOT_FOUND = httpx.Response(404, json={"message": "no Route matched those values"})
 
-Answer = Callable[[str, int], Awaitable[httpx.Response]]
+
+def is_away(service: ServiceInMemory) -> Answer:
+    return service.fails(httpx.ConnectError("no route to host"))
 
 
-class Service:
-    """A service in memory that makes one job for each key.
-
-    Attributes:
-        on_submit: Gives the answer to a submit, by the job and how many came before.
-        on_read: Gives the answer to a read, by the job and how many came before.
-    """
-
-    def __init__(self) -> None:
-        self.jobs: dict[str, str] = {}
-        self.posts: list[str] = []
-        self.reads: list[str] = []
-        self.balance_micro_usd = 50_000_000
-        self.on_submit: Answer = self.accepts
-        self.on_read: Answer = self.completes
-
-    async def handle(self, request: httpx.Request) -> httpx.Response:
-        """Answer a request."""
-        if request.url.path == "/billing/balance":
-            return httpx.Response(
-                200, json={"balance_micro_usd": self.balance_micro_usd}
-            )
-        if request.method == "GET":
-            job_id = request.url.path.rpartition("/")[2]
-            self.reads.append(job_id)
-            return await self.on_read(job_id, self.reads.count(job_id) - 1)
-        key = request.headers["Idempotency-Key"]
-        self.posts.append(key)
-        return await self.on_submit(key, len(self.posts) - 1)
-
-    async def accepts(self, key: str, _: int = 0) -> httpx.Response:
-        """Make the job of a key, or find it."""
-        job_id = self.jobs.setdefault(key, f"media_{len(self.jobs) + 1}")
-        return httpx.Response(200, json={"id": job_id, "status": "queued"})
-
-    async def completes(self, job_id: str, _: int = 0) -> httpx.Response:
-        """Say that a job has ended and is paid."""
-        return httpx.Response(200, json={"id": job_id, **COMPLETED})
-
-    async def runs(self, job_id: str, _: int = 0) -> httpx.Response:
-        """Say that a job goes on."""
-        return httpx.Response(200, json={"id": job_id, "status": "running"})
-
-    async def is_away(self, *_: object) -> httpx.Response:
-        """Let no connection be made."""
-        raise httpx.ConnectError("no route to host")
-
-    async def loses_its_answer(self, key: str, _: int = 0) -> httpx.Response:
-        """Make the job, and break the connection."""
-        await self.accepts(key)
-        raise httpx.ReadError("lost")
-
-    def in_turn(self, *answers: Answer) -> Answer:
-        """Give one answer after the other; the last one again for all that follow."""
-
-        async def answer(name: str, before: int) -> httpx.Response:
-            return await answers[min(before, len(answers) - 1)](name, before)
-
-        return answer
-
-
-def says(response: httpx.Response) -> Answer:
-    """Give the same answer whatever is asked."""
-
-    async def answer(*_: object) -> httpx.Response:
-        return httpx.Response(
-            response.status_code, headers=response.headers, content=response.content
-        )
-
-    return answer
+def loses_its_answer(service: ServiceInMemory) -> Answer:
+    return service.fails(httpx.ReadError("lost"), makes_jobs=True)
 
 
 def with_message(status: int) -> Answer:
     return says(httpx.Response(status, json={"message": "Forbidden by the gateway"}))
 
 
+async def is_full(_: str, before: int) -> httpx.Response:
+    error = {"code": "rate_limited", "message": "The queue is full."}
+    job = {"id": f"media_full_{before}", "status": "failed", "error": error}
+    return httpx.Response(429, json=job)
+
+
 @pytest.fixture
-def service() -> Service:
-    return Service()
+def service() -> ServiceInMemory:
+    return ServiceInMemory()
 
 
 @pytest.fixture
@@ -126,7 +66,9 @@ Open = Callable[..., mk.Client]
 
 
 @pytest.fixture
-def opened(service: Service, clock: AdvancingClock, tmp_path: Path) -> Iterator[Open]:
+def opened(
+    service: ServiceInMemory, clock: AdvancingClock, tmp_path: Path
+) -> Iterator[Open]:
     """Give a function that opens a client, as a new process would."""
     clients: list[mk.Client] = []
 
@@ -141,7 +83,7 @@ def opened(service: Service, clock: AdvancingClock, tmp_path: Path) -> Iterator[
         client.close()
 
 
-def connected(service: Service, home: Path) -> mk.Client:
+def connected(service: ServiceInMemory, home: Path) -> mk.Client:
     return mk.connect(
         API,
         KEY,
@@ -157,13 +99,20 @@ def failed_submit(client: mk.Client, prompt: str = "a kite", **how: Any) -> str:
     return str(caught.value)
 
 
+def held_micro_usd(client: mk.Client) -> int:
+    """Return what the client's own budget holds."""
+    state = client.budget()
+    assert state is not None
+    return state.reserved_micro_usd
+
+
 # -- what was surely not sent --------------------------------------------------------
 
 
 def test_what_could_not_be_sent_holds_nothing_and_only_the_same_call_sends_it(
-    service: Service, opened: Open, tmp_path: Path
+    service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
-    service.on_submit = service.is_away
+    service.on_submit = is_away(service)
     offline = opened()
     assert "Nothing was sent and nothing is charged" in failed_submit(offline)
     assert offline.reserved_micro_usd() == 0
@@ -179,9 +128,9 @@ def test_what_could_not_be_sent_holds_nothing_and_only_the_same_call_sends_it(
 
 
 def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
-    service: Service, opened: Open, tmp_path: Path
+    service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
-    service.on_submit = service.is_away
+    service.on_submit = is_away(service)
     offline = opened()
     plan = offline.sweep("text-to-video", prompt=["a", "b", "c"], **CLIP)
     results = plan.run(budget="$5")
@@ -196,9 +145,9 @@ def test_a_sweep_without_a_network_is_not_paid_by_the_next_start(
 
 
 def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
-    service: Service, opened: Open, clock: AdvancingClock
+    service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
-    service.on_submit, waits = service.is_away, threading.Event()
+    service.on_submit, waits = is_away(service), threading.Event()
     clock.at_sleep = waits.set
     client = opened(clock=clock)
     with ThreadPoolExecutor(1) as threads:
@@ -215,9 +164,12 @@ def test_what_a_closed_client_had_not_sent_is_not_sent_by_the_next_start(
 
 
 def test_the_greeting_says_what_it_sends_again_and_for_how_much(
-    service: Service, opened: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: ServiceInMemory,
+    opened: Open,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    service.on_submit = service.loses_its_answer
+    service.on_submit = loses_its_answer(service)
     lost = opened()
     for prompt in ("a kite", "a boat"):
         failed_submit(lost, prompt)
@@ -240,35 +192,103 @@ def test_the_greeting_says_what_it_sends_again_and_for_how_much(
     assert len(service.jobs) == 2
 
 
+# -- whose budget an unanswered submit counts against ---------------------------------
+
+
+@pytest.mark.parametrize("take", [1, "next"])
+def test_the_same_call_moves_an_unanswered_submit_to_its_own_budget_or_sends_nothing(
+    take: Any, service: ServiceInMemory, opened: Open
+) -> None:
+    service.on_submit, service.on_read = loses_its_answer(service), service.runs
+    failed_submit(opened(budget="$5"), take=take)
+    posts_n = len(service.posts)
+
+    kite: dict[str, Any] = {"prompt": "a kite", "take": take, **CLIP}
+    may_be_made = "an earlier try was not answered and may have made a job"
+    service.on_submit = service.accepts
+    with pytest.raises(mk.BudgetError, match=may_be_made) as caught:
+        opened(budget="$0.30").submit("text-to-video", **kite)
+    assert "this client's budget of $0.30" in str(caught.value)
+    assert caught.value.sent is None
+    assert len(service.posts) == posts_n
+
+    client = opened(budget="$0.40")
+    client.submit("text-to-video", **kite)
+    assert held_micro_usd(client) == client.reserved_micro_usd() == CHARGE_MICRO_USD
+    assert list(service.jobs.values()) == ["media_1"]
+
+
+def test_a_further_take_or_attempt_that_was_not_answered_is_moved_too(
+    service: ServiceInMemory, opened: Open
+) -> None:
+    async def first_fails(job_id: str, _: int) -> httpx.Response:
+        if job_id == "media_1":
+            return failed_job(job_id, error={"code": "timed_out", "message": ""})
+        return await service.runs(job_id)
+
+    service.on_read = first_fails
+    first = opened(budget="$5")
+    job = first.submit("text-to-video", prompt="a kite", **CLIP)
+    with pytest.raises(mk.JobFailedError):
+        job.wait(PATIENCE_S)
+    service.on_submit = loses_its_answer(service)
+    for ask in (job.next_take, job.retry):
+        with pytest.raises(mk.ServiceError):
+            ask()
+
+    service.on_submit = service.accepts
+    later = opened(budget="$1")
+    for ask in (later.job(job.id).next_take, later.job(job.id).retry):
+        ask()
+    assert held_micro_usd(later) == 2 * CHARGE_MICRO_USD
+    assert held_micro_usd(first) == 0
+    assert len(service.jobs) == 3
+
+
+def test_what_resume_sends_stays_in_the_budget_of_its_first_attempt(
+    service: ServiceInMemory, opened: Open
+) -> None:
+    service.on_submit = service.fails(httpx.ReadError("lost"))
+    service.on_read = service.runs
+    first = opened(budget="$5", project="kites")
+    failed_submit(first)
+
+    service.on_submit = service.in_turn(is_full, service.accepts)
+    service.posts.clear()
+    later = opened(budget="$0.30")
+    assert len(later.resume()) == 1
+    assert (held_micro_usd(later), held_micro_usd(first)) == (0, CHARGE_MICRO_USD)
+
+
 # -- verdicts after doubt ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", [400, 404, 413, 422])
 def test_after_a_lost_answer_no_message_frees_the_hold_or_the_key(
-    status: int, service: Service, opened: Open
+    status: int, service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = service.in_turn(
-        service.loses_its_answer, with_message(status), service.accepts
+        loses_its_answer(service), with_message(status), service.accepts
     )
     client = opened()
     said = failed_submit(client, take="next")
 
     assert "may have created the job" in said
     assert not any(words in said for words in ("no job was", "Nothing was charged"))
-    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     job = client.submit("text-to-video", prompt="a kite", **CLIP, take="next")
     assert list(service.jobs.values()) == [job.id]
     assert len(set(service.posts)) == 1
 
 
 def test_a_message_decides_once_the_doubt_is_a_day_old(
-    service: Service, opened: Open, clock: AdvancingClock
+    service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
-    service.on_submit = service.in_turn(service.loses_its_answer, with_message(422))
+    service.on_submit = service.in_turn(loses_its_answer(service), with_message(422))
     client = opened()
     failed_submit(client)
     failed_submit(client)
-    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
 
     clock.skip(DAY_S)
     failed_submit(client)
@@ -276,7 +296,7 @@ def test_a_message_decides_once_the_doubt_is_a_day_old(
 
 
 def test_the_next_take_after_a_refusal_asks_with_the_same_key_first(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     async def made_behind_a_gateway(key: str, _: int) -> httpx.Response:
         await service.accepts(key)
@@ -292,7 +312,7 @@ def test_the_next_take_after_a_refusal_asks_with_the_same_key_first(
 
 
 def test_another_take_of_a_job_asks_for_a_refused_take_with_its_key_first(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     client = opened()
     first = client.submit("text-to-video", prompt="a kite", **CLIP)
@@ -305,7 +325,7 @@ def test_another_take_of_a_job_asks_for_a_refused_take_with_its_key_first(
 
 
 def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = service.in_turn(with_message(409), service.accepts)
     client = opened()
@@ -314,14 +334,38 @@ def test_the_next_take_after_a_key_that_is_bound_elsewhere_has_a_key_of_its_own(
     assert len(set(service.posts)) == 2
 
 
-def test_a_take_is_one_row_of_the_frame_however_often_it_was_rejected(
-    service: Service, opened: Open
+@pytest.mark.parametrize("rejections", [0, 1])
+def test_takes_that_two_clients_of_a_history_ask_for_at_once_are_two_jobs(
+    rejections: int, service: ServiceInMemory, opened: Open
 ) -> None:
-    async def is_full(key: str, before: int) -> httpx.Response:
-        error = {"code": "rate_limited", "message": "The queue is full."}
-        job = {"id": f"media_full_{before}", "status": "failed", "error": error}
-        return httpx.Response(429, json=job)
+    first_waits, second_came = threading.Event(), asyncio.Event()
 
+    async def answer(key: str, before: int) -> httpx.Response:
+        if before < rejections:
+            return await is_full(key, before)
+        if before > rejections:
+            second_came.set()
+        first_waits.set()
+        await second_came.wait()
+        return await service.accepts(key)
+
+    def take(client: mk.Client) -> str:
+        kite: dict[str, Any] = {"prompt": "a kite", **CLIP}
+        return client.submit("text-to-video", take="next", **kite).id
+
+    service.on_submit, service.on_read = answer, service.runs
+    one, other = opened(budget="$0.40"), opened(budget="$0.40")
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(take, one)
+        assert first_waits.wait(PATIENCE_S)
+        assert take(other) != first.result(PATIENCE_S)
+    assert len(set(service.posts)) == 2 + rejections
+    assert held_micro_usd(one) == held_micro_usd(other) == CHARGE_MICRO_USD
+
+
+def test_a_take_is_one_row_of_the_frame_however_often_it_was_rejected(
+    service: ServiceInMemory, opened: Open
+) -> None:
     service.on_submit = service.in_turn(is_full, is_full, service.accepts)
     client = opened()
     job = client.submit("text-to-video", prompt="a kite", **CLIP)
@@ -340,7 +384,7 @@ def test_a_take_is_one_row_of_the_frame_however_often_it_was_rejected(
 
 @pytest.mark.parametrize("known_first", [0, 1], ids=["at the first read", "later"])
 def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
-    known_first: int, service: Service, opened: Open
+    known_first: int, service: ServiceInMemory, opened: Open
 ) -> None:
     unknown = [says(NOT_FOUND)] * 3
     service.on_read = service.in_turn(
@@ -354,15 +398,15 @@ def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
     with pytest.raises(mk.BudgetError):
         client.run("text-to-video", prompt="another", **CLIP)
 
-    assert job.charge_micro_usd == PRICE_MICRO_USD
+    assert job.charge_micro_usd == CHARGE_MICRO_USD
     used = client.budget()
     assert used is not None
-    assert (used.spent_micro_usd, used.reserved_micro_usd) == (PRICE_MICRO_USD, 0)
+    assert (used.spent_micro_usd, used.reserved_micro_usd) == (CHARGE_MICRO_USD, 0)
     assert len(service.jobs) == 1
 
 
 def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
-    service: Service, opened: Open, clock: AdvancingClock
+    service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_read = says(NOT_FOUND)
     client = opened()
@@ -370,7 +414,7 @@ def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
     with pytest.raises(mk.NotFoundError, match=job.id):
         job.wait(PATIENCE_S)
     assert clock.monotonic_s() > 100
-    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     with pytest.raises(mk.GoneError):
         client.submit("text-to-video", prompt="a kite", **CLIP)
 
@@ -382,7 +426,7 @@ def test_a_job_that_is_unknown_for_minutes_keeps_its_hold_and_recovers(
 
 
 def test_a_job_that_is_unknown_for_a_day_holds_nothing(
-    service: Service, opened: Open, clock: AdvancingClock
+    service: ServiceInMemory, opened: Open, clock: AdvancingClock
 ) -> None:
     service.on_read = says(NOT_FOUND)
     client = opened()
@@ -393,7 +437,7 @@ def test_a_job_that_is_unknown_for_a_day_holds_nothing(
 
     clock.skip(DAY_S)
     client = opened()
-    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     (job,) = client.resume()
     with pytest.raises(mk.GoneError):
         job.wait(PATIENCE_S)
@@ -402,7 +446,7 @@ def test_a_job_that_is_unknown_for_a_day_holds_nothing(
 
 
 def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_read = says(NOT_FOUND)
     first = opened()
@@ -421,13 +465,13 @@ def test_the_same_call_returns_an_accepted_job_that_a_read_does_not_find_yet(
 
 
 def test_resume_watches_jobs_first_and_sends_the_others_at_once(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     prompts = [f"kite {number}" for number in range(5)]
     service.on_read = service.runs
     earlier = opened()
     earlier.submit("text-to-video", prompt="accepted", **CLIP)
-    service.on_submit = service.loses_its_answer
+    service.on_submit = loses_its_answer(service)
     for prompt in prompts:
         failed_submit(earlier, prompt)
     earlier.close()
@@ -467,7 +511,7 @@ def failed_job(job_id: str, **more: Any) -> httpx.Response:
 
 
 def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     async def fails(job_id: str, _: int) -> httpx.Response:
         return failed_job(job_id)
@@ -486,7 +530,7 @@ def test_a_job_that_ran_and_failed_as_unavailable_is_returned_by_the_same_call(
 
 
 def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     async def has_failed(key: str, _: int) -> httpx.Response:
         return failed_job(service.jobs[key], runtime_s=12.5)
@@ -494,7 +538,7 @@ def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call
     async def stays_failed(job_id: str, _: int) -> httpx.Response:
         return failed_job(job_id)
 
-    service.on_submit = service.in_turn(service.loses_its_answer, has_failed)
+    service.on_submit = service.in_turn(loses_its_answer(service), has_failed)
     service.on_read = stays_failed
     client = opened()
     for _ in range(3):
@@ -504,7 +548,7 @@ def test_a_job_that_ran_before_its_answer_was_found_is_returned_by_the_same_call
 
 
 def test_requests_that_are_answered_with_one_job_count_its_charge_once(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     client = opened(budget=mk.Budget("kites", "$5"))
     service.on_submit = says(
@@ -516,15 +560,15 @@ def test_requests_that_are_answered_with_one_job_count_its_charge_once(
 
     used = client.budget()
     assert used is not None
-    assert (used.spent_micro_usd, used.reserved_micro_usd) == (PRICE_MICRO_USD, 0)
-    assert client.spend.charges().charge_micro_usd.sum() == PRICE_MICRO_USD
+    assert (used.spent_micro_usd, used.reserved_micro_usd) == (CHARGE_MICRO_USD, 0)
+    assert client.spend.charges().charge_micro_usd.sum() == CHARGE_MICRO_USD
 
 
 # -- words ---------------------------------------------------------------------------
 
 
 def test_a_bare_429_does_not_say_that_no_job_was_created(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     async def busy(key: str, _: int) -> httpx.Response:
         await service.accepts(key)
@@ -535,13 +579,13 @@ def test_a_bare_429_does_not_say_that_no_job_was_created(
     said = failed_submit(client)
     assert "may have created the job" in said
     assert "no job was created" not in said
-    assert client.reserved_micro_usd() == PRICE_MICRO_USD
+    assert client.reserved_micro_usd() == CHARGE_MICRO_USD
     client.submit("text-to-video", prompt="a kite", **CLIP)
     assert len(service.jobs) == 1
 
 
 def test_one_try_is_once_and_a_redirect_is_an_answer(
-    service: Service, opened: Open
+    service: ServiceInMemory, opened: Open
 ) -> None:
     service.on_submit = says(
         httpx.Response(301, headers={"Location": "https://www.example.com/"})
@@ -553,7 +597,7 @@ def test_one_try_is_once_and_a_redirect_is_an_answer(
 
 
 def test_a_disk_that_fills_after_the_request_was_sent_says_that_a_job_may_exist(
-    service: Service, opened: Open, tmp_path: Path
+    service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
     def change(statement: str) -> None:
         with closing(sqlite3.connect(tmp_path / "history.sqlite3")) as history:
@@ -588,21 +632,3 @@ def test_a_key_that_no_header_can_hold_is_refused_in_a_sentence(
             make(API, key, home=tmp_path)
         assert key.strip() not in str(caught.value)
     assert json.dumps(key)[1:-1] not in str(caught.value)
-
-
-def test_an_unknown_usual_runtime_is_asked_for_once_a_minute(
-    opened: Open, clock: AdvancingClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def unknown(_: History, *, function: str, **__: str) -> None:
-        asked.append(function)
-
-    monkeypatch.setattr(History, "usual_runtime_s", unknown)
-    client = opened()
-    for prompt in ("a kite", "a boat"):
-        client.submit("text-to-video", prompt=prompt, **CLIP).settle(PATIENCE_S)
-    assert len(asked) == 1
-    clock.skip(61)
-    client.submit("text-to-video", prompt="a tree", **CLIP)
-    assert len(asked) == 2
