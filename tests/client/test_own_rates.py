@@ -22,7 +22,6 @@ text-to-image = "sandbox/text-to-image/text-to-image"
 video-upscale = "sandbox/video-upscale/video-upscale"
 """
 LOWER = '[rates.text-to-video]\nusd_per_request = "0.0001"\n'
-HIGHER = '[rates.text-to-video]\nusd_per_request = "2"\n'
 NEW = '[rates.text-to-image]\nusd_per_request = "0.04"\n'
 
 
@@ -87,13 +86,6 @@ def test_the_greeting_names_the_file_and_the_functions(
     assert "hold the higher" in said
 
 
-def test_a_greeting_without_own_rates_does_not_speak_of_them(
-    connected: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    connected("")
-    assert "mediakit.toml" not in capsys.readouterr().out
-
-
 def test_an_argument_in_code_lets_budgets_hold_the_lower_rate(
     connected: Any, service: Service, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,12 +96,6 @@ def test_an_argument_in_code_lets_budgets_hold_the_lower_rate(
     assert "hold the higher" not in capsys.readouterr().out
     client.submit("text-to-video", **CLIP)
     assert service.sold_n == 1
-
-
-def test_a_higher_rate_of_the_folder_is_held(connected: Any) -> None:
-    price = connected(HIGHER).estimate("text-to-video", **CLIP)
-    assert price.high == price.hold_micro_usd == 2_000_000
-    assert "own_rates=True" not in " ".join(price.notes)
 
 
 def test_a_rate_for_what_the_price_list_does_not_know_serves_budgets(
@@ -140,19 +126,31 @@ def test_a_sweep_holds_the_higher_rate_too(connected: Any, service: Service) -> 
     assert not service.posts
 
 
-def test_rates_that_code_gives_are_used_as_they_are(
-    tmp_path: Path, service: Service
-) -> None:
-    from mediakit.catalog import OwnRate
-    from mediakit.money import MicroUSD
+HIGHER = '[rates.text-to-video]\nusd_per_request = "2"\n'
 
-    rates = {"text-to-video": OwnRate(MicroUSD(OWN_MICRO_USD))}
-    with mk.Client(
-        BASE_URL,
-        KEY,
-        home=tmp_path,
-        catalog=mk.Catalog.default().with_rates(rates),
-        transport=httpx.MockTransport(service.handle),
-    ) as client:
-        price = client.estimate("text-to-video", **CLIP)
-    assert price.hold_micro_usd == OWN_MICRO_USD
+
+def test_a_higher_rate_of_the_folder_is_held(connected: Any) -> None:
+    price = connected(HIGHER).estimate("text-to-video", **CLIP)
+    assert price.high == price.hold_micro_usd == 2_000_000
+    assert "own_rates=True" not in " ".join(price.notes)
+
+
+def test_another_take_and_a_rejected_request_are_held_at_the_price_of_now(
+    connected: Any, service: Service
+) -> None:
+    service.decide = lambda *_: Outcome(settles=10**6)  # the holds stay
+    cheap = connected(LOWER, own_rates=True)
+    job = cheap.submit("text-to-video", **CLIP)
+    service.decide = lambda *_: Outcome(rejects=403, code="insufficient_balance")
+    with pytest.raises(mk.BalanceError):
+        cheap.submit("text-to-video", prompt="a gull", duration=5)
+
+    service.decide = lambda *_: Outcome(settles=10**6)
+    with pytest.raises(BudgetError) as caught:
+        connected(HIGHER, budget="$1").job(job.id).next_take()
+    assert caught.value.needed_micro_usd == 2_000_000
+    dear = connected(HIGHER)
+    dear.job(job.id).next_take()
+    dear.submit("text-to-video", prompt="a gull", duration=5)
+    held = dear.history.frame()["reserved_micro_usd"].tolist()
+    assert held == [2_000_000, 2_000_000, OWN_MICRO_USD]

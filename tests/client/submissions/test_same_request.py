@@ -17,18 +17,16 @@ from typing import Any
 import httpx
 import pytest
 
-from mediakit import Client, GoneError, Job, JobFailedError
+from mediakit import Client, GoneError, Job, JobFailedError, NotFoundError
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.webhooks import FAILED, Event
 from tests.sandbox.conftest import Api
 from tests.support.new_history import with_history
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.sandbox.admin import AdminClient
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
-AT = "2026-10-01T09:30:00Z"
 SETTLED_WITHIN_S = 60.0
 READS = count(1)
 
@@ -147,39 +145,6 @@ def test_a_notebook_that_runs_again_after_a_key_was_rotated_pays_nothing(
     assert len(new.history.frame()) == 1
 
 
-def test_a_colleague_with_an_own_history_gets_the_job_that_the_organization_has(
-    desk: Desk, tmp_path: Path
-) -> None:
-    org = desk.org()
-    mine = desk.client(desk.key(org))
-    first = done(mine.run("text-to-video", **KITE))
-    paid = desk.balance_micro_usd(org)
-
-    theirs = desk.client(desk.key(org), home=tmp_path / "theirs")
-    again = done(theirs.run("text-to-video", **KITE))
-
-    assert again.id == first.id
-    assert desk.balance_micro_usd(org) == paid
-
-
-def test_a_sweep_owns_the_cells_that_another_key_of_the_organization_paid(
-    desk: Desk,
-) -> None:
-    org = desk.org()
-    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
-    cells: dict[str, Any] = {"prompt": ["a kite", "a crane"], "duration": 3}
-    old.sweep("text-to-video", **cells).run().wait(SETTLED_WITHIN_S)
-    paid = desk.balance_micro_usd(org)
-
-    plan = new.sweep("text-to-video", **cells)
-
-    assert plan.owned.tolist() == [True, True]
-    assert plan.estimate().high == 0
-    results = plan.run().wait(SETTLED_WITHIN_S)
-    assert desk.balance_micro_usd(org) == paid
-    assert len(results.frame()) == 2
-
-
 def test_a_take_and_a_retry_continue_what_another_key_began(desk: Desk) -> None:
     org = desk.org()
     old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
@@ -244,34 +209,29 @@ def test_the_hold_of_a_job_stays_although_a_key_of_another_organization_asks_for
     assert owner.submit("text-to-video", **KITE).id == waiting.id
 
 
-def test_the_job_of_an_earlier_key_settles_under_the_next_key(desk: Desk) -> None:
-    org = desk.org()
-    old = desk.client(desk.key(org), project="kites", budget="$5")
-    desk.admin.change(org, concurrency=0)
-    waiting = old.submit("text-to-video", **KITE)
-    old.close()
-    desk.admin.change(org, concurrency=4)
-
-    new = desk.client(desk.key(org), project="kites", budget="$5")
-    (found,) = new.resume()
-    assert found.id == waiting.id
-    charge = done(found).charge_micro_usd
-    assert (state_of(new).spent_micro_usd, state_of(new).reserved_micro_usd) == (
-        charge,
-        0,
-    )
-
-
-def test_an_event_ends_a_job_that_another_key_submitted(desk: Desk) -> None:
-    org = desk.org()
+def test_what_an_earlier_key_has_spent_is_not_missing_from_the_balance_of_the_next(
+    desk: Desk,
+) -> None:
+    org = desk.org(balance_usd=0.50)
     old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
-    desk.admin.change(org, concurrency=0)
-    job = old.submit("text-to-video", **KITE)
+    done(old.run("text-to-video", **KITE))
+    desk.running.fault("fail_render", count=1)
+    with pytest.raises(JobFailedError) as caught:
+        old.run("text-to-video", prompt="a crane", duration=3)
+    failed = caught.value.job.id
+    assert new.job(failed).retry().id != failed
 
-    data = {"id": job.id, "status": "failed", "error": {"code": "timed_out"}}
-    ended = {"id": "msg_1", "type": FAILED, "timestamp": AT, "data": data}
-    assert new.handle_event(Event.model_validate(ended)) == "ended"
-    assert new.history.frame()["status"].tolist() == ["failed"]
+
+def test_what_a_rebuilt_job_asked_for_is_not_made_up(
+    desk: Desk, tmp_path: Path
+) -> None:
+    key = desk.key(desk.org())
+    lost = desk.client(key, home=tmp_path / "lost")
+    job = lost.submit("text-to-image", prompt="a kite")
+    client = desk.client(key)
+    client.history.rebuild(job.id, deliveries=False)
+    with pytest.raises(NotFoundError, match="its request is not known"):
+        client.job(job.id).next_take()
 
 
 def test_a_job_is_found_by_a_client_that_connected_while_the_service_was_away(
@@ -352,27 +312,6 @@ def test_a_chain_is_paid_once_although_the_service_signs_urls_again_at_each_read
     assert 100_000_000 - desk.balance_micro_usd(org) == charges.sum()
 
 
-def test_a_sweep_over_jobs_owns_its_cells_although_urls_are_signed_again(
-    desk: Desk,
-) -> None:
-    org = desk.org()
-    key = desk.key(org)
-    owned, submissions = [], 0
-    for _ in range(2):
-        service = Watching(signs=True)
-        with Client(
-            desk.running.base_url, key, home=desk.home, transport=service
-        ) as client:
-            clip = client.run("text-to-video", **KITE)
-            plan = client.sweep("video-upscale", video_url=[clip])
-            owned.append(plan.owned.tolist())
-            plan.run().wait(SETTLED_WITHIN_S)
-            submissions += service.submissions
-
-    assert owned == [[False], [True]]
-    assert submissions == 2
-
-
 def test_another_take_of_a_chain_is_numbered_after_those_under_other_urls(
     desk: Desk,
 ) -> None:
@@ -389,30 +328,6 @@ def test_another_take_of_a_chain_is_numbered_after_those_under_other_urls(
 
     assert len(set(takes)) == 3
     assert takes[:3] == takes[3:]
-
-
-def test_a_chain_is_owned_after_its_history_was_rebuilt_from_saved_results(
-    desk: Desk, tmp_path: Path
-) -> None:
-    key, results = desk.key(desk.org()), tmp_path / "results"
-    results.mkdir()
-    service = Watching(signs=True)
-    with Client(
-        desk.running.base_url, key, home=desk.home, transport=service
-    ) as client:
-        clip = client.run("text-to-video", **KITE)
-        first = done(client.submit("video-upscale", video=clip))
-        for job in (clip, first):
-            job.download(results)
-
-    service = Watching(signs=True)
-    with Client(
-        desk.running.base_url, key, home=tmp_path / "anew", transport=service
-    ) as client:
-        client.history.rebuild(folders=results, deliveries=False)
-        clip = client.run("text-to-video", **KITE)
-        assert client.submit("video-upscale", video=clip).id == first.id
-    assert service.submissions == 0
 
 
 def forget_uploads(home: Path) -> None:
@@ -441,3 +356,39 @@ def test_a_local_file_is_the_same_input_although_its_upload_is_forgotten(
     assert len(ids) == 1
     assert submissions == 1
     assert owned == [[False], [True], [True]]
+
+
+def test_a_sweep_owns_the_cells_that_another_key_of_the_organization_paid(
+    desk: Desk,
+) -> None:
+    org = desk.org()
+    old, new = desk.client(desk.key(org)), desk.client(desk.key(org))
+    cells: dict[str, Any] = {"prompt": ["a kite", "a crane"], "duration": 3}
+    old.sweep("text-to-video", **cells).run().wait(SETTLED_WITHIN_S)
+    paid = desk.balance_micro_usd(org)
+
+    plan = new.sweep("text-to-video", **cells)
+
+    assert plan.owned.tolist() == [True, True]
+    assert plan.estimate().high == 0
+    results = plan.run().wait(SETTLED_WITHIN_S)
+    assert desk.balance_micro_usd(org) == paid
+    assert len(results.frame()) == 2
+
+
+def test_the_job_of_an_earlier_key_settles_under_the_next_key(desk: Desk) -> None:
+    org = desk.org()
+    old = desk.client(desk.key(org), project="kites", budget="$5")
+    desk.admin.change(org, concurrency=0)
+    waiting = old.submit("text-to-video", **KITE)
+    old.close()
+    desk.admin.change(org, concurrency=4)
+
+    new = desk.client(desk.key(org), project="kites", budget="$5")
+    (found,) = new.resume()
+    assert found.id == waiting.id
+    charge = done(found).charge_micro_usd
+    assert (state_of(new).spent_micro_usd, state_of(new).reserved_micro_usd) == (
+        charge,
+        0,
+    )
