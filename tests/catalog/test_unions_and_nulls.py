@@ -1,4 +1,4 @@
-"""Bodies of several types, distinguished by a constant such as `model`."""
+"""Bodies of several types, fields that can be null, values of one of several shapes."""
 
 from __future__ import annotations
 

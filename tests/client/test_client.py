@@ -6,36 +6,31 @@ import asyncio
 import inspect
 import logging
 import signal
-import socket
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mediakit import AsyncClient, Client, Job, format_usd
-from mediakit.client import AsyncJob, Service
-from mediakit.client.idempotency import submission_of
-from mediakit.client.uploads import fingerprint
+import mediakit as mk
+from mediakit import AsyncClient, Client, Job
+from mediakit.client import AsyncJob
+from mediakit.client.account import AsyncDeliveries, Deliveries
+from mediakit.client.history_view import AsyncHistoryView, HistoryView
+from mediakit.client.media_inputs import RETRY_AFTER_S
 from mediakit.errors import (
-    AuthError,
-    BalanceError,
     ConflictError,
     GoneError,
     InputError,
     JobFailedError,
     NotFoundError,
-    RateLimitError,
-    ServiceError,
     WaitTimeoutError,
 )
-from mediakit.history import EntryState, History, tuning
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.advancing_clock import AdvancingClock
-from tests.support.clients import async_client
+from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 from tests.support.servers.file_server import FileServer
-from tests.support.servers.lossy_proxy import LossyProxy
 
 PATIENCE_S = 60.0
 
@@ -44,11 +39,6 @@ def settled(job: Job) -> Job:
     job.wait(PATIENCE_S)
     job.settle(PATIENCE_S)
     return job
-
-
-def jobs_at(client: Client) -> int:
-    frame = client.spend.daily()
-    return int(frame["jobs"].sum())
 
 
 def test_the_main_job_ends_with_a_file_and_the_estimated_charge(
@@ -96,35 +86,15 @@ def test_five_books_agree_to_the_micro_dollar(tmp_path: Path) -> None:
     running.stop()
 
 
-def test_spend_reports_go_up_to_the_day_and_the_month_of_the_services_clock(
-    tmp_path: Path,
-) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
-    running.advance(hours=24 * 40)
-    with Client(running.base_url, running.api_key, home=tmp_path / "home") as client:
-        settled(client.submit("text-to-video", prompt="a", duration=3))
-        by_now = (datetime.now(UTC) + timedelta(days=39)).date()
-        daily, monthly = client.spend.daily(), client.spend.monthly()
-        from_csv = client.spend.monthly_csv()
-
-        assert daily["charge_micro_usd"].tolist() == [204_000]
-        assert daily["day"].dt.date.min() >= by_now
-        assert monthly["charge_micro_usd"].tolist() == [204_000]
-        assert monthly.attrs["notes"] == []
-        assert from_csv["charge_micro_usd"].tolist() == [204_000]
-        assert client.spend.daily(end=datetime.now(UTC).date()).empty
-    running.stop()
-
-
 def test_charges_are_summed_from_a_day_or_an_instant_on(own_client: Client) -> None:
     settled(own_client.submit("text-to-video", prompt="a", duration=3))
     total_micro_usd = own_client.history.settled_total_micro_usd
 
     assert total_micro_usd(since="2020-01-01") == 204_000
     assert total_micro_usd(since="2999-01-01T00:00:00Z") == 0
-    for since in ("noon", 5, datetime(2020, 1, 1)):  # noqa: DTZ001
+    for since in ("noon", datetime(2020, 1, 1)):  # noqa: DTZ001
         with pytest.raises(InputError, match=r"^since must be .*with its offset"):
-            total_micro_usd(since=since)  # type: ignore[arg-type]
+            total_micro_usd(since=since)
 
 
 def test_the_same_call_is_the_same_job_and_the_next_take_is_another(
@@ -157,130 +127,6 @@ def test_a_job_of_an_earlier_process_says_that_it_was_submitted_before(
         assert again.charge_micro_usd == job.charge_micro_usd
 
 
-@pytest.mark.parametrize("take", [0, -1, True, "last", 1.5, 2**31, 10**30])
-def test_a_take_is_a_count_or_next(client: Client, take: object) -> None:
-    with pytest.raises(InputError, match="take"):
-        client.submit("text-to-video", prompt="a", take=take)  # type: ignore[arg-type]
-
-
-def test_a_lost_answer_makes_one_job(tmp_path: Path) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
-    with (
-        LossyProxy(running.base_url, "POST", losses=2) as proxy,
-        Client(proxy.base_url, running.api_key, home=tmp_path) as client,
-    ):
-        before = client.balance().balance_micro_usd
-        job = settled(client.submit("text-to-video", prompt="lost", duration=3))
-
-        posts = [r for r in proxy.requests if r.startswith(b"POST")]
-        keys = {line for r in posts for line in r.splitlines() if b"dempotency" in line}
-        assert proxy.left == 0
-        assert len(posts) == 3
-        assert len(keys) == 1
-        assert before - client.balance().balance_micro_usd == job.charge_micro_usd
-        assert jobs_at(client) == 1
-    running.stop()
-
-
-def closed_port() -> str:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
-
-
-def impatient(base_url: str, api_key: str, home: Path) -> AsyncClient:
-    """Give a client that asks for half a second only."""
-    return async_client(
-        Service(base_url, api_key, identity="one-service"),
-        history=History(home / "history.sqlite3"),
-        submit_retry_for_s=0.5,
-    )
-
-
-def test_what_could_not_be_sent_is_kept_and_made_once_at_the_next_start(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    async def scenario() -> None:
-        dead = impatient(closed_port(), sandbox.api_key, tmp_path)
-        function = dead.catalog.function("text-to-video")
-        submission = submission_of(
-            dead.service,
-            function,
-            function.canonical_body({"prompt": "kept", "duration": 3}),
-            function.estimate({"duration": 3}),
-        )
-        dead.components.store.claim(submission)
-        await dead.resume()
-        [entry] = dead.components.store.unanswered_entries(**owner(dead))
-        assert entry.state is EntryState.UNANSWERED
-
-        live = impatient(sandbox.base_url, sandbox.api_key, tmp_path)
-        [job] = await live.resume()
-        assert await live.resume() == [job]
-        await job.wait(PATIENCE_S)
-        same = await live.submit("text-to-video", prompt="kept", duration=3)
-        assert same.id == job.id
-        assert live.components.store.unanswered_entries(**owner(live)) == []
-        await live.aclose()
-
-    with asyncio.Runner() as runner:
-        runner.run(scenario())
-
-
-def test_a_next_take_after_a_lost_answer_finds_that_job_instead_of_submitting_another(
-    tmp_path: Path,
-) -> None:
-    running = start(Sandbox(tmp_path / "data", speed=20, sketch=True))
-    kite: dict[str, Any] = {"prompt": "pressed twice", "duration": 3}
-
-    async def scenario(proxy: LossyProxy) -> None:
-        client = impatient(proxy.base_url, running.api_key, tmp_path)
-        with pytest.raises(ServiceError, match="not known whether"):
-            await client.submit("text-to-video", take="next", **kite)
-        proxy.left = 0
-        job = await client.submit("text-to-video", take="next", **kite)
-        assert len(await client.history.frame()) == 1
-
-        draws = [client.submit("text-to-video", take="next", **kite) for _ in range(3)]
-        others = {other.id for other in await asyncio.gather(*draws)}
-        assert len(others) == 3
-        assert job.id not in others
-        await client.aclose()
-
-    with (
-        LossyProxy(running.base_url, "POST", losses=10_000) as proxy,
-        asyncio.Runner() as runner,
-    ):
-        runner.run(scenario(proxy))
-    running.stop()
-
-
-def owner(client: AsyncClient) -> dict[str, str]:
-    service = client.service
-    return {"service": service.identity, "account": service.account}
-
-
-def test_a_service_that_is_not_there_is_one_sentence_and_costs_nothing(
-    tmp_path: Path,
-) -> None:
-    client = Client(closed_port(), "key-01234567", home=tmp_path)
-
-    with pytest.raises(ServiceError, match="does not answer") as caught:
-        client.io.call(client.components.billing.balance, retry_for_s=0.3)
-    assert "key-01234567" not in str(caught.value)
-
-
-def test_a_proxy_of_the_environment_is_not_asked_for_what_is_on_this_machine(
-    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.setenv(name, closed_port())
-    with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
-        png = make_png(tmp_path / "cat.png", (20, 20))
-        job = client.run("image-upscale", image_url=png, timeout_s=PATIENCE_S)
-
-        assert job.download(tmp_path).stat().st_size > 0
-
-
 def test_an_interrupt_ends_the_waiting_and_names_the_job(tmp_path: Path) -> None:
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     with Client(running.base_url, running.api_key, home=tmp_path) as client:
@@ -295,71 +141,53 @@ def test_an_interrupt_ends_the_waiting_and_names_the_job(tmp_path: Path) -> None
     running.stop()
 
 
-def test_a_wrong_key_is_refused_by_name_without_being_shown(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    with (
-        Client(sandbox.base_url, "wrong-key-123", home=tmp_path) as client,
-        pytest.raises(AuthError, match="API key") as caught,
-    ):
-        client.balance()
-    assert "wrong-key-123" not in str(caught.value)
+NAN = float("nan")
+CLIP = "https://clips.example/a.mp4"
+KITE: dict[str, Any] = {"prompt": "a kite"}
+WRONG_CALLS: list[tuple[str, str, tuple[Any, ...], dict[str, Any]]] = [
+    *(
+        ("take", "submit", ("text-to-video",), KITE | {"take": take})
+        for take in (0, True, "last", 1.5, 2**31)
+    ),
+    *(
+        ("timeout_s", "run", ("text-to-video",), KITE | {"timeout_s": timeout_s})
+        for timeout_s in ("5", True, NAN)
+    ),
+    *(
+        ("webhook_url", "submit", ("text-to-video",), KITE | {"webhook_url": url})
+        for url in (5, ["https://a.example"])
+    ),
+    *(
+        ("extra", "submit", ("text-to-video",), KITE | {"extra": extra})
+        for extra in ("foo", [1], {5: 1})
+    ),
+    *(
+        ("seconds", "submit", ("text-to-video",), KITE | {"seconds": seconds})
+        for seconds in (5, {5: 1}, {CLIP: "5"}, {CLIP: True}, {CLIP: -1}, {CLIP: NAN})
+    ),
+    *(("job_id", "job", (job_id,), {}) for job_id in (None, ["media_1"], "")),
+    *(("file", "upload", (path,), {}) for path in (None, b"", ["a.png"], "~nobody/a")),
+    ("function", "submit", ("text-to-vidoe",), KITE),
+    ("prompt", "submit", ("text-to-video",), {}),
+    ("promt", "submit", ("text-to-video",), KITE | {"promt": "b"}),
+    ("duration", "submit", ("text-to-video",), KITE | {"duration": 99}),
+    ("duration", "submit", ("text-to-video",), KITE | {"duration": "5"}),
+]
 
 
-def test_a_base_url_that_is_no_such_service_is_one_sentence(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    url = f"{sandbox.base_url}/files"
-    with (
-        Client(url, sandbox.api_key, home=tmp_path) as client,
-        pytest.raises((NotFoundError, ServiceError)),
-    ):
-        client.balance()
+def test_a_wrong_argument_is_named_and_nothing_is_sent(client: Client) -> None:
+    def check(row: tuple[str, str, tuple[Any, ...], dict[str, Any]]) -> None:
+        field, method, given, named = row
+        with pytest.raises(InputError, match="Nothing was sent") as caught:
+            getattr(client, method)(*given, **named)
+        assert caught.value.field == field
 
-
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"prompt": "a", "duration": 99}, "duration"),
-        ({"prompt": "a", "duration": "5"}, "duration"),
-        ({}, "prompt"),
-        ({"prompt": "a", "promt": "b"}, "promt"),
-    ],
-)
-def test_bad_input_names_the_field_and_nothing_is_sent(
-    client: Client, fields: dict[str, Any], field: str
-) -> None:
-    with pytest.raises(InputError, match="Nothing was sent") as caught:
-        client.submit("text-to-video", **fields)
-
-    assert caught.value.field == field
-    assert len(client.history.frame()) == 0
-
-
-@pytest.mark.parametrize("path", [None, b"", 5, ["a.png"], "~nobody-here/a.png"])
-def test_what_is_no_path_is_not_uploaded(client: Client, path: Any) -> None:
-    with pytest.raises(InputError, match=r"^file must be .*Nothing was sent"):
-        client.upload(path)
-
-
-@pytest.mark.parametrize("job_id", [None, 5, ["media_1"], ""])
-def test_what_is_no_id_of_a_job_is_not_asked_for(client: Client, job_id: Any) -> None:
-    with pytest.raises(InputError, match=r"^job_id must be .*Nothing was sent"):
-        client.job(job_id)
-
-
-@pytest.mark.parametrize("timeout_s", ["5", True, float("nan")])
-def test_what_is_no_time_is_refused_before_the_job_is_submitted(
-    client: Client, timeout_s: Any
-) -> None:
-    with pytest.raises(InputError, match=r"^timeout_s must be .*Nothing was sent"):
-        client.run("text-to-video", prompt="in no time", timeout_s=timeout_s)
+    assert_each(WRONG_CALLS, check)
     assert client.history.frame().empty
-
-
-def test_an_unknown_function_offers_the_nearest_names(client: Client) -> None:
     with pytest.raises(InputError, match="text-to-video"):
-        client.submit("text-to-vidoe", prompt="a")
+        client.submit("text-to-vidoe", **KITE)
+    with pytest.raises(InputError, match=r"^body must be .*Nothing was sent"):
+        mk.estimate("text-to-video", "prompt")  # type: ignore[arg-type]
 
 
 def test_a_file_that_vanished_or_is_no_picture_is_named(
@@ -374,6 +202,11 @@ def test_a_file_that_vanished_or_is_no_picture_is_named(
         with pytest.raises(InputError, match="image_url") as caught:
             client.submit("image-upscale", image_url=path)
         assert str(path)[:60] in str(caught.value) or "\0" in str(path)
+    span = {"timestamp": 0, "duration": 1000, "url": tmp_path / "gone.mp4"}
+    track = {"id": "a", "type": "video", "keyframes": [span]}
+    with pytest.raises(InputError, match="no such file") as caught:
+        client.submit("compose-video", tracks=[track])
+    assert caught.value.field == "tracks[0].keyframes[0].url"
     assert len(client.history.frame()) == 0
 
 
@@ -383,6 +216,8 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     short = make_mp4(tmp_path / "short.mp4", duration_s=1.0)
     fields: dict[str, Any] = {"prompt": "a", "duration": 4, "image_urls": ["gone.png"]}
 
+    uploads: list[object] = []
+    client.on_transfer(uploads.append)
     with pytest.raises(InputError, match="Nothing was sent") as caught:
         client.submit("r1", video_urls=[short], **fields)
     assert [p.sentence for p in caught.value.problems][1:] == [
@@ -390,14 +225,7 @@ def test_a_file_beyond_a_limit_is_refused_before_anything_is_uploaded(
     ]
     assert caught.value.problems[0].field == "image_urls[0]"
     assert len(client.history.frame()) == 0
-    digest = fingerprint(short).sha256
-    uploaded = tuning.uploaded(
-        client.components.store,
-        service=client.core.service.identity,
-        sha256=digest,
-        content_type="video/mp4",
-    )
-    assert uploaded is None
+    assert uploads == []
 
 
 def test_local_files_deep_in_a_body_are_uploaded(
@@ -428,17 +256,6 @@ def test_local_files_deep_in_a_body_are_uploaded(
     assert urls == [client.upload(file) for file in (clip, picture, sound)]
 
 
-def test_a_missing_file_deep_in_a_body_is_named_by_its_place(
-    client: Client, tmp_path: Path
-) -> None:
-    span = {"timestamp": 0, "duration": 1000, "url": tmp_path / "gone.mp4"}
-    track = {"id": "a", "type": "video", "keyframes": [span]}
-
-    with pytest.raises(InputError, match="no such file") as caught:
-        client.submit("compose-video", tracks=[track])
-    assert caught.value.field == "tracks[0].keyframes[0].url"
-
-
 @pytest.mark.parametrize(
     "url", ["ftp://a.test/y.png", "s3://kept/y.png", "FILE:///y.png", "data:,a//b"]
 )
@@ -452,13 +269,6 @@ def test_a_url_that_the_service_cannot_fetch_is_quoted_as_it_came(
         "image_url must be an http(s) URL or an existing file "
         f"(got {url!r}). Nothing was sent."
     )
-
-
-def test_no_url_at_all_is_one_problem(client: Client) -> None:
-    with pytest.raises(InputError, match="got ''") as caught:
-        client.submit("image-upscale", image_url="")
-
-    assert [problem.field for problem in caught.value.problems] == ["image_url"]
 
 
 def upscale_micro_usd(seconds: float) -> int:
@@ -491,6 +301,28 @@ def test_a_length_that_is_given_is_not_looked_for(
     assert server.requests == []
 
 
+def test_another_take_is_priced_by_the_clip_as_it_is_or_at_the_larger_price(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    def priced(url: str, job_id: str | None, **more: Any) -> Job:
+        with Client(sandbox.base_url, sandbox.api_key, home=tmp_path) as client:
+            if job_id is not None:
+                return client.job(job_id).next_take()
+            return client.submit("video-upscale", video_url=url, **more)
+
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
+    with FileServer({"a.mp4": clip.read_bytes()}) as server:
+        url = server.url("a.mp4")
+        first = priced(url, None, seconds={url: 90})
+        second = priced(url, first.id)
+        server.files.clear()  # it cannot be read any more
+        third = priced(url, first.id)
+
+    estimates = [each.state.estimate for each in (first, second, third)]
+    expected = [upscale_micro_usd(seconds) for seconds in (90, 1.5, 90)]
+    assert [each and each.high for each in estimates] == expected
+
+
 def test_nothing_is_looked_for_that_the_price_does_not_depend_on(
     client: Client,
 ) -> None:
@@ -504,14 +336,24 @@ def test_nothing_is_looked_for_that_the_price_does_not_depend_on(
     assert server.requests == []
 
 
-def test_a_clip_that_cannot_be_looked_at_leaves_the_price_open(client: Client) -> None:
-    with FileServer({}) as server:
-        for _ in range(2):
-            url = server.url("gone.mp4")
-            estimate = client.estimate("video-upscale", video_url=url)
-            assert (estimate.kind, estimate.high) == ("upper_bound", None)
-
-    assert len(server.requests) == 1
+def test_a_clip_that_cannot_be_looked_at_leaves_the_price_open_for_a_minute(
+    sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5)
+    clock = AdvancingClock()
+    with (
+        FileServer({}) as server,
+        Client(sandbox.base_url, sandbox.api_key, home=tmp_path, clock=clock) as client,
+    ):
+        url = server.url("late.mp4")
+        for wait_s, high in (
+            (0, None),
+            (RETRY_AFTER_S / 2, None),
+            (RETRY_AFTER_S, 114_000),
+        ):
+            clock.skip(wait_s)
+            assert client.estimate("video-upscale", video_url=url).high == high
+            server.files["late.mp4"] = clip.read_bytes()
 
 
 def test_a_clip_behind_a_url_that_will_not_do_is_refused_before_it_is_sent(
@@ -529,112 +371,22 @@ def test_a_clip_behind_a_url_that_will_not_do_is_refused_before_it_is_sent(
     assert len(client.history.frame()) == 0
 
 
-def test_a_price_from_a_looked_up_length_is_the_charge(
-    client: Client, tmp_path: Path
-) -> None:
-    clip = make_mp4(tmp_path / "clip.mp4", (320, 180), 1.5, audio=True, sound_s=2.0)
-    with FileServer({"a.mp4": clip.read_bytes()}) as server:
-        url = server.url("a.mp4")
-        estimate = client.estimate("video-upscale", video_url=url)
-        job = settled(client.submit("video-upscale", video_url=url))
-
-    assert estimate.high == job.charge_micro_usd == upscale_micro_usd(1.5)
-
-
-def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
-    lines = [r.getMessage() for r in caplog.records if r.name == "mediakit.client"]
-    return [line for line in lines if "@Image2" in line]
-
-
 def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
-    client: Client, sandbox: RunningSandbox, tmp_path: Path, caplog: Any
+    client: Client, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mediakit.client")
     png = make_png(tmp_path / "cat.png", (64, 48))
-    fields: dict[str, Any] = {"duration": 4, "resolution": "480p", "image_urls": [png]}
+    fields: dict[str, Any] = {"resolution": "480p", "image_urls": [png]}
     prompt = "@Image1 beside @Image2"
 
-    job = client.submit("r1", prompt=prompt, **fields)
-    (line,) = warned(caplog)
-    assert line == (
-        "prompt cites @Image2, but image_urls has 1 item. It is sent as it is."
-    )
-    assert job.state.prompt == prompt
-
-    caplog.clear()
-    core = AsyncClient(sandbox.base_url, sandbox.api_key, home=tmp_path / "home")
-    same = client.io.call(core.submit, "r1", prompt=prompt, **fields)
-    client.io.call(core.aclose)
-    assert same.id == job.id
-    assert len(warned(caplog)) == 1
-
-
-def test_nothing_is_said_to_be_sent_that_is_not(
-    client: Client, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO, "mediakit.client")
-
     with pytest.raises(InputError, match="duration"):
-        client.submit("r1", prompt="@Image2", duration=99)
-    assert warned(caplog) == []
-
-
-def test_the_same_bytes_are_uploaded_once(client: Client, tmp_path: Path) -> None:
-    png = make_png(tmp_path / "cat.png", (64, 48))
-    copy = tmp_path / "copy of the cat.png"
-    copy.write_bytes(png.read_bytes())
-
-    assert client.upload(png) == client.upload(str(copy))
-    assert client.upload(make_png(tmp_path / "dog.png", (48, 64))) != client.upload(png)
-
-
-def test_a_balance_that_cannot_carry_it_sends_nothing(tmp_path: Path) -> None:
-    running = start(
-        Sandbox(tmp_path / "data", balance_micro_usd=500_000, speed=20, sketch=True)
-    )
-    with Client(running.base_url, running.api_key, home=tmp_path) as client:
-        with pytest.raises(BalanceError, match="Nothing was sent") as caught:
-            client.submit("text-to-video", prompt="a", duration=15)
-
-        assert caught.value.needed_micro_usd == 1_020_000
-        assert caught.value.available_micro_usd == 500_000
-        assert format_usd(1_020_000) in str(caught.value)
-        assert len(client.history.frame()) == 0
-    running.stop()
-
-
-def test_what_is_in_flight_is_held_against_the_balance(tmp_path: Path) -> None:
-    running = start(
-        Sandbox(tmp_path / "data", balance_micro_usd=500_000, concurrency=0)
-    )
-    with Client(running.base_url, running.api_key, home=tmp_path) as client:
-        client.submit("text-to-video", prompt="a", duration=5)
-        assert client.reserved_micro_usd() == 340_000
-
-        with pytest.raises(BalanceError, match=r"\$0.34 is held"):
-            client.submit("text-to-video", prompt="b", duration=5)
-    running.stop()
-
-
-def test_a_full_queue_is_one_sentence_with_the_time_to_try_again(
-    tmp_path: Path,
-) -> None:
-    running = start(
-        Sandbox(tmp_path / "data", concurrency=0, queue_size=1, speed=20, sketch=True)
-    )
-    clock = AdvancingClock()
-    with Client(
-        running.base_url, running.api_key, home=tmp_path, clock=clock
-    ) as client:
-        client.submit("text-to-video", prompt="a", duration=3)
-
-        with pytest.raises(RateLimitError, match="Nothing was charged") as caught:
-            client.submit("text-to-video", prompt="b", duration=3)
-        assert caught.value.retry_after_s is not None
-        frame = client.history.frame()
-        assert list(frame["error_code"].dropna().unique()) == ["rate_limited"]
-        assert frame["key"].is_unique
-    running.stop()
+        client.submit("r1", prompt=prompt, duration=99, **fields)
+    job = client.submit("r1", prompt=prompt, duration=4, **fields)
+    said = [r.getMessage() for r in caplog.records if "@Image2" in r.getMessage()]
+    assert said == [
+        "prompt cites @Image2, but image_urls has 1 item. It is sent as it is."
+    ]
+    assert job.state.prompt == prompt
 
 
 @pytest.mark.parametrize(
@@ -744,79 +496,6 @@ def test_a_job_is_picked_up_by_its_id(client: Client) -> None:
         client.job("media_none")
 
 
-def test_a_download_never_replaces_a_file_silently(
-    client: Client, tmp_path: Path
-) -> None:
-    job = client.run("text-to-video", prompt="save", duration=3, timeout_s=PATIENCE_S)
-    target = tmp_path / "out.mp4"
-    target.write_bytes(b"mine")
-
-    with pytest.raises(InputError, match="overwrite=True"):
-        job.download(target)
-    assert target.read_bytes() == b"mine"
-    assert job.download(target, overwrite=True) == target
-    assert target.stat().st_size > 1_000
-    with pytest.raises(InputError, match="folder that exists"):
-        job.download(tmp_path / "no" / "out.mp4")
-
-
-def test_a_job_tells_its_listeners_every_state_in_order(client: Client) -> None:
-    job = client.submit("text-to-video", prompt="tell", duration=3)
-    seen: list[str] = []
-    job.core.subscribe(lambda state: seen.append(state.record.status.value))
-    settled(job)
-
-    order = ["queued", "running", "completed"]
-    assert [order.index(s) for s in seen] == sorted(order.index(s) for s in seen)
-    assert seen[-1] == "completed"
-
-
-def test_secrets_reach_no_repr_and_no_log(
-    client: Client, caplog: pytest.LogCaptureFixture, tmp_path: Path
-) -> None:
-    caplog.set_level(logging.DEBUG)
-    key = client.service.api_key
-    png = make_png(tmp_path / "secret.png", (32, 32))
-    job = client.run("image-upscale", image_url=png, timeout_s=PATIENCE_S)
-
-    shown = f"{client!r} {client.core!r} {client.service!r} {client.place!r} {job!r}"
-    assert key not in shown
-    ours = [r.getMessage() for r in caplog.records if r.name.startswith("mediakit")]
-    assert ours
-    assert not any(key in line or "signature" in line.lower() for line in ours)
-    home = tmp_path / "home"
-    for file in home.rglob("*"):
-        assert not file.is_file() or key.encode() not in file.read_bytes()
-
-
-def test_the_async_client_works_on_one_loop_after_another(
-    sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    client = AsyncClient(sandbox.base_url, sandbox.api_key, home=tmp_path)
-
-    async def run() -> str:
-        job = await client.run("text-to-video", prompt="loops", duration=3)
-        await (await client.job(job.id)).settle(PATIENCE_S)
-        return (await job).id
-
-    ids = []
-    for _ in range(2):
-        with asyncio.Runner() as runner:
-            ids.append(runner.run(run()))
-    with asyncio.Runner() as runner:
-        runner.run(client.aclose())
-    assert ids[0] == ids[1]
-
-
-def test_await_on_a_blocking_clients_job_works_in_a_cell(client: Client) -> None:
-    async def cell() -> Job:
-        job = client.submit("text-to-video", prompt="await", duration=3)
-        return await job
-
-    with asyncio.Runner() as runner:
-        assert runner.run(cell()).status == "completed"
-
-
 def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
     tmp_path: Path,
 ) -> None:
@@ -841,63 +520,27 @@ def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
         runner.run(scenario())
 
 
-def test_a_listener_that_fails_keeps_no_other_from_hearing_of_the_end(
-    sandbox: RunningSandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
+INNER_OF_JOBS = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
+INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output", "pass_output"}
+
+
+@pytest.mark.parametrize(
+    ("blocking", "awaited", "on_one_side"),
+    [
+        (Client, AsyncClient, {"form", "on_close", "owned", "studio", "aclose"}),
+        (Job, AsyncJob, {"show", *INNER_OF_JOBS}),
+        (Deliveries, AsyncDeliveries, {"pages"}),
+        (HistoryView, AsyncHistoryView, {"scope"}),
+    ],
+)
+def test_a_blocking_class_has_the_methods_of_the_awaited_one(
+    blocking: type, awaited: type, on_one_side: set[str]
 ) -> None:
-    client = Client(sandbox.base_url, sandbox.api_key, home=tmp_path)
-    heard: list[str] = []
+    def signatures(kind: type) -> set[tuple[str, str]]:
+        return {
+            (name, str(inspect.signature(value).replace(return_annotation="")))
+            for name, value in inspect.getmembers(kind, inspect.isfunction)
+            if not name.startswith("_") and name not in on_one_side
+        }
 
-    def fails() -> None:
-        raise ValueError("a broken listener")
-
-    client.on_close(fails)
-    client.on_close(lambda: heard.append("heard"))
-    unsubscribe = client.on_close(lambda: heard.append("not heard"))
-    unsubscribe()
-    unsubscribe()
-    client.close()
-
-    assert heard == ["heard"]
-    assert "a broken listener" in caplog.text
-
-
-BLOCKING_ONLY = {"form", "on_close", "owned", "studio"}
-ASYNC_ONLY = {"aclose"}
-
-
-def signatures(kind: type) -> dict[str, str]:
-    return {
-        name: str(inspect.signature(value).replace(return_annotation=""))
-        for name, value in inspect.getmembers(kind, inspect.isfunction)
-        if not name.startswith("_")
-    }
-
-
-def test_both_clients_have_the_same_methods_with_the_same_arguments() -> None:
-    blocking, awaited = signatures(Client), signatures(AsyncClient)
-
-    assert set(blocking) - BLOCKING_ONLY == set(awaited) - ASYNC_ONLY
-    for name in set(blocking) & set(awaited):
-        assert blocking[name] == awaited[name], name
-
-
-def test_both_jobs_have_the_same_methods_with_the_same_arguments() -> None:
-    blocking, awaited = signatures(Job), signatures(AsyncJob)
-    inner = {"subscribe", "update", "see", "trouble", "end", "release"}
-    inner |= {"raise_if_failed", "read_output", "pass_output"}
-
-    assert set(blocking) - {"show"} == set(awaited) - inner
-    for name in set(blocking) - {"show"}:
-        assert blocking[name] == awaited[name], name
-
-
-@pytest.mark.parametrize("code", ["content_moderation", "timed_out", "provider_error"])
-def test_a_failure_that_was_asked_for_is_one_typed_error(
-    client: Client, code: str
-) -> None:
-    with pytest.raises(JobFailedError) as caught:
-        client.run("text-to-video", prompt=f"a kite sandbox:fail={code}", duration=3)
-
-    assert caught.value.code == code
-    assert ".." not in str(caught.value)
-    assert "not charged" in str(caught.value)
+    assert signatures(blocking) == signatures(awaited)

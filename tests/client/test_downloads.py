@@ -6,10 +6,8 @@ import asyncio
 import errno
 import json
 import logging
-import os
 import random
 import resource
-import ssl
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
@@ -22,7 +20,6 @@ from typing import Any
 import fsspec  # type: ignore[import-untyped]
 import httpx
 import pytest
-import trustme
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -219,21 +216,6 @@ def test_two_that_save_to_the_same_name_do_not_meet(desk: Desk, tmp_path: Path) 
     assert names(tmp_path) == ["a.mp4", "a.mp4.json"]
 
 
-def test_two_that_save_the_same_at_once_both_end_with_it(
-    desk: Desk, tmp_path: Path
-) -> None:
-    with Storage({PATH: FILE}) as storage:
-        job_id = desk.job_at(storage.base_url + PATH)
-
-        async def work(client: AsyncClient) -> None:
-            job = await client.job(job_id)
-            await asyncio.gather(*(job.download(tmp_path / "a.mp4") for _ in "12"))
-
-        desk.run(work)
-    assert (tmp_path / "a.mp4").read_bytes() == FILE
-    assert names(tmp_path) == ["a.mp4", "a.mp4.json"]
-
-
 def test_giving_up_ends_the_transfer_and_leaves_nothing(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -310,16 +292,6 @@ def test_a_redirect_leads_to_http_and_never_out_of_https(
     assert asked == [url]
 
 
-@pytest.mark.parametrize(
-    "url", ["ftp://a/b", "a.mp4", "http:///b", "http://a:port/b", "https://"]
-)
-def test_what_is_no_http_url_is_not_asked_for(
-    desk: Desk, tmp_path: Path, url: str
-) -> None:
-    with pytest.raises(ServiceError, match="not an http"):
-        desk.save(url, tmp_path / "a.mp4")
-
-
 def test_a_signed_url_is_asked_for_as_it_stands(desk: Desk, tmp_path: Path) -> None:
     signed = "/a%2Fb/c+d'(e)?X-Sig=%2F+=~*&y=a%20b"
     with ScriptedServer(answers_always(page(status="404 No"))) as server:
@@ -329,18 +301,6 @@ def test_a_signed_url_is_asked_for_as_it_stands(desk: Desk, tmp_path: Path) -> N
 
     asked = [request.split()[1].decode() for request in server.requests]
     assert asked == [signed, "/%C3%BC%20b"]
-
-
-def test_a_file_of_a_server_that_is_not_trusted_is_not_fetched(
-    desk: Desk, tmp_path: Path
-) -> None:
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    trustme.CA().issue_cert("127.0.0.1").configure_cert(tls)
-    with (
-        Storage({PATH: FILE}, tls=tls) as storage,
-        pytest.raises(ServiceError, match="not trusted"),
-    ):
-        desk.save(storage.base_url + PATH, tmp_path / "a.mp4")
 
 
 def test_no_log_and_no_error_holds_the_address_of_a_file(
@@ -499,20 +459,6 @@ def test_a_json_file_of_somebody_else_is_not_replaced(job: Job, tmp_path: Path) 
     assert names(tmp_path) == ["cat.png.json"]
 
 
-def test_a_job_of_elsewhere_is_saved_with_what_is_known_of_it(
-    job: Job, sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    home = tmp_path / "home"
-    with Client(sandbox.base_url, sandbox.api_key, home=home) as elsewhere:
-        file = elsewhere.job(job.id).download(tmp_path)
-
-    said = beside(file)
-    unknown = ("body", "key", "take", "estimate_kind", "submitted_at")
-    assert said["job_id"] == job.id
-    assert said["charge_micro_usd"] == job.charge_micro_usd
-    assert [said[name] for name in unknown] == [None] * 5
-
-
 def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
     desk: Desk, tmp_path: Path
 ) -> None:
@@ -526,19 +472,6 @@ def test_a_full_disk_is_a_sentence_and_gives_its_room_back(
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "The service keeps" in str(caught.value)
     assert names(tmp_path) == []
-
-
-def test_a_folder_that_may_not_be_written_is_a_sentence(
-    job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any) -> int:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "open", refuse)
-        with pytest.raises(InputError, match="permission to write there") as caught:
-            job.download(tmp_path / "cat.png")
-    assert str(tmp_path / "cat.png") in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -559,12 +492,6 @@ def test_a_place_that_cannot_be_written_is_a_sentence(
         job.download(path.format(tmp_path))
     assert "pw-1" not in str(caught.value)
     assert str(caught.value).startswith("path must be ")
-
-
-@pytest.mark.parametrize("path", [5, b"here", ["here"]])
-def test_what_is_no_place_is_a_sentence(job: Job, path: Any) -> None:
-    with pytest.raises(InputError, match=r"^path must be .*[Nn]othing was"):
-        job.download(path)
 
 
 # -- anywhere that fsspec knows ---------------------------------------------------

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import json
-import time
+import stat
+import sys
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import psycopg
 import pytest
 
 from mediakit import Client, Job
 from mediakit.client import rebuilder
-from mediakit.errors import GoneError, InputError, ServiceError
+from mediakit.errors import GoneError, InputError, MediakitError
 from mediakit.history import (
-    BudgetUse,
     Entry,
-    EntryState,
     History,
     Submission,
     plain_values,
-    rebuilding,
 )
-from mediakit.records import Job as Record
-from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
-from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.servers.serving import free_port
-from tests.support.soak import BOTH_DATABASES
-from tests.support.submissions import HERE, completed, costing
-from tests.support.submissions import job as record_of
 
 PATIENCE_S = 60.0
-AT = datetime(2026, 10, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -133,35 +119,6 @@ def bought(
         entry = history.find(job.id)
     assert entry is not None
     return job, home / "results", entry
-
-
-def test_another_key_rebuilds_what_was_asked_and_when_and_finds_the_job_too(
-    running: RunningSandbox, bought: tuple[Job, Path, Entry], tmp_path: Path
-) -> None:
-    job, folder, before = bought
-    made = admin_client.call(
-        running.base_url, running.api_key, "POST", "orgs/org_sandbox/keys", {}
-    )
-    with client_of(running, tmp_path, made["key"]) as client:
-        frame = client.history.rebuild(folders=folder, deliveries=False)
-        after = client.components.store.find(job.id)
-        assert outcomes(frame) == ["added"]
-        assert paint(client, "bought before").id == job.id
-
-    assert after is not None
-    # What the watching and the saving saw at the same moment may come in either order.
-    anew: dict[str, Any] = {
-        "number": 0,
-        "account": "",
-        "created_at": AT,
-        "settled_at": AT,
-        "finished_at": AT,
-    }
-    assert replace(before, **anew) == replace(after, **anew)
-    assert after.submitted_at is not None
-    assert after.finished_at is not None
-    assert after.settled_at is not None
-    assert after.submitted_at <= after.finished_at <= after.settled_at
 
 
 def test_a_file_that_was_changed_by_hand_is_no_evidence_of_another_request(
@@ -271,19 +228,6 @@ def test_nothing_of_an_unknown_job_is_written_down(
             client.history.rebuild(folders=tmp_path / "no-such-folder")
 
 
-def test_a_job_that_still_runs_is_watched_until_its_charge_is_settled(
-    running: RunningSandbox, tmp_path: Path
-) -> None:
-    with client_of(running, tmp_path / "first") as client:
-        job = paint(client, "still running")
-    with client_of(running, tmp_path / "second") as client:
-        client.history.rebuild(job.id, deliveries=False)
-        charge = client.job(job.id).settle(PATIENCE_S).charge_micro_usd
-
-        assert charge
-        assert client.history.settled_total_micro_usd() == charge
-
-
 def test_an_erased_job_is_rebuilt_as_erased(
     running: RunningSandbox, tmp_path: Path
 ) -> None:
@@ -297,15 +241,6 @@ def test_an_erased_job_is_rebuilt_as_erased(
         assert client.history.settled_total_micro_usd() == job.charge_micro_usd
         with pytest.raises(GoneError, match="was erased"):
             paint(client, "to be erased")
-
-
-def test_a_service_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    with (
-        Client(nowhere, "a-key", home=tmp_path, clock=AdvancingClock()) as client,
-        pytest.raises(ServiceError, match="does not answer"),
-    ):
-        client.history.rebuild(f"media_{uuid4()}", deliveries=False)
 
 
 # -- from the log of deliveries --------------------------------------------------------
@@ -372,148 +307,59 @@ def test_a_client_sees_its_own_service_unless_it_asks_for_all(
         assert str(tmp_path) in repr(one.history)
 
 
-# -- the store -------------------------------------------------------------------------
+# -- a backup, and a history that is damaged -------------------------------------------
 
 
-def asked() -> Submission:
-    return costing("k1", 5)
-
-
-def unasked(**changes: Any) -> Submission:
-    """Return what is written of a job whose request nobody knows."""
-    name = "rebuilt-media_1"
-    return costing(name, 5, draw_key=name, body=b"{}", prompt=None, **changes)
-
-
-def adopted(history: History, submission: Submission, record: Record) -> Entry:
-    return rebuilding.adopt(
-        history, submission, record, created_at=AT, submitted_at=AT, finished_at=None
-    )
-
-
-@pytest.fixture(params=BOTH_DATABASES)
-def history(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[History]:
-    place = tmp_path / "history.sqlite3"
-    if request.param == "postgres":
-        place = request.getfixturevalue("postgres_url")
-    with History(place) as opened:
-        yield opened
-
-
-def test_an_adopted_job_is_not_unanswered_and_holds_no_made_up_times(
-    history: History,
-) -> None:
-    entry = adopted(history, asked(), completed(5))
-
-    assert entry == history.find("media_1") == history.find_key("k1")
-    assert entry.state is EntryState.SETTLED
-    assert (entry.created_at, entry.submitted_at, entry.finished_at) == (AT, AT, None)
-    assert history.unanswered_entries(**HERE) == []
-    function = {"kind": entry.kind, "function": entry.function}
-    assert history.usual_runtime_s(service="sandbox", **function) is None
-    assert [found.key for found in history.page(text="media_1 KITE")] == ["k1"]
-
-
-def test_two_jobs_of_one_request_are_both_kept_and_both_counted(
-    history: History,
-) -> None:
-    first = adopted(history, asked(), completed(5))
-    second = adopted(history, asked(), completed(7, job_id="media_2"))
-
-    assert (first.key, second.key) == ("k1", "rebuilt-media_2")
-    assert history.settled_total_micro_usd() == 12
-    assert adopted(history, asked(), completed(7, job_id="media_2")) == second
-    assert len(history.page()) == 2
-
-
-def test_a_request_whose_job_was_rebuilt_before_takes_over_what_is_known_of_it(
-    history: History,
-) -> None:
-    rebuilt = adopted(history, unasked(project="kites", budget="b"), completed(5))
-    history.claim(asked())
-    assert history.account_use(**HERE) == BudgetUse(5, 5)
-    entry = history.record_job("k1", record_of("completed"))
-
-    assert [entry] == history.page() == history.page(text="media_1 KITE")
-    assert entry.key == "k1"
-    known = ("created_at", "submitted_at", "settled_at", "charge_micro_usd", "project")
-    assert [getattr(entry, name) for name in known] == [
-        getattr(rebuilt, name) for name in known
+def clips(client: Client, count: int) -> list[str]:
+    return [
+        client.submit("text-to-video", prompt=f"kite {n}", duration=3).id
+        for n in range(count)
     ]
-    assert entry.state is EntryState.SETTLED
-    assert history.settled_total_micro_usd() == 5
-    assert history.account_use(**HERE) == BudgetUse(5, 0)
-    assert history.budget_use("b") == BudgetUse(5, 0)
-    assert adopted(history, unasked(), completed(5)) == entry
 
 
-def test_a_refused_request_whose_job_was_rebuilt_loses_its_refusal(
-    history: History,
+def test_a_backup_holds_all_entries_and_opens_as_a_history(
+    client: Client, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    adopted(history, unasked(), completed(5))
-    history.claim(asked())
-    history.record_refusal("k1", code="404", message="no such thing")
-    entry = history.record_job("k1", completed(5))
+    made = clips(client, 3)
+    target = client.history.backup(tmp_path / "backup.sqlite3")
 
-    assert (entry.state, entry.error_code) == (EntryState.SETTLED, None)
-    assert history.page() == [entry]
+    assert target == tmp_path / "backup.sqlite3"
+    assert [each.name for each in tmp_path.glob("*backup*")] == [target.name]
+    if sys.platform != "win32":
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    with Client(sandbox.base_url, sandbox.api_key, history=target) as restored:
+        assert sorted(restored.history.frame()["job_id"]) == sorted(made)
+        assert clips(restored, 3) == made
+        assert len(restored.history.frame()) == 3
 
 
-def test_an_unanswered_request_that_a_file_names_takes_its_rebuilt_job_over(
-    history: History,
+def test_a_backup_never_replaces_a_file(client: Client, tmp_path: Path) -> None:
+    client.history.backup(tmp_path / "backup.sqlite3")
+    before = (tmp_path / "backup.sqlite3").read_bytes()
+    clips(client, 1)
+
+    with pytest.raises(InputError, match="a new file in a folder"):
+        client.history.backup(tmp_path / "backup.sqlite3")
+    assert (tmp_path / "backup.sqlite3").read_bytes() == before
+    with pytest.raises(InputError, match="a new file in a folder"):
+        client.history.backup(tmp_path / "missing" / "backup.sqlite3")
+
+
+def test_a_damaged_history_names_what_recovers_its_jobs(
+    sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    adopted(history, unasked(), completed(5))
-    history.claim(asked())
-    entry = adopted(history, asked(), completed(5))
+    home = tmp_path / "home"
+    with Client(sandbox.base_url, sandbox.api_key, home=home) as client:
+        clips(client, 3)
+        target = client.history.backup(tmp_path / "backup.sqlite3")
+    content = bytearray(target.read_bytes())
+    # The header and the schema stay whole; every other page is not.
+    content[8_192:] = b"\xff" * len(content[8_192:])
+    target.write_bytes(content)
 
-    assert history.page() == [entry]
-    assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
-    assert history.account_use(**HERE) == BudgetUse(5, 0)
-
-
-def test_a_job_that_is_answered_while_it_is_rebuilt_is_one_entry(
-    postgres_url: str,
-) -> None:
-    default_to_stricter_transactions(postgres_url)
-    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
-    running = record_of("running")
     with (
-        History(postgres_url) as history,
-        psycopg.connect(postgres_url) as holder,
-        psycopg.connect(postgres_url, autocommit=True) as other,
-        ThreadPoolExecutor() as pool,
+        pytest.raises(MediakitError, match=r"history\.rebuild\(") as caught,
+        Client(sandbox.base_url, sandbox.api_key, history=target) as damaged,
     ):
-        history.claim(asked())
-
-        def wait_for(count: int, done: Future[Any]) -> None:
-            while not done.done() and other.execute(waiting).fetchall() < [(count,)]:
-                time.sleep(0.01)
-
-        # The rebuilt entry is written, and its transaction goes on for a while.
-        holder.execute("SELECT * FROM mediakit_totals FOR UPDATE")
-        rebuilding = pool.submit(adopted, history, unasked(), running)
-        wait_for(1, rebuilding)
-        answering = pool.submit(history.record_job, "k1", running)
-        wait_for(2, answering)
-        holder.rollback()
-
-        rebuilding.result()
-        assert answering.result().key == "k1"
-        assert [entry.key for entry in history.page()] == ["k1"]
-        assert history.account_use(**HERE) == BudgetUse(0, 5)
-
-
-def test_a_job_that_another_process_gave_its_request_is_recorded_anyway(
-    tmp_path: Path,
-) -> None:
-    place = tmp_path / "history.sqlite3"
-    running = record_of("running")
-    with History(place) as one, History(place) as other:
-        adopted(one, unasked(), running)
-        assert one.record(running) is not None
-        adopted(other, asked(), running)
-        entry = one.record(completed(5))
-
-        assert entry is not None
-        assert (entry.key, entry.charge_micro_usd) == ("k1", 5)
-        assert entry == other.find("media_1")
+        damaged.history.frame()
+    assert "-wal" in str(caught.value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -12,13 +11,11 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.sample_history import LIMITS, PROJECTS, SeededPast
+from mediakit.client.sample_history import PROJECTS
 from mediakit.errors import InputError
-from mediakit.sandbox.admin import seed as control
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 
 DAYS, JOBS = 60, 250
-KITE = "text-to-video"
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +51,6 @@ def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
     assert {"exact", "nominal", "upper_bound"} <= set(frame["estimate_kind"])
     assert frame["runtime_s"].between(8, 300).all()
     assert (frame["settled_at"] > frame["finished_at"]).all()
-    prompts = frame["prompt"].dropna()
-    assert 15 <= prompts.nunique() <= 20
     failed = frame["status"].eq("failed")
     assert frame["charge_micro_usd"][failed].eq(0).all()
     assert frame["error_code"][failed].notna().all()
@@ -65,11 +60,6 @@ def test_a_past_is_ordinary_settled_entries(seeded: Client) -> None:
     completed = frame[~failed]
     assert len(completed) / 3 < completed["rating"].notna().sum() < len(completed)
     assert frame.loc[failed, "rating"].isna().all()
-    assert frame["keep"].sum() > 10
-    assert frame.loc[frame["keep"].fillna(value=False), "rating"].ge(4).all()
-    upscaled = frame[frame["kind"].eq("image-upscale")].sort_values("created_at")
-    for _, same in upscaled.groupby(["account", "image_url", "model"], observed=True):
-        assert list(same["take"]) == list(range(1, len(same) + 1))
     store = seeded.components.store
     spent = store.budget_use("project autumn campaign").spent_micro_usd
     label = frame["project"].eq("autumn campaign")
@@ -135,49 +125,6 @@ def test_the_same_request_is_still_submitted(seeded: Client) -> None:
     assert seeded.balance().balance_micro_usd == balance - 50_000
 
 
-def test_another_take_of_a_past_job_is_a_real_one_of_its_request(
-    seeded: Client,
-) -> None:
-    frame = seeded.history.frame(params=True)
-    own = frame[frame["account"].eq(seeded.core.service.account)]
-    asked = own[own["kind"].eq("image-to-image")].iloc[0]
-    past = seeded.job(asked["job_id"])
-    assert past.status == asked["status"]
-
-    job = past.next_take().wait(30)
-
-    assert job.id not in set(frame["job_id"])
-    same = seeded.submit("image-to-image", prompt=asked["prompt"])
-    assert same.id == job.id
-
-
-def test_a_past_says_nothing_of_how_long_a_render_takes(seeded: Client) -> None:
-    store, service = seeded.components.store, seeded.core.service.identity
-    for function in seeded.catalog:
-        usual_s = store.usual_runtime_s(
-            service=service, kind=function.kind, function=function.path
-        )
-        assert usual_s is None
-
-
-@pytest.mark.soak
-def test_a_postgres_takes_in_a_past_once(
-    place: RunningSandbox, tmp_path: Path, postgres_url: str
-) -> None:
-    with connected(place, tmp_path / "one", history=postgres_url) as client:
-        made = client.seed_past(DAYS, JOBS)
-        in_postgres = client.history.frame(params=True)
-    with connected(place, tmp_path / "two", history=postgres_url) as client:
-        again = client.seed_past(DAYS, JOBS)
-        assert len(client.history.frame()) == JOBS
-    with connected(place, tmp_path / "three") as client:
-        client.seed_past(DAYS, JOBS)
-        in_file = client.history.frame(params=True)
-
-    assert (made.added_to_history, again.added_to_history) == (JOBS, 0)
-    pd.testing.assert_frame_equal(in_postgres, in_file)
-
-
 def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None:
     heard: list[str] = []
 
@@ -197,40 +144,3 @@ def test_a_hosted_service_gets_no_past_and_hears_nothing(tmp_path: Path) -> None
 
     assert "Nothing was sent." in str(caught.value)
     assert heard == []
-
-
-@pytest.mark.parametrize(
-    "asked",
-    [{"days": 0}, {"days": 3_651}, {"jobs": True}, {"jobs": 10_001}, {"seed": -1}],
-)
-def test_numbers_that_a_sandbox_rejects_are_refused_before(
-    client: Client, asked: dict[str, int]
-) -> None:
-    (name,) = asked
-    with pytest.raises(InputError, match=f"{name} must be .*a whole number from"):
-        client.seed_past(**asked)
-    properties = control.SeedRequest.model_json_schema()["properties"]
-    limits = (properties[name]["minimum"], properties[name]["maximum"])
-    assert limits == LIMITS[name]
-
-
-def test_clients_that_seed_at_the_same_moment_write_one_past(
-    place: RunningSandbox, tmp_path: Path
-) -> None:
-    history = str(tmp_path / "shared.sqlite3")
-
-    def seed(number: int) -> SeededPast:
-        home = tmp_path / f"home-{number}"
-        with connected(place, home, history=history) as client:
-            return client.seed_past(DAYS, JOBS, 11)
-
-    with ThreadPoolExecutor(4) as threads:
-        pasts = list(threads.map(seed, range(4)))
-    with connected(place, tmp_path / "home", history=history) as client:
-        frame = client.history.frame()
-        total = client.history.settled_total_micro_usd()
-
-    assert sum(past.added_to_sandbox for past in pasts) == JOBS
-    assert sum(past.added_to_history for past in pasts) == JOBS
-    assert len(frame) == frame["job_id"].nunique() == JOBS
-    assert total == frame["charge_micro_usd"].sum() == pasts[0].charge_micro_usd

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client
+from mediakit.client.preview_cache import PreviewCache
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.file_server import FileServer
@@ -122,17 +123,39 @@ def test_what_mediakit_keeps_in_its_home_can_only_be_read_by_the_user(
     assert open_to_others == []
 
 
-def test_the_part_that_a_killed_download_left_is_removed_by_a_later_one(
+# -- small pictures of results, beside the history -------------------------------------
+
+
+def test_an_id_from_outside_names_no_path_and_only_the_user_can_read_its_file(
+    tmp_path: Path,
+) -> None:
+    preview_cache = PreviewCache(tmp_path / "home" / "looks")
+    preview_cache.keep("../../up/*", ".mp4", b"one")
+    (path,) = tmp_path.rglob("*.mp4")
+    assert path.parent == tmp_path / "home" / "looks"
+    assert preview_cache.read("../../up/*", ".mp4") == b"one"
+    private = (tmp_path / "home", path.parent, path)
+    assert not any(each.stat().st_mode & 0o077 for each in private)
+
+
+def test_the_longest_unused_go_first_and_no_part_is_left(tmp_path: Path) -> None:
+    preview_cache = PreviewCache(tmp_path, max_bytes=250)
+    for name in ("a", "b"):
+        preview_cache.keep(name, ".mp4", bytes(100))
+    for at_s, path in enumerate(tmp_path.iterdir()):
+        os.utime(path, (at_s, at_s))
+    preview_cache.read("a", ".mp4")
+    preview_cache.keep("c", ".mp4", bytes(100))
+    kept = [name for name in "abc" if preview_cache.read(name, ".mp4") is not None]
+    assert kept == ["a", "c"]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_what_is_erased_at_the_service_is_forgotten_here(
     client: Client, tmp_path: Path
 ) -> None:
-    png = make_png(tmp_path / "cat.png", (64, 48))
-    job = client.submit("image-upscale", image_url=png, upscale_factor="x2")
-    job.wait(PATIENCE_S)
-    old, running = (tmp_path / f".big[1].png.{name}.part" for name in ("old", "new"))
-    for part in (old, running):
-        part.write_bytes(b"half")
-    os.utime(old, (0, 0))
-
-    job.download(tmp_path / "big[1].png")
-    assert not old.exists()
-    assert running.exists()
+    picture = make_png(tmp_path / "in.png", (96, 64))
+    job = client.run("image-upscale", image_url=str(picture), timeout_s=60)
+    job.core.preview_cache.keep(job.id, ".json", b"{}")
+    job.erase()
+    assert job.core.preview_cache.read(job.id, ".json") is None

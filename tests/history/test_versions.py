@@ -1,4 +1,4 @@
-"""One schema: it is created once, and another version is refused."""
+"""One schema that is created once, whatever versions and forks there are."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import json
 import logging
@@ -22,15 +21,11 @@ import pytest
 import trustme
 
 import mediakit as mk
-from mediakit.client import Service
 from mediakit.clock import Clock
-from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
-from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.proxies import HTTPProxy, Proxy, Relay, Seen, SOCKSProxy
-from tests.support.servers.scripted_server import ScriptedServer, Visit, is_silent
 from tests.support.servers.storage import SIGNATURE, Storage
 
 KEY = "key-0123456789abcdef"
@@ -42,8 +37,6 @@ WRONG_IN_URL = "ann:wr%40ng"
 JOB_PATH, OUTPUT_PATH = "/v1/media/jobs/media_kite", "/files/kite.png"
 OUTPUT = b"the bytes of a picture" * 10_000
 PATIENCE_S = 60.0
-HANGS_AFTER_S = 10.0
-SHORT_S = 0.1
 
 
 @pytest.fixture(scope="module")
@@ -301,17 +294,6 @@ def test_a_service_on_this_machine_is_reached_directly(
     assert proxy.seen == []
 
 
-def test_the_ipv6_address_of_this_machine_is_reached_directly(
-    environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    with HTTPProxy(0) as proxy:
-        environment.setenv("ALL_PROXY", proxy.url())
-        error = refused(f"http://[::1]:{closed_port()}", tmp_path)
-
-    assert "Nothing was sent" in str(error)
-    assert proxy.seen == []
-
-
 # -- what a proxy refuses ---------------------------------------------------------
 
 
@@ -363,22 +345,6 @@ def test_wrong_credentials_for_a_proxy_say_that_it_refused_and_nothing_was_sent(
         assert secret not in caplog.text
 
 
-def test_a_balance_says_that_a_proxy_refused(
-    sandbox: RunningSandbox,
-    authority: trustme.CA,
-    environment: pytest.MonkeyPatch,
-    tmp_path: Path,
-) -> None:
-    case = Case("HTTP_PROXY", PLAIN, "http", CREDENTIALS)
-    port = port_of(sandbox.base_url)
-    with (
-        behind(case, port, authority, environment, user=WRONG_IN_URL),
-        client_of(PLAIN, KEY, tmp_path, AdvancingClock()) as client,
-        pytest.raises(mk.ServiceError, match="the proxy refused"),
-    ):
-        client.balance()
-
-
 def test_a_proxy_whose_certificate_is_not_trusted_gets_no_request(
     environment: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -400,59 +366,6 @@ def test_without_its_proxy_nothing_is_sent(
 
     assert "Nothing was sent" in str(error)
     assert not any(secret in shown(error) for secret in secrets_of("s@cret"))
-
-
-@leaves_open
-@pytest.mark.parametrize(
-    "response",
-    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x05\xff"],
-    ids=["HTTP", "no-accepted-method"],
-)
-def test_a_socks_proxy_that_answers_otherwise_was_sent_nothing(
-    response: bytes, environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def answer(visit: Visit) -> None:
-        visit.say(response)
-        visit.wait()
-
-    with ScriptedServer(answer) as server:
-        environment.setenv("ALL_PROXY", f"socks5://127.0.0.1:{server.port}")
-        error = refused(PLAIN, tmp_path)
-    gc.collect()  # so that what httpcore left open warns here
-
-    assert "Nothing was sent" in str(error)
-    assert server.visits > 0
-
-
-@leaves_open
-@pytest.mark.parametrize(
-    "scheme", ["http", pytest.param("socks5", marks=pytest.mark.soak)]
-)
-def test_a_download_through_a_proxy_that_is_silent_ends(
-    scheme: str, environment: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    async def download(base_url: str) -> None:
-        async with async_client(
-            Service(base_url, KEY),
-            history=History(tmp_path / "history.sqlite3"),
-            clock=AdvancingClock(),
-            timeout_s=SHORT_S,
-        ) as client:
-            job = await client.job("media_kite")
-            await job.download(tmp_path / "kite.png")
-
-    job = completed("http://files.example/kite.png")
-    with (
-        Storage({JOB_PATH: json.dumps(job).encode()}) as storage,
-        ScriptedServer(is_silent) as server,
-    ):
-        environment.setenv("HTTP_PROXY", f"{scheme}://127.0.0.1:{server.port}")
-        downloading = asyncio.wait_for(download(storage.base_url), HANGS_AFTER_S)
-        with pytest.raises(mk.ServiceError, match="could not be fetched"):
-            asyncio.run(downloading)
-    gc.collect()  # so that what httpcore left open warns here
-
-    assert server.visits > 0
 
 
 def test_without_socksio_the_error_names_what_to_install(

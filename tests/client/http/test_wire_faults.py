@@ -22,7 +22,6 @@ from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.scripted_server import ScriptedServer, Visit, page
 from tests.support.servers.wire_faults import (
-    BALANCE,
     ELSEWHERE,
     FAULTS,
     FETCH,
@@ -37,7 +36,6 @@ KEY = "key-0123456789abcdef"
 KEY_LINE = re.compile(r"(?im)^idempotency-key: (\S+)")
 BOUND_S = 30.0
 WAIT_S = 0.2
-PAUSE_S = 0.2
 RETRY_FOR_S = 3.0
 CALLS = 4
 ALWAYS = 1_000_000
@@ -250,17 +248,6 @@ def test_a_job_is_read_and_waited_for(fault: Fault, tmp_path: Path) -> None:
         assert job.charge_micro_usd == CHARGE_MICRO_USD
 
     play(fault, "GET /v1/media/jobs/", tmp_path, script, *rounds(fault, READ))
-
-
-@some_faults
-def test_a_balance_is_read(fault: Fault, tmp_path: Path) -> None:
-    async def script(case: Case, odd: int) -> None:
-        error = await case.tried(case.client.balance, odd)
-        if odd == ALWAYS:
-            assert (error is None) == (BALANCE in fault.succeeds), error
-        await case.succeeds(case.client.balance)
-
-    play(fault, "GET /billing/balance", tmp_path, script, *rounds(fault, BALANCE))
 
 
 @some_faults

@@ -11,24 +11,13 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from sqlalchemy import event
-from sqlalchemy.engine import Engine
 
 from mediakit import AsyncClient, Catalog
-from mediakit.client import AsyncJob
 from mediakit.client.loop import io_thread
-from mediakit.errors import InputError, MediakitError
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
 
 PATIENCE_S = 60.0
 BALANCE = {"balance_micro_usd": 5_000_000}
-CLIP = {"url": "https://files.example.com/clip.mp4", "content_type": "video/mp4"}
-JOB = {
-    "id": "media_1",
-    "status": "completed",
-    "output": {"media_type": "video", "video": CLIP},
-}
-SETTLED = {"billing": {"state": "settled", "charge_micro_usd": 204_000}}
 
 
 async def balance(client: AsyncClient) -> None:
@@ -71,15 +60,6 @@ def test_the_first_use_of_a_client_leaves_the_loop_free(
     assert was_free == [True]
 
 
-def test_a_setting_that_is_wrong_is_refused_when_the_client_is_made() -> None:
-    with pytest.raises(InputError, match="budget"):
-        AsyncClient(budget="five")
-    with pytest.raises(InputError, match="project"):
-        AsyncClient(project=5)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="catalog"):
-        AsyncClient(catalog="mine")  # type: ignore[arg-type]
-
-
 def hosted(answer: Callable[[httpx.Request], object], home: Path) -> AsyncClient:
     return AsyncClient(
         "https://api.example.com",
@@ -88,147 +68,6 @@ def hosted(answer: Callable[[httpx.Request], object], home: Path) -> AsyncClient
         catalog=Catalog.default(),
         transport=httpx.MockTransport(answer),  # type: ignore[arg-type]
     )
-
-
-def io_ident() -> int:
-    found: list[int | None] = [
-        each.ident for each in threading.enumerate() if each.name == "mediakit-io"
-    ]
-    [ident] = found
-    assert ident is not None
-    return ident
-
-
-def test_whichever_loop_awaits_it_networking_runs_on_the_io_thread(
-    tmp_path: Path,
-) -> None:
-    seen: set[int] = set()
-
-    def answer(_: httpx.Request) -> httpx.Response:
-        seen.add(threading.get_ident())
-        return httpx.Response(200, json=BALANCE)
-
-    client = hosted(answer, tmp_path)
-
-    def on_a_loop_of_its_own() -> None:
-        with asyncio.Runner() as runner:
-            runner.run(balance(client))
-
-    threads = [threading.Thread(target=on_a_loop_of_its_own) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_S)
-    on_a_loop_of_its_own()
-
-    assert seen == {io_ident()}
-    with asyncio.Runner() as runner:
-        runner.run(client.aclose())
-
-
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda job: job.refresh(),
-        lambda job: job.settle(),
-        lambda job: job.fetch_output(100),
-        lambda job: job.pass_output(lambda _: None),
-        lambda job: job.read_output(lambda file: file.read(1)),
-    ],
-    ids=["refresh", "settle", "fetch_output", "pass_output", "read_output"],
-)
-def test_whichever_loop_awaits_a_job_networking_runs_on_the_io_thread(
-    use: Callable[[AsyncJob], Awaitable[object]], tmp_path: Path
-) -> None:
-    seen: set[int] = set()
-    is_settled = threading.Event()
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        seen.add(threading.get_ident())
-        if request.url.host == "files.example.com":
-            return httpx.Response(200, content=b"a clip")
-        return httpx.Response(200, json=JOB | (SETTLED if is_settled.is_set() else {}))
-
-    async def main() -> None:
-        async with hosted(answer, tmp_path) as client:
-            job = await client.job("media_1")
-            seen.clear()
-            is_settled.set()
-            await use(job)
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-
-    assert seen == {io_ident()}
-
-
-def test_the_history_is_never_asked_on_the_loop_that_awaits(tmp_path: Path) -> None:
-    asked: set[int] = set()
-
-    def note(*_: object) -> None:
-        asked.add(threading.get_ident())
-
-    async def main() -> None:
-        client = hosted(lambda _: httpx.Response(200, json=BALANCE), tmp_path)
-        async with client:
-            uses: list[Callable[[], Awaitable[object]]] = [
-                client.reserved_micro_usd,
-                client.history.frame,
-                client.resume,
-            ]
-            for use in uses:
-                asked.clear()
-                await use()
-                assert asked
-                assert threading.get_ident() not in asked
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        with asyncio.Runner() as runner:
-            runner.run(main())
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-
-
-def test_what_is_cancelled_has_ended_when_that_is_reported(tmp_path: Path) -> None:
-    asked, ended = threading.Event(), threading.Event()
-
-    async def answer(_: httpx.Request) -> httpx.Response:
-        asked.set()
-        try:
-            await asyncio.sleep(PATIENCE_S)
-        finally:
-            await asyncio.sleep(0.05)
-            ended.set()
-        return httpx.Response(200, json=BALANCE)
-
-    client = hosted(answer, tmp_path)
-
-    async def main() -> None:
-        asking = asyncio.ensure_future(client.balance())
-        await asyncio.to_thread(asked.wait, PATIENCE_S)
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        assert ended.is_set()
-        await client.aclose()
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-
-
-def test_a_client_that_was_never_used_can_be_closed_and_says_so(
-    tmp_path: Path,
-) -> None:
-    async def main() -> None:
-        client = AsyncClient(home=tmp_path)
-        await client.aclose()
-        with pytest.raises(MediakitError, match="closed"):
-            await client.balance()
-
-    with asyncio.Runner() as runner:
-        runner.run(main())
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_loop_of_another_kind_is_refused_in_a_sentence(

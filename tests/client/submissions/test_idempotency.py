@@ -1,6 +1,4 @@
-import json
 from hashlib import sha256
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -39,22 +37,6 @@ def request(
 def test_a_default_that_is_spelt_out_is_the_same_request() -> None:
     assert request(duration=5, multi_shot=None).draw_key == request().draw_key
     assert request(duration=5).body == request().body
-
-
-@given(st.permutations(["prompt", "duration", "resolution", "audio"]))
-def test_the_order_of_the_fields_does_not_matter(names: list[str]) -> None:
-    values: dict[str, Any] = {
-        "prompt": "a",
-        "duration": 7,
-        "resolution": "1080p",
-        "audio": "off",
-    }
-
-    estimate = FUNCTION.estimate(values)
-    one = FUNCTION.canonical_body({n: values[n] for n in names})
-    other = FUNCTION.canonical_body(values)
-    first = submission_of(SERVICE, FUNCTION, one, estimate)
-    assert first.draw_key == submission_of(SERVICE, FUNCTION, other, estimate).draw_key
 
 
 @pytest.mark.parametrize(
@@ -101,14 +83,6 @@ def test_a_job_and_a_file_count_by_name_although_their_urls_are_part_of_the_key(
         assert upscaled(url).asked_key == upscaled(url).draw_key != first.asked_key
 
 
-def test_an_unanswered_submission_holds_the_upper_end_of_the_estimate() -> None:
-    submission = request()
-
-    assert submission.reserved_micro_usd == 340_000
-    assert json.loads(submission.body)["prompt"] == "a kite"
-    assert "key-1" not in repr(submission)
-
-
 def test_an_unknown_price_holds_nothing_and_is_not_called_free() -> None:
     submission = submission_of(SERVICE, FUNCTION, {}, Estimate.of([]))
 
@@ -125,23 +99,6 @@ def test_the_next_attempt_keeps_the_bytes_and_changes_the_key() -> None:
     assert second.draw_key == first.draw_key
     assert (second.take, second.attempt) == (2, 2)
     assert second.key not in (first.key, next_attempt(second, SERVICE).key)
-
-
-@pytest.mark.parametrize(
-    "service",
-    [
-        Service("https://api.media.test", "key-2"),
-        Service("https://moved.test", "key-1"),
-    ],
-)
-def test_what_another_key_or_service_asked_for_is_a_request_of_the_current_caller(
-    service: Service,
-) -> None:
-    first = take_of(request(), SERVICE, take=2)
-    ours = request(service=service)
-
-    assert take_of(first, service, take=3) == take_of(ours, service, take=3)
-    assert next_attempt(first, service) == take_of(ours, service, take=2, attempt=2)
 
 
 @settings(max_examples=20)

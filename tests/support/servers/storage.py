@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,16 +25,15 @@ class Storage(ThreadingHTTPServer):
 
     `gets` and `puts` say what befalls the next ones, in turn; None is nothing. A GET is
     cut after so many bytes, or answered with a status (negative). A PUT is cut halfway
-    (0), or answered with a status (negative: without reading any of it). `changes`
-    holds what replaces a file before each GET of it, and `stalls` pairs of events: set
-    where a GET was cut, and waited for before the connection is closed.
+    (0), or answered with a status. `changes` holds what replaces a file before each GET
+    of it, and `stalls` pairs of events: set where a GET was cut, and waited for before
+    the connection is closed.
     `granted_length` returns the headers of a grant that name the length.
 
     Args:
         files: What it gives, by path.
         validator: "etag", "weak" (a weak ETag), "date" (Last-Modified) or "none".
         ranges: Give parts when they are asked for.
-        tls: Serve https with this context.
     """
 
     daemon_threads = True
@@ -46,13 +44,9 @@ class Storage(ThreadingHTTPServer):
         *,
         validator: str = "etag",
         ranges: bool = True,
-        tls: ssl.SSLContext | None = None,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        if tls is not None:
-            self.socket = tls.wrap_socket(self.socket, server_side=True)
-        scheme = "https" if tls else "http"
-        self.base_url = f"{scheme}://127.0.0.1:{self.server_port}"
+        self.base_url = f"http://127.0.0.1:{self.server_port}"
         self.files = dict(files or {})
         self.validator = validator
         self.ranges = ranges
@@ -69,7 +63,6 @@ class Storage(ThreadingHTTPServer):
         self.taken: dict[str, bytes] = {}
         self.given_bytes = 0
         self.grants = 0
-        self.now_putting = self.most_putting = 0
         self.lock = threading.Lock()
         self._thread = threading.Thread(target=self.serve_forever, args=(POLL_S,))
 
@@ -130,20 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
         path = self._note()
         with self.server.lock:
             fate = self.server.puts.pop(0) if self.server.puts else None
-            self.server.now_putting += 1
-            at_once = max(self.server.most_putting, self.server.now_putting)
-            self.server.most_putting = at_once
-        try:
-            self._take(path, fate)
-        finally:
-            with self.server.lock:
-                self.server.now_putting -= 1
+        self._take(path, fate)
 
     def _take(self, path: str, fate: int | None) -> None:
-        if fate is not None and fate < 0:
-            self._answer(-fate, b"")
-            self.close_connection = True
-            return
         size = int(self.headers["Content-Length"])
         first = self.rfile.read(size // 2)
         self.server.halfway()

@@ -1,16 +1,92 @@
-"""How many submits are under way at once."""
+"""How long one call retries, and how many submits are under way at once."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from itertools import chain, repeat
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mediakit.client.answers import (
+    LONGEST_RETRY_AFTER_S,
+    Answer,
+    retry_after_s,
+)
+from mediakit.client.retrying import (
+    ASKED_FOR_S,
+    RejectionReason,
+    Rejections,
+)
 from mediakit.client.sending import AT_ONCE_N, SubmitSlots
 from mediakit.clock import VirtualClock
+
+NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
+
+
+def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
+    """Return the pauses of a call that is rejected, each with a time to wait."""
+    rejections = Rejections()
+    pauses: list[float] = []
+    for asked_s in chain(asked, repeat(None)):
+        pause_s = rejections.pause_s(reason, asked_s or 0.0)
+        if pause_s is None:
+            return pauses
+        pauses.append(pause_s)
+    raise AssertionError
+
+
+@given(
+    st.sampled_from(RejectionReason),
+    st.lists(st.none() | st.floats(0, 200, allow_nan=False), max_size=40),
+)
+def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
+    reason: RejectionReason, asked: list[float | None]
+) -> None:
+    pauses = pauses_of(reason, asked)
+
+    least_s = [each or 0.0 for each in asked] + [0.0] * len(pauses)
+    assert all(
+        pause_s >= asked_s - 1e-6
+        for pause_s, asked_s in zip(pauses, least_s, strict=False)
+    )
+    assert sum(pauses) <= ASKED_FOR_S + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("text", "date", "seconds"),
+    [
+        ("2", None, 2),
+        (" 0.5 ", None, 0.5),
+        ("0", None, 0),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", NOON, 120),
+        ("Wed, 01 Jul 2026 11:00:00 GMT", NOON, 0),
+        ("Wednesday, 01-Jul-26 12:02:00 GMT", NOON, 120),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", None, None),
+        ("99999999999999999999", None, LONGEST_RETRY_AFTER_S),
+        ("-1", None, None),
+        ("inf", None, None),
+        ("nan", None, None),
+        ("soon", NOON, None),
+        ("9" * 400, None, LONGEST_RETRY_AFTER_S),
+        ("1 Jan 99999999999999999999999 00:00:00 GMT", NOON, None),
+        ("Wed, 01 Jul 2026 12:02:00 GMT", "1 Jan 9999999999999999999 00:00:00", None),
+        ("Fri, 31 Dec 9999 23:59:59 -2359", NOON, LONGEST_RETRY_AFTER_S),
+        (None, NOON, None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(
+    text: str | None, date: str | None, seconds: float | None
+) -> None:
+    given = {"retry-after": text, "date": date}
+    headers = {name: value for name, value in given.items() if value is not None}
+
+    assert retry_after_s(Answer(429, headers, b"")) == seconds
+
+
+# -- how many are under way at once ----------------------------------------------------
 
 
 @pytest.fixture
@@ -66,22 +142,6 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
             await submits.answer(1)
         assert slots.at_once_n == AT_ONCE_N
         assert all(task.done() for task in submits.tasks)
-
-    runner.run(scenario())
-
-
-def test_nobody_begins_while_the_service_asks_to_wait(runner: asyncio.Runner) -> None:
-    async def scenario() -> None:
-        clock = VirtualClock()
-        submits = Submits(SubmitSlots(clock, 2), clock)
-        await submits.start(5)
-        await submits.answer(1, full=True, for_s=20)
-        await submits.start(1)
-        await submits.answer(1, full=True)
-        await clock.advance(19)
-        assert submits.under_way == []
-        await clock.advance(1)
-        assert len(submits.under_way) == 1
 
     runner.run(scenario())
 
