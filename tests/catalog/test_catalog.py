@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import Catalog, Function
 from mediakit.errors import InputError
-from mediakit.schema import InputFacts
+from mediakit.schema import InputFacts, MediaRequest
 
 CATALOG = Catalog.default()
 PNG = "https://a.test/1.png"
@@ -81,3 +81,10 @@ def test_no_medium_of_a_body_is_overlooked(kind):
     assert len(function.media(body)) == named
     changed = function.with_media(body, {"cat.png": "dog.png"})
     assert str(changed).count("dog.png") == named
+
+
+def test_a_function_is_described_where_python_keeps_no_docstrings() -> None:
+    class Paint(MediaRequest, kind="paint", choose="A picture from words."):
+        prompt: str
+
+    assert Function("acme/swift/paint", Paint).doc == "A picture from words."

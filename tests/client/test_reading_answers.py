@@ -349,19 +349,25 @@ def test_a_message_of_megabytes_is_shortened(tmp_path: Path) -> None:
         {"deleted_at": "0000-00-00"},
         {"runtime_s": 1e308 * 10},
         {"runtime_s": -1},
+        {"usage": []},
+        {"model_id": 7},
+        {"error": "none"},
+        {"usage": "much", "runtime_s": [], "error": 5},
     ],
     ids=str,
 )
-def test_a_date_or_runtime_that_cannot_be_is_unknown_and_the_job_stays_readable(
+def test_a_charged_job_gives_its_result_and_charge_whatever_else_is_unreadable(
     fields: dict[str, Any], tmp_path: Path
 ) -> None:
     answers = Answers(job={"output": VIDEO, "billing": SETTLED, **fields})
     with AnsweringServer(answers) as server, client_of(server, tmp_path) as c:
         job = c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
 
+        assert job.charge_micro_usd == 340_000
+        assert job.url == "http://media.test/kite.mp4"
         record = job.state.record
-        assert record.deleted_at is None
-        assert record.runtime_s is None
+        assert record.unreadable == fields
+        assert {getattr(record, name) for name in fields} == {None}
         assert "completed" in plain_text(job)
     with AnsweringServer(answers) as _, client_of(server, tmp_path) as c:
         assert len(c.history.frame()) == 1
@@ -528,3 +534,38 @@ def test_a_key_in_the_place_of_the_url_is_not_shown() -> None:
         mk.Client("sk-s3cret", "https://api.example.com")
 
     assert "s3cret" not in str(error.value)
+
+
+def test_a_client_without_functions_has_no_attribute_of_that_name(
+    tmp_path: Path,
+) -> None:
+    with (
+        AnsweringServer() as server,
+        client_of(server, tmp_path, catalog=Catalog(())) as c,
+    ):
+        assert not hasattr(c.functions, "text_to_video")
+
+
+def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
+    answers = Answers()
+    answers.more["/billing/balance"] = lambda: Said(
+        b"", status=302, headers={"Location": "http://{a}.test/"}
+    )
+    with (
+        AnsweringServer(answers) as server,
+        client_of(server, tmp_path) as c,
+        pytest.raises(mk.ServiceError, match=r"leads to http://\{a\}\.test"),
+    ):
+        c.balance()
+
+
+def test_a_delivery_without_an_id_is_not_asked_for(tmp_path: Path) -> None:
+    row = {"source_id": "media_000001", "event_type": "media.job.completed"}
+    with AnsweringServer() as server:
+        with client_of(server, tmp_path / "first") as c:
+            c.submit("text-to-video", **CLIP).settle(PATIENCE_S)
+        server.answers.more["/webhooks/deliveries"] = lambda: Said({"data": [row]})
+        with client_of(server, tmp_path / "second") as c:
+            assert list(c.history.rebuild().outcome) == ["added"]
+
+        assert not any("/deliveries/" in each for each in server.seen)

@@ -460,3 +460,24 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
         assert first.result()[1]
         with pytest.raises((BalanceError, BudgetError)):
             second.result()
+
+
+def test_an_entry_that_another_sweep_submitted_first_keeps_its_sweep(
+    history: History,
+) -> None:
+    first, _ = history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
+    again, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 0))
+    assert (again, is_new) == (first, False)
+    assert history.sweep_use("first") == BudgetUse(0, 400)
+    assert history.sweep_use("second") == BudgetUse(0, 0)
+
+
+def test_a_refused_entry_belongs_to_the_sweep_that_submits_again(
+    history: History,
+) -> None:
+    history.claim(costing("k1", 400), sweep=BudgetLimit("first", 1_000))
+    history.record_refusal("k1", code="422", message="no")
+    entry, is_new = history.claim(costing("k1", 400), sweep=BudgetLimit("second", 400))
+    assert (entry.sweep, is_new) == ("second", True)
+    assert history.sweep_use("first") == BudgetUse(0, 0)
+    assert history.sweep_use("second") == BudgetUse(0, 400)

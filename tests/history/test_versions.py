@@ -67,6 +67,26 @@ def test_a_history_of_another_version_is_refused_with_a_readable_error(
     assert versions(place) == [(version,)]
 
 
+@pytest.mark.parametrize(
+    ("rows", "got"), [([], "[]"), ([VERSION, VERSION], f"[{VERSION}, {VERSION}]")]
+)
+def test_a_history_without_one_version_is_refused_with_a_readable_error(
+    place: Any, rows: list[int], got: str
+) -> None:
+    History(place).close()
+    with plainly(place) as plain:
+        plain.execute("DELETE FROM mediakit_version")
+        for version in rows:
+            plain.execute(f"INSERT INTO mediakit_version VALUES ({version})")
+        plain.commit()
+
+    with pytest.raises(InputError, match="was not changed") as caught:
+        History(place)
+
+    assert caught.value.field == "history"
+    assert f"(got {got})" in str(caught.value)
+
+
 def test_nothing_is_written_to_a_file_of_another_version(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     with closing(sqlite3.connect(path)) as plain:

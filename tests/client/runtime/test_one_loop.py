@@ -11,12 +11,22 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
 
 from mediakit import AsyncClient, Catalog
+from mediakit.client import AsyncJob
 from mediakit.client.loop import io_thread
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
 
 PATIENCE_S = 60.0
+CLIP = {"url": "https://files.example.com/clip.mp4", "content_type": "video/mp4"}
+JOB = {
+    "id": "media_1",
+    "status": "completed",
+    "output": {"media_type": "video", "video": CLIP},
+}
+SETTLED = {"billing": {"state": "settled", "charge_micro_usd": 204_000}}
 BALANCE = {"balance_micro_usd": 5_000_000}
 
 
@@ -84,3 +94,76 @@ def test_a_loop_of_another_kind_is_refused_in_a_sentence(
         io_thread().call(client.balance)
     monkeypatch.undo()
     io_thread().call(client.aclose)
+
+
+def io_ident() -> int:
+    found: list[int | None] = [
+        each.ident for each in threading.enumerate() if each.name == "mediakit-io"
+    ]
+    [ident] = found
+    assert ident is not None
+    return ident
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda job: job.refresh(),
+        lambda job: job.settle(),
+        lambda job: job.fetch_output(100),
+        lambda job: job.pass_output(lambda _: None),
+        lambda job: job.read_output(lambda file: file.read(1)),
+    ],
+    ids=["refresh", "settle", "fetch_output", "pass_output", "read_output"],
+)
+def test_whichever_loop_awaits_a_job_networking_runs_on_the_io_thread(
+    use: Callable[[AsyncJob], Awaitable[object]], tmp_path: Path
+) -> None:
+    seen: set[int] = set()
+    is_settled = threading.Event()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.add(threading.get_ident())
+        if request.url.host == "files.example.com":
+            return httpx.Response(200, content=b"a clip")
+        return httpx.Response(200, json=JOB | (SETTLED if is_settled.is_set() else {}))
+
+    async def main() -> None:
+        async with hosted(answer, tmp_path) as client:
+            job = await client.job("media_1")
+            seen.clear()
+            is_settled.set()
+            await use(job)
+
+    with asyncio.Runner() as runner:
+        runner.run(main())
+
+    assert seen == {io_ident()}
+
+
+def test_the_history_is_never_asked_on_the_loop_that_awaits(tmp_path: Path) -> None:
+    asked: set[int] = set()
+
+    def note(*_: object) -> None:
+        asked.add(threading.get_ident())
+
+    async def main() -> None:
+        client = hosted(lambda _: httpx.Response(200, json=BALANCE), tmp_path)
+        async with client:
+            uses: list[Callable[[], Awaitable[object]]] = [
+                client.reserved_micro_usd,
+                client.history.frame,
+                client.resume,
+            ]
+            for use in uses:
+                asked.clear()
+                await use()
+                assert asked
+                assert threading.get_ident() not in asked
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        with asyncio.Runner() as runner:
+            runner.run(main())
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)

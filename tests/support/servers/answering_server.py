@@ -50,6 +50,7 @@ class AnsweringServer:
         self.answers = answers or Answers()
         self._lock = threading.Lock()
         self._ids: dict[str, str] = {}
+        self.seen: list[str] = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -63,6 +64,8 @@ class AnsweringServer:
                 self._say(server.taken(self.headers["Idempotency-Key"]))
 
             def _say(self, said: Said) -> None:
+                with server._lock:
+                    server.seen.append(f"{self.command} {self.path}")
                 body = said.body
                 content = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.send_response(said.status)
