@@ -308,5 +308,5 @@ def test_several_models_of_a_kind_are_bound_side_by_side(tmp_path: Path) -> None
 
     assert [f.path for f in catalog] == ["a/fast/r2v", "a/good/r2v", "a/b/c"]
     assert catalog.function("a/good/r2v").kind == "r5"
-    with pytest.raises(InputError, match="one path of a/fast/r2v or a/good/r2v"):
+    with pytest.raises(InputError, match="one of the paths a/fast/r2v or a/good/r2v"):
         catalog.function("r5")

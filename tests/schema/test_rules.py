@@ -95,7 +95,7 @@ REFUSED: list[tuple[Rule, Values, str]] = [
     (
         TOGETHER,
         {"a": [1, 2], "b": [3, 4], "c": []},
-        "b is too long: there are at most 3 files in a, b and c together",
+        "b is too long: at most 3 files in a, b and c together",
     ),
     (
         NeedsGap(GAPS),

@@ -90,7 +90,7 @@ def texts(error: BaseException | None) -> Iterator[str]:
     [
         ("http://127.0.0.1:{closed}", "no connection"),
         ("http://127.0.0.1:{full}", "no connection in time"),
-        ("https://127.0.0.1:{plain}", "no connection by TLS"),
+        ("https://127.0.0.1:{plain}", "no TLS connection"),
         ("http://nobody.invalid", "no such host"),
         ("ftp://127.0.0.1", "its address is not an http(s) URL"),
         ("http://127.0.0.1:99999", "its address is not an http(s) URL"),
