@@ -1,190 +1,49 @@
-"""What the renderer writes: every output is opened and looked at."""
+"""What the renderer makes of a body and its media; each film is opened once."""
 
-import dataclasses
-import json
-import os
-import subprocess
-import sys
-import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import wave
 from fractions import Fraction
-from itertools import islice
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import av
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from PIL import Image
 
-from mediakit.catalog import Catalog
-from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.jobs.renderer import render_request
-from mediakit.sandbox.render.__main__ import response_line
+from mediakit.sandbox.render.film.common_fields import OpenBody
 from mediakit.sandbox.render.film.film_file import Film, write_film
-from mediakit.sandbox.render.frames.planes import Planes
-from mediakit.sandbox.render.inputs.containers import Deadline
-from mediakit.sandbox.render.protocol import (
-    Rendered,
-    RenderError,
-    RenderRequest,
-    parse_request,
-)
+from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.scenes.r1 import task_of
-from mediakit.sandbox.render.scenes.scene_selection import render
-from mediakit.sandbox.render.sizes import (
-    SHORT_SIDES_PX,
-    Size,
-    cover_box,
-    frame_size,
-    parse_ratio,
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
+from tests.sandbox.render.studio import (
+    Grey,
+    Studio,
+    difference,
+    fitted,
+    level,
+    look,
+    middle,
+    picture_of,
+    pitch_hz,
 )
+from tests.support.rows import assert_each
 from tests.support.samples.media_samples import (
     make_jpeg,
     make_mp3,
     make_mp4,
     make_picture,
     make_png,
-    make_sound,
     make_wav,
 )
 
-Rgb = NDArray[np.uint8]
-
-CATALOG = Catalog.default()
-DECLARED = {function.kind for function in CATALOG}
-
-# Spec 4.4.
-R1_LIMITS = {
-    "video_urls": MediaLimits(
-        formats=("mp4", "mov"),
-        min_s=2,
-        max_s=30,
-        total_s=30,
-        max_size_bytes=200_000_000,
-        min_fps=24,
-        max_fps=60,
-        min_pixels=407_696,
-        max_pixels=8_295_044,
-    ),
-    "audio_urls": MediaLimits(
-        formats=("wav", "mp3"), min_s=2, max_s=30, total_s=30, max_size_bytes=15_000_000
-    ),
-}
+NAVY = (0, 0, 128)
+R1 = {"prompt": "at the lake", "duration": 4, "resolution": "480p"}
+SMALL = {"prompt": "a kite", "resolution": "480p", "duration": 1}
 
 
-@dataclass(frozen=True)
-class Seen:
-    """A file as a player would see and hear it."""
-
-    size: Size
-    codec: str
-    frames: list[Rgb]
-    seconds: float
-    sound: NDArray[np.float32] | None
-
-    @property
-    def loudness(self) -> float:
-        """The root mean square of the sound; 0 without one."""
-        if self.sound is None:
-            return 0.0
-        return float(np.sqrt((self.sound**2).mean()))
-
-
-def look(path: Path, *, every: int = 1) -> Seen:
-    with av.open(str(path)) as file:
-        video = file.streams.video[0]
-        size = Size(video.codec_context.width, video.codec_context.height)
-        codec = video.codec_context.name
-        # Nothing is decoded after the last frame that is looked at.
-        last = (video.frames - 1) // every * every
-        frames = [
-            frame.to_ndarray(format="rgb24").astype(np.uint8, copy=False)
-            for frame in islice(file.decode(video), 0, last + 1, every)
-        ]
-        seconds = (file.duration or 0) / 1e6
-    return Seen(size, codec, frames, seconds, listen(path))
-
-
-def listen(path: Path) -> NDArray[np.float32] | None:
-    with av.open(str(path)) as file:
-        if not file.streams.audio:
-            return None
-        parts = [frame.to_ndarray() for frame in file.decode(audio=0)]
-    return np.concatenate(parts, axis=1).astype(np.float32)
-
-
-def pitch_hz(sound: NDArray[np.float32]) -> float:
-    spectrum = np.abs(np.fft.rfft(sound[0]))
-    return float(np.argmax(spectrum) * 48_000 / sound.shape[1])
-
-
-def middle(picture: Rgb) -> NDArray[np.float32]:
-    """The part of a frame that no caption and no label covers."""
-    height, width = picture.shape[:2]
-    inner = picture[height // 5 : height * 7 // 10, width // 10 : width * 9 // 10]
-    return inner.astype(np.float32)
-
-
-def difference(one: NDArray[Any], other: NDArray[Any]) -> float:
-    """Mean absolute difference of two pictures, from 0 to 255."""
-    return float(np.abs(one.astype(np.float32) - other.astype(np.float32)).mean())
-
-
-def pixels(picture: Image.Image, size: Size) -> Rgb:
-    box = cover_box(Size(*picture.size), size)
-    fitted = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS, box)
-    return np.asarray(fitted)
-
-
-class Studio:
-    """Renders bodies whose media are given as files."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.output = folder / "out.part"
-
-    def order(
-        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
-    ) -> RenderRequest:
-        inputs = {self.url(path): path for path in files}
-        if kind not in DECLARED:
-            return RenderRequest("media_1", kind, body, inputs, self.output, seed)
-        function = CATALOG.function(kind)
-        canonical = function.canonical_body(body)
-        order = render_request(
-            "media_1", function, canonical, inputs, self.output, seed
-        )
-        limits = R1_LIMITS if kind == "r1" else {}
-        return dataclasses.replace(order, limits=limits)
-
-    def make(
-        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
-    ) -> Rendered:
-        return render(self.order(kind, body, *files, seed=seed))
-
-    def sketch(
-        self, kind: str, body: Mapping[str, object], *files: Path, seed: int = 1
-    ) -> Rendered:
-        """Draw a frame of each shot, of clips that may be smaller than real ones."""
-        order = self.order(kind, body, *files, seed=seed)
-        return render(dataclasses.replace(order, sketch=True, limits={}))
-
-    @staticmethod
-    def url(path: Path) -> str:
-        return f"https://media.test/{path.name}"
-
-
-@pytest.fixture
-def studio(tmp_path: Path) -> Studio:
-    return Studio(tmp_path)
-
-
-# Sizes
+# Films
 
 
 @given(
@@ -202,40 +61,25 @@ def test_every_ratio_gives_an_even_frame_of_bounded_size(
         assert abs(size.width - size.height * ratio) <= max(ratio, Fraction(1))
 
 
-@pytest.mark.parametrize("text", ["", "16", "16:", "a:b", "16:0", "-16:9", "1.5:1"])
-def test_what_is_no_ratio_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="ratio"):
-        parse_ratio(text)
-
-
-# Films
-
-
-@dataclass(frozen=True)
-class Grey:
-    """A shot whose frames are even greys, lighter from frame to frame."""
-
-    frames: int
-    unit: int
-
-    def draw(self, planes: Planes, index: int) -> None:
-        planes.y[:], planes.u[:], planes.v[:] = 16 + 8 * index, 128, 128
-
-
-def test_a_looped_shot_repeats_its_frames_and_decodes_clean(tmp_path: Path) -> None:
-    film = Film(Size(320, 180), [Grey(50, 20), Grey(10, 10)])
+@pytest.mark.parametrize(
+    "codec", ["h264", pytest.param("hevc", marks=pytest.mark.soak)]
+)
+def test_a_looped_shot_repeats_its_frames_and_decodes_clean(
+    tmp_path: Path, codec: Any
+) -> None:
+    film = Film(Size(320, 180), [Grey(50, 20), Grey(10, 10)], codec=codec)
     rendered = write_film(film, tmp_path / "film")
     seen = look(tmp_path / "film")
     greys = [float(frame.mean()) for frame in seen.frames]
     assert rendered.frames == len(greys) == 60
-    assert seen.seconds == 2.5
+    assert (seen.codec, seen.seconds) == (codec, 2.5)
     assert greys[20:40] == pytest.approx(greys[:20], abs=1)
     assert greys[40:50] == pytest.approx(greys[:10], abs=1)
     assert greys[50:] == pytest.approx(greys[:10], abs=1)
     assert greys[19] - greys[0] > 150
 
 
-def test_a_sketch_shows_the_first_frame_of_each_shot_for_its_whole_length(
+def test_a_sketch_has_length_and_sound_and_the_first_frame_of_each_shot(
     tmp_path: Path,
 ) -> None:
     sound = np.zeros((2, 120_000), np.float32)
@@ -243,55 +87,71 @@ def test_a_sketch_shows_the_first_frame_of_each_shot_for_its_whole_length(
     rendered = write_film(film, tmp_path / "film", sketch=True)
     seen = look(tmp_path / "film")
     assert rendered == write_film(film, tmp_path / "full")
-    assert len(seen.frames) == 60
-    assert seen.seconds == 2.5
+    assert (len(seen.frames), seen.seconds) == (60, 2.5)
     assert {round(float(frame.mean())) for frame in seen.frames} == {0}
     assert seen.sound is not None
 
 
-# Text to video
+# Text
 
 
-def test_a_seed_repeats_a_scene_and_another_one_changes_it(studio: Studio) -> None:
-    first, again, other = (_first_frame(studio, seed) for seed in (7, 7, 8))
-    assert difference(first, again) == 0
-    assert difference(first, other) > 5
+def test_prompt_and_seed_decide_the_film(studio: Studio) -> None:
+    def first_frame(prompt: str, seed: int) -> Any:
+        body = {"prompt": prompt, "duration": 3}
+        studio.make("text-to-video", body, seed=seed)
+        return look(studio.output, every=1000).frames[0]
+
+    first = first_frame("somewhere", 7)
+    assert difference(first, first_frame("somewhere", 7)) == 0
+    assert difference(first, first_frame("somewhere", 8)) > 5
+    assert difference(first, first_frame("a night at sea", 7)) > 5
 
 
-def _first_frame(studio: Studio, seed: int) -> Rgb:
-    studio.sketch("text-to-video", {"prompt": "somewhere", "duration": 3}, seed=seed)
-    return look(studio.output, every=1000).frames[0]
+@pytest.mark.spec("4.11")
+def test_the_prompt_is_a_caption_and_a_watermark_is_drawn(studio: Studio) -> None:
+    studio.make("text-to-image", {"prompt": "night", "watermark": True})
+    seen = picture_of(studio.output)
+    white = seen.min(axis=2) > 225
+    assert white[950:1000, 40:200].mean() > 0.02
+    assert white[950:1000, 300:].sum() == 0
+    assert (seen[40:90, 700:].min(axis=2) > 170).sum() > 200
 
 
-# References to video
+# References
 
 
-R1 = {
-    "prompt": "@Image1 at the lake",
-    "duration": 4,
-    "resolution": "480p",
-    "generate_audio": False,
-}
-
-
-@pytest.mark.spec("4.4")
-def test_a_reference_sound_becomes_the_sound_track(studio: Studio) -> None:
+@pytest.mark.spec("4.4", "4.5", "4.9")
+def test_pictures_clips_and_sounds_that_are_given_are_seen_and_heard(
+    studio: Studio,
+) -> None:
+    picture = make_png(studio.folder / "p.png", (300, 300), NAVY, "plain")
+    clip = make_mp4(studio.folder / "c.mp4", (320, 320), 1)
     wav = make_wav(studio.folder / "a.wav", 2.0, 440)
     mp3 = make_mp3(studio.folder / "b.mp3", 2.0, 660)
-    body = {**R1, "audio_urls": [studio.url(wav), studio.url(mp3)]}
-    studio.sketch("r1", body, wav, mp3)
-    seen = look(studio.output, every=96)
-    assert seen.size == (854, 480)
-    assert seen.sound is not None
-    assert pitch_hz(seen.sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
-    assert pitch_hz(seen.sound[:, 110_000:180_000]) == pytest.approx(660, abs=2)
+    body = {
+        **R1,
+        "image_urls": [studio.url(picture)],
+        "video_urls": [studio.url(clip)],
+        "audio_urls": [studio.url(wav), studio.url(mp3)],
+    }
+    rendered = studio.film("r1", body, picture, clip, wav, mp3)
+    assert rendered == Rendered("video/mp4", 480, 480, 4000, 96, 4.0)
+    seen, source = look(studio.output, shrink=2), look(clip)
+    shown = middle(seen.frames[6])
+    assert shown.mean(axis=(0, 1)) == pytest.approx(NAVY, abs=5)
+    moving = fitted(source.frames[12], Size(240, 240))
+    assert difference(middle(seen.frames[60]), middle(moving)) < 6
+    assert pitch_hz(seen.heard(0.3, 1.7)) == pytest.approx(440, abs=2)
+    assert pitch_hz(seen.heard(2.3, 3.7)) == pytest.approx(660, abs=2)
 
 
 @pytest.mark.spec("4.4")
 def test_audio_is_generated_when_asked_for(studio: Studio) -> None:
-    studio.sketch("r1", {**R1, "generate_audio": True})
-    assert look(studio.output, every=96).loudness > 0.02
-    studio.sketch("r1", {**R1, "generate_audio": False})
+    studio.make("r1", {**R1, "generate_audio": True})
+    sound = look(studio.output, every=96).sound
+    assert sound is not None
+    assert level(sound) > 0.02
+    studio.make("r1", {**R1, "generate_audio": False})
     assert look(studio.output, every=96).sound is None
 
 
@@ -301,17 +161,15 @@ def test_an_edit_keeps_length_ratio_and_sound_of_its_source(studio: Studio) -> N
     body = {
         **R1,
         "duration": "auto",
-        "generate_audio": True,
         "omni_reference_task_type": "edit",
         "video_urls": [studio.url(clip)],
     }
-    rendered = studio.sketch("r1", body, clip)
+    rendered = studio.make("r1", body, clip)
     assert rendered == Rendered("video/mp4", 480, 480, 2500, 60, 2.5)
     seen, source = look(studio.output, every=60), look(clip, every=63)
-    assert seen.sound is not None
-    assert pitch_hz(seen.sound) == pytest.approx(440, abs=2)
-    fitted = pixels(Image.fromarray(source.frames[0]), seen.size)
-    assert 3 < difference(middle(seen.frames[0]), middle(fitted)) < 40
+    assert pitch_hz(seen.heard(0, 2.5)) == pytest.approx(440, abs=2)
+    shown = middle(fitted(source.frames[0], seen.size))
+    assert 3 < difference(middle(seen.frames[0]), shown) < 40
 
 
 @pytest.mark.spec("4.4")
@@ -322,29 +180,11 @@ def test_an_extension_begins_with_the_last_frame_of_its_source(studio: Studio) -
         "omni_reference_task_type": "extend",
         "video_urls": [studio.url(clip)],
     }
-    rendered = studio.sketch("r1", body, clip)
-    assert rendered.output_seconds == 4.0
+    assert studio.make("r1", body, clip).output_seconds == 4.0
     seen, source = look(studio.output, every=96), look(clip)
     bar = slice(165, 235)
     assert difference(seen.frames[0][bar], source.frames[-1][bar]) < 5
     assert difference(seen.frames[0][bar], source.frames[0][bar]) > 20
-
-
-def test_a_clip_is_turned_the_way_its_camera_was_held(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (854, 480), 0.25, rotation_degrees=90)
-    rendered = studio.sketch("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
-    assert (rendered.width, rendered.height) == (480, 854)
-    shown = look(studio.output, every=96).frames[0]
-    upright = np.rot90(look(clip, every=96).frames[0])
-    assert difference(middle(shown), middle(upright)) < 4
-
-
-def test_an_hevc_clip_can_be_a_reference(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (320, 180), 0.25, codec="libx265")
-    studio.sketch("r1", {**R1, "video_urls": [studio.url(clip)]}, clip)
-    shown, source = look(studio.output, every=96), look(clip, every=6)
-    fitted = pixels(Image.fromarray(source.frames[0]), shown.size)
-    assert difference(middle(shown.frames[0]), middle(fitted)) < 4
 
 
 @pytest.mark.spec("4.4")
@@ -368,221 +208,63 @@ def test_the_task_is_read_from_the_prompt_unless_it_is_given(
     assert task_of(studio.order("r1", body)) == task
 
 
-@pytest.mark.spec("4.4")
-def test_an_automatic_duration_is_the_same_each_time(studio: Studio) -> None:
+@pytest.mark.spec("4.4", "4.9")
+@pytest.mark.parametrize("kind", ["r1", pytest.param("r5b", marks=pytest.mark.soak)])
+def test_an_automatic_duration_is_the_same_each_time(studio: Studio, kind: str) -> None:
     body = {**R1, "duration": "auto"}
-    first, second = (studio.sketch("r1", body, seed=seed) for seed in (1, 2))
+    first, second = (studio.make(kind, body, seed=seed) for seed in (1, 2))
     assert first.output_seconds == second.output_seconds
     assert 4 <= (first.output_seconds or 0) <= 10
 
 
-# Broken and forbidden inputs of references
-
-
-def _clip_body(url: str) -> dict[str, object]:
-    return {**R1, "video_urls": [url]}
-
-
-@pytest.mark.spec("4.4")
-@pytest.mark.parametrize(
-    ("size", "duration_s", "fps", "words"),
-    [
-        ((854, 480), 1.0, 24, "got 1 s, accepted are 2 to 30 s"),
-        ((854, 480), 2.0, 12, "got 12 frames per second, accepted are 24 to 60"),
-        ((640, 480), 2.0, 24, "640x480 = 307,200 pixels, accepted are 407,696"),
-    ],
-)
-def test_a_clip_outside_the_limits_is_refused_with_what_was_found(
-    studio: Studio, size: tuple[int, int], duration_s: float, fps: int, words: str
-) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", size, duration_s, fps)
-    with pytest.raises(RenderError, match=words) as refusal:
-        studio.make("r1", _clip_body(studio.url(clip)), clip)
-    assert refusal.value.code == "invalid_input"
-    assert refusal.value.message.startswith("video_urls[0]: ")
-
-
-@pytest.mark.spec("4.4")
-@pytest.mark.parametrize(
-    ("kind", "field", "size_bytes", "words"),
-    [
-        ("r1", "video_urls", 201_000_000, "got 201 MB, accepted are at most 200 MB"),
-        ("r1", "audio_urls", 15_100_000, "got 15.1 MB, accepted are at most 15 MB"),
-        ("r1", "image_urls", 100_100_000, "100.1 MB, accepted are at most 100 MB"),
-    ],
-)
-def test_files_with_too_many_bytes_are_refused(
-    studio: Studio, kind: str, field: str, size_bytes: int, words: str
-) -> None:
-    path = studio.folder / "large"
-    makers: dict[str, Callable[[Path], Path]] = {
-        "video_urls": make_mp4,
-        "audio_urls": make_wav,
-        "image_urls": make_png,
-    }
-    makers[field](path)
-    os.truncate(path, size_bytes)  # no block on the disk holds the zeros
-    with pytest.raises(RenderError, match=words) as refusal:
-        studio.make(kind, {**R1, field: [studio.url(path)]}, path)
-    assert refusal.value.code == "invalid_input"
-
-
-def _make_m4a(path: Path) -> Path:
-    """Write two seconds of a tone of 440 Hz into an mp4 file without a picture."""
-    with av.open(str(path), "w", format="mp4") as file:
-        stream = file.add_stream("aac", rate=48_000, layout="stereo")
-        frame = av.AudioFrame.from_ndarray(make_sound(2.0), "fltp", "stereo")
-        frame.sample_rate = 48_000
-        file.mux([*stream.encode(frame), *stream.encode(None)])
-    return path
-
-
-def test_an_m4a_is_a_sound_where_no_format_is_asked_for(studio: Studio) -> None:
-    path = _make_m4a(studio.folder / "a.m4a")
-    order = studio.order("r1", {**R1, "audio_urls": [studio.url(path)]}, path)
-    with pytest.raises(RenderError) as refusal:
-        render(order)
-    assert refusal.value.message == (
-        "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
-    )
-    render(dataclasses.replace(order, limits={}, sketch=True))
-    sound = look(studio.output, every=96).sound
-    assert sound is not None
-    assert pitch_hz(sound[:, 10_000:80_000]) == pytest.approx(440, abs=2)
-
-
-def test_a_container_without_a_picture_is_no_clip(studio: Studio) -> None:
-    path = _make_m4a(studio.folder / "sound.mp4")
-    with pytest.raises(RenderError, match="the file has no video track") as refusal:
-        studio.make("r1", {**R1, "video_urls": [studio.url(path)]}, path)
-    assert refusal.value.code == "invalid_input"
-
-
-@pytest.mark.spec("4.4")
-def test_clips_that_are_too_long_together_are_refused(studio: Studio) -> None:
-    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 2)
-    body = {**R1, "video_urls": [studio.url(clip)] * 16}
-    with pytest.raises(RenderError, match=r"video_urls: got 32 s together"):
-        studio.make("r1", body, clip)
-
-
-@pytest.mark.spec("4.4")
-@pytest.mark.parametrize(
-    ("lengths_s", "words"),
-    [
-        ([1.0], r"audio_urls\[0\]: got 1 s, accepted are 2 to 30 s"),
-        ([35.0], r"audio_urls\[0\]: got 35 s, accepted are 2 to 30 s"),
-        ([16.0, 16.0], r"audio_urls: got 32 s together, accepted are at most 30 s in"),
-    ],
-)
-def test_sounds_outside_the_limits_are_refused(
-    studio: Studio, lengths_s: list[float], words: str
-) -> None:
-    files = [
-        make_wav(studio.folder / f"{index}.wav", length_s)
-        for index, length_s in enumerate(lengths_s)
-    ]
-    body = {**R1, "audio_urls": [studio.url(path) for path in files]}
-    with pytest.raises(RenderError, match=words) as refusal:
-        studio.make("r1", body, *files)
-    assert refusal.value.code == "invalid_input"
-
-
-@pytest.fixture(scope="module")
-def broken_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Files that are not what their field wants, by what they are."""
-    tmp_path = tmp_path_factory.mktemp("broken")
-    whole = make_mp4(tmp_path / "whole.mp4", (854, 480), 2).read_bytes()
-    picture = make_png(tmp_path / "picture.png")
-    contents = {
-        "empty": b"",
-        "text": b"this is no media file at all",
-        "playlist": b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n",
-        "head of an mp4": whole[:4000],
-        "mp4 with noise": whole[:40] + bytes(range(256)) * 40,
-        "mp4 of an unknown codec": whole.replace(b"avc1", b"zz9z"),
-        "avif with noise": _noisy_avif(tmp_path / "a.avif"),
-        "head of a png": picture.read_bytes()[:200],
-        "head of a wav": make_wav(tmp_path / "a.wav").read_bytes()[:20],
-        "svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
-    }
-    files = {}
-    for number, (name, content) in enumerate(contents.items()):
-        files[name] = tmp_path / f"broken{number}"
-        files[name].write_bytes(content)
-    return files
-
-
-def _noisy_avif(path: Path) -> bytes:
-    make_picture().save(path, "AVIF")
-    whole = path.read_bytes()
-    return whole[:-200] + bytes(range(200))
-
-
+@pytest.mark.spec("4.5", "4.6", "4.7", "4.9")
 @pytest.mark.parametrize(
     ("kind", "field"),
     [
-        ("r1", "image_urls"),
-        ("r1", "video_urls"),
-        ("r1", "audio_urls"),
-        ("keyframes", "images"),
-        ("image-upscale", "image_url"),
+        ("r3", "reference_image_urls"),
+        pytest.param("r2", "image_urls", marks=pytest.mark.soak),
+        pytest.param("r3b", "reference_image_urls", marks=pytest.mark.soak),
+        pytest.param("r5", "image_urls", marks=pytest.mark.soak),
+        pytest.param("r5b", "image_urls", marks=pytest.mark.soak),
     ],
 )
-def test_no_broken_file_is_more_than_an_invalid_input(
-    studio: Studio, broken_files: dict[str, Path], kind: str, field: str
+def test_an_adaptive_ratio_follows_the_first_picture_or_else_the_clip(
+    studio: Studio, kind: str, field: str
 ) -> None:
-    for name, path in broken_files.items():
-        url = studio.url(path)
-        value = url if kind == "image-upscale" else [url]
-        with pytest.raises(RenderError) as refusal:
-            studio.make(kind, {**R1, "loop": True, field: value}, path)
-        assert refusal.value.code == "invalid_input", name
-        assert refusal.value.message.startswith(field), name
-
-
-def test_decoding_ends_when_its_time_is_over() -> None:
-    now_s = 0.0
-    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
-    deadline.check()
-    now_s = 60.5
-    with pytest.raises(RenderError, match=r"video_urls\[0\]: .* longer than 60 s"):
-        deadline.check()
+    tall = make_png(studio.folder / "tall.png", (90, 120), "navy", "plain")
+    wide = make_png(studio.folder / "wide.png", (300, 100), "navy", "plain")
+    body = {"prompt": "a kite", field: [studio.url(tall), studio.url(wide)]}
+    rendered = studio.make(kind, body, tall, wide)
+    assert (rendered.height or 0) * 3 == (rendered.width or 0) * 4
+    if field == "image_urls":
+        clip = make_mp4(studio.folder / "c.mp4", (240, 240), 0.25)
+        body = {"prompt": "a kite", "video_urls": [studio.url(clip)]}
+        rendered = studio.make(kind, body, clip)
+        assert rendered.width == rendered.height
 
 
 # Keyframes
 
 
 @pytest.mark.spec("4.15")
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({}, "images: one picture alone needs loop = true"),
-        ({"loop": True, "transition_durations_s": [1, 1]}, "got 2 lengths, .* are 1"),
-    ],
-)
-def test_transitions_that_do_not_fit_the_pictures_are_refused(
-    studio: Studio, fields: dict[str, object], words: str
-) -> None:
-    picture = make_png(studio.folder / "a.png")
-    body = {"images": [studio.url(picture)], "resolution": "720p", **fields}
-    with pytest.raises(RenderError, match=words):
-        studio.make("keyframes", body, picture)
+def test_a_transition_goes_from_one_picture_to_the_next(studio: Studio) -> None:
+    colours = [(200, 30, 30), (30, 30, 200)]
+    files = [
+        make_png(studio.folder / f"{n}.png", (64, 64), colour, "plain")
+        for n, colour in enumerate(colours)
+    ]
+    urls = [studio.url(path) for path in files]
+    body = {"images": urls, "resolution": "720p", "transition_duration_s": 1}
+    rendered = studio.film("keyframes", body, *files)
+    assert rendered == Rendered("video/mp4", 720, 720, 1000, 24, 1.0)
+    seen = look(studio.output, shrink=4)
+    reds, _, blues = np.array([frame.mean(axis=(0, 1)) for frame in seen.frames]).T
+    assert (reds[0], blues[0]) == pytest.approx((200, 30), abs=6)
+    assert (reds[-1], blues[-1]) == pytest.approx((30, 200), abs=6)
+    assert all(later <= earlier + 1 for earlier, later in pairwise(reds))
 
 
-def test_a_strip_of_a_picture_is_cut_to_a_frame_of_three_to_one(studio: Studio) -> None:
-    strip = make_png(studio.folder / "strip.png", (5000, 10))
-    body = {
-        "images": [studio.url(strip)],
-        "resolution": "720p",
-        "transition_duration_s": 1,
-        "loop": True,
-    }
-    rendered = studio.sketch("keyframes", body, strip)
-    assert (rendered.width, rendered.height) == (2160, 720)
-
-
-# Image upscale
+# Pictures
 
 
 @pytest.mark.spec("4.12")
@@ -616,21 +298,23 @@ def test_the_default_output_is_a_jpeg_turned_upright(studio: Studio) -> None:
         assert difference(np.asarray(back), np.asarray(upright)) < 3
 
 
-@pytest.mark.spec("4.12")
+@pytest.mark.spec("4.11", "4.12")
 @pytest.mark.parametrize(
-    ("output_format", "pixel"),
-    [("png", (200, 30, 30, 100)), ("jpeg", (233, 167, 167))],
+    ("kind", "field"), [("image-upscale", "image_url"), ("image-to-image", "image")]
 )
 def test_transparency_is_kept_in_png_and_lies_on_white_in_jpeg(
-    studio: Studio, output_format: str, pixel: tuple[int, ...]
+    studio: Studio, kind: str, field: str
 ) -> None:
-    path = make_png(studio.folder / "p.png", (40, 40), (200, 30, 30, 100), "plain")
-    body = {"image_url": studio.url(path), "output_format": output_format}
-    studio.make("image-upscale", body, path)
-    with Image.open(studio.output) as large:
-        found = large.getpixel((40, 40))
-    assert isinstance(found, tuple)
-    assert found == pytest.approx(pixel, abs=2)
+    path = make_png(studio.folder / "p.png", (40, 40), (200, 30, 30, 0), "plain")
+    modes = {}
+    for output_format in ("png", "jpeg"):
+        body = {field: studio.url(path), "output_format": output_format, "prompt": "a"}
+        studio.make(kind, body, path)
+        with Image.open(studio.output) as picture:
+            modes[output_format] = picture.mode
+            pixel: Any = picture.getpixel((20, 20))
+        assert pixel[3] == 0 if output_format == "png" else min(pixel) > 240
+    assert modes == {"png": "RGBA", "jpeg": "RGB"}
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "CMYK", "I;16"])
@@ -649,200 +333,208 @@ def test_pictures_of_every_mode_are_accepted(studio: Studio, mode: str) -> None:
     assert difference(np.asarray(back), wanted) < 25
 
 
-@pytest.mark.spec("4.12")
-def test_more_than_24_megapixels_are_refused_with_the_sizes(studio: Studio) -> None:
-    path = make_png(studio.folder / "p.png", (3000, 2001), "teal", "plain")
-    with pytest.raises(RenderError) as refusal:
-        studio.make("image-upscale", {"image_url": studio.url(path)}, path)
-    assert refusal.value.code == "invalid_input"
-    assert refusal.value.message == (
-        "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
-        "accepted are at most 24 megapixels."
-    )
-
-
-@pytest.mark.parametrize("side", [9_000, 50_000])
-def test_a_decompression_bomb_is_not_decoded(studio: Studio, side: int) -> None:
-    bomb = _png_header_of(side)
-    path = studio.folder / "bomb.png"
-    path.write_bytes(bomb)
-    for kind, body in (
-        ("image-upscale", {"image_url": studio.url(path)}),
-        ("keyframes", {"images": [studio.url(path)], "loop": True}),
-    ):
-        with pytest.raises(RenderError) as refusal:
-            studio.make(kind, body, path)
-        assert refusal.value.code == "invalid_input"
-
-
-def _png_header_of(side: int) -> bytes:
-    """A png file that says it is huge."""
-    png = b"\x89PNG\r\n\x1a\n"
-    for name, content in (
-        (b"IHDR", side.to_bytes(4) * 2 + bytes([8, 2, 0, 0, 0])),
-        (b"IDAT", b""),
-        (b"IEND", b""),
-    ):
-        check = zlib.crc32(name + content).to_bytes(4)
-        png += len(content).to_bytes(4) + name + content + check
-    return png
-
-
-# The worker
-
-
-def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> None:
-    path = make_png(studio.folder / "p.png", (20, 10))
-    good = studio.order("image-upscale", {"image_url": studio.url(path)}, path).line()
-    lines = [b"{not json", b"[]", b'{"job": "a"}', b"\xff\xfe", good]
-    worker = subprocess.run(
-        [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
-        input=b"\n".join(lines),
-        capture_output=True,
-        check=True,
-    )
-    answers = [json.loads(line) for line in worker.stdout.splitlines()]
-    assert len(answers) == 5
-    for answer in answers[:4]:
-        assert (answer["ok"], answer["code"]) == (False, "internal")
-        assert "not a render request" in answer["message"]
-    assert answers[4] == {
-        "job": "media_1",
-        "ok": True,
-        "content_type": "image/jpeg",
-        "width": 40,
-        "height": 20,
-        "duration_ms": None,
-        "frames": None,
-        "output_seconds": None,
-    }
-    assert worker.stderr == b""
-
-
-@pytest.mark.parametrize(
-    "line",
-    [b"", b"{", b"[]", b"null", b'{"job": "a"}', b'{"job": 1, "kind": 2}', b"\xff"],
-)
-def test_a_malformed_line_is_answered(line: bytes) -> None:
-    answer = json.loads(response_line(line))
-    assert (answer["job"], answer["ok"], answer["code"]) == (None, False, "internal")
-
-
-def test_an_order_brings_its_limits_and_its_media_type(studio: Studio) -> None:
-    order = dataclasses.replace(studio.order("r1", R1), media_type="audio")
-    read = parse_request(order.line())
-    assert read == order
-    assert read.limits_of("video_urls") == R1_LIMITS["video_urls"]
-    assert read.limits_of("image_urls") == MediaLimits()
-
-
-@pytest.mark.parametrize(
-    "limits", [[], {"video_urls": 3}, {"video_urls": {"colour": "red"}}]
-)
-def test_an_order_with_malformed_limits_is_an_internal_failure(
-    studio: Studio, limits: object
-) -> None:
-    fields = json.loads(studio.order("r1", R1).line()) | {"limits": limits}
-    answer = json.loads(response_line(json.dumps(fields).encode()))
-    assert (answer["ok"], answer["code"]) == (False, "internal")
-
-
-@pytest.mark.parametrize("medium", ["image", "opera", 5, None])
-def test_only_clips_and_sounds_have_a_length(studio: Studio, medium: object) -> None:
-    order = studio.order("probe", {studio.url(studio.folder / "a"): medium})
-    order = dataclasses.replace(order, inputs={studio.url(studio.folder / "a"): Path()})
-    answer = json.loads(response_line(order.line()))
-    assert (answer["ok"], answer["code"]) == (False, "internal")
-
-
-def test_an_input_that_is_gone_cannot_be_measured(studio: Studio) -> None:
-    nowhere = studio.folder / "gone.mp4"
-    order = studio.order("probe", {studio.url(nowhere): "video"}, nowhere)
-    answer = json.loads(response_line(order.line()))
-    assert (answer["ok"], answer["code"]) == (False, "internal")
-
-
-def test_only_decoding_counts_against_the_time_for_decoding() -> None:
-    now_s = 0.0
-    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
-    now_s = 50.0
-    with deadline.paused():
-        now_s = 500.0
-    deadline.check()
-    now_s = 511.0
-    with pytest.raises(RenderError):
-        deadline.check()
-
-
-def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
-    answer = json.loads(response_line(studio.order("warm", {}).line()))
-    assert answer == {"job": "media_1", "ok": True}
-
-
-@pytest.mark.parametrize(
-    ("kind", "body", "code"),
-    [
-        ("text-to-video", {"prompt": 5}, "invalid_input"),
-        ("text-to-video", {"prompt": "a", "resolution": "8k"}, "invalid_input"),
-        ("text-to-video", {"prompt": "a", "aspect_ratio": "0:0"}, "invalid_input"),
-        ("text-to-video", {"prompt": "a", "duration": "5"}, "invalid_input"),
-        ("keyframes", {"images": "https://a.test"}, "invalid_input"),
-        ("image-upscale", {"image_url": "https://a.test"}, "internal"),
-        ("keyframes", {"images": []}, "invalid_input"),
-    ],
-)
-def test_an_order_that_cannot_be_followed_is_answered(
-    studio: Studio, kind: str, body: dict[str, object], code: str
-) -> None:
-    answer = json.loads(response_line(studio.order(kind, body).line()))
-    assert (answer["job"], answer["ok"], answer["code"]) == ("media_1", False, code)
-    assert answer["message"].endswith(".")
-
-
-def test_a_failed_order_leaves_no_half_file(studio: Studio) -> None:
-    picture = make_png(studio.folder / "good.png")
-    broken = studio.folder / "bad.png"
-    broken.write_bytes(picture.read_bytes()[:100])
-    body = {**R1, "image_urls": [studio.url(picture), studio.url(broken)]}
-    order = studio.order("r1", body, picture, broken)
-    answer = json.loads(response_line(dataclasses.replace(order, sketch=True).line()))
-    assert answer["code"] == "invalid_input"
-    assert "image_urls[1]" in answer["message"]
-    assert not studio.output.exists()
-
-
-def test_an_output_that_cannot_be_written_is_an_internal_failure(
+@pytest.mark.spec("4.11")
+def test_a_given_picture_is_recoloured_at_its_size_wherever_it_is_given(
     studio: Studio,
 ) -> None:
-    order = studio.order("text-to-video", {"prompt": "a", "duration": 3})
-    nowhere = dataclasses.replace(order, output=studio.folder / "none" / "out.part")
-    answer = json.loads(response_line(nowhere.line()))
-    assert (answer["ok"], answer["code"]) == (False, "internal")
+    path = make_jpeg(studio.folder / "p.jpg", (300, 200), "teal", "stripes")
+    url = studio.url(path)
+    for field in (url, ["x", url], {"a": [{"b": url}]}):
+        body = {"prompt": "a rose", "picture": field, "width": 64, "height": 64}
+        made = studio.make("image-to-image", body, path)
+        assert made == Rendered("image/png", 300, 200)
+        seen, source = picture_of(studio.output), picture_of(path)
+        light = [picture.mean(axis=2).ravel() for picture in (seen, source)]
+        assert np.corrcoef(light[0], light[1])[0, 1] > 0.95
+        assert difference(seen, source) > 15
 
 
-MEASURED_WORKER = """
-import re, sys
-from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.__main__ import main
-main()
-status = open("/proc/self/status").read()
-sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
-"""
+@pytest.mark.spec("4.11")
+@pytest.mark.parametrize(
+    ("word", "content_type", "name"),
+    [
+        ("jpeg", "image/jpeg", "JPEG"),
+        ("JPG", "image/jpeg", "JPEG"),
+        ("image/jpeg", "image/jpeg", "JPEG"),
+        ("png", "image/png", "PNG"),
+        (5, "image/png", "PNG"),
+    ],
+)
+def test_a_picture_is_png_unless_jpeg_is_asked_for(
+    studio: Studio, word: object, content_type: str, name: str
+) -> None:
+    body = {"prompt": "a kite", "size": "201x151", "output_format": word}
+    assert studio.make("text-to-image", body) == Rendered(content_type, 201, 151)
+    with Image.open(studio.output) as picture:
+        assert (picture.format, picture.size, picture.mode) == (name, (201, 151), "RGB")
 
 
-@pytest.mark.soak
-@pytest.mark.spec("4.17")
-def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
-    body = {"prompt": "night at sea", "duration": 5, "resolution": "4k"}
-    worker = subprocess.run(
-        [sys.executable, "-P", "-c", MEASURED_WORKER],
-        input=studio.order("text-to-video", body).line(),
-        capture_output=True,
-        check=True,
-    )
-    assert int(worker.stderr) < 260 * 1024
-    with av.open(str(studio.output)) as file:
-        times = [frame.time for frame in file.decode(video=0)]
-        codec = file.streams.video[0].codec_context
-        assert (codec.name, codec.width, codec.height) == ("h264", 3840, 2160)
-    assert times == pytest.approx([index / 24 for index in range(120)])
+# Functions without a table, and those of one's own
+
+
+@pytest.mark.spec("4.4", "4.7", "4.11")
+@pytest.mark.parametrize(
+    ("kind", "media_type", "rendered"),
+    [
+        ("r1-finalize", "video", Rendered("video/mp4", 1920, 1080, 5000, 120, 5.0)),
+        ("text-to-image", "image", Rendered("image/png", 1024, 1024)),
+        ("mine", "video", Rendered("video/mp4", 1280, 720, 5000, 120, 5.0)),
+        ("mine", "image", Rendered("image/png", 1024, 1024)),
+        ("mine", "audio", Rendered("audio/wav", None, None, 5000, None, 5.0)),
+    ],
+)
+def test_an_empty_body_is_rendered(
+    studio: Studio, kind: str, media_type: str, rendered: Rendered
+) -> None:
+    assert studio.make(kind, {}, media_type=media_type) == rendered
+    assert studio.output.stat().st_size > 10_000
+
+
+def open_body(body: dict[str, Any]) -> OpenBody:
+    return OpenBody(RenderRequest("media_1", "mine", body, {}, Path("none"), 1))
+
+
+def test_size_length_and_sound_are_read_in_their_common_spellings() -> None:
+    def check(row: tuple[dict[str, Any], str, object]) -> None:
+        body, what, wanted = row
+        found = open_body(body)
+        values: dict[str, object] = {
+            "picture": found.picture_size(),
+            "frame": (found.short_side_px, found.ratio),
+            "seconds": found.seconds,
+            "audible": [found.audible(default=default) for default in (False, True)],
+        }
+        assert values[what] == wanted
+
+    rows: list[tuple[dict[str, Any], str, object]] = [
+        ({"width": 641, "height": 359}, "picture", (641, 359)),
+        ({"size": "800*600", "width": 5, "height": 5}, "picture", (800, 600)),
+        ({"size": {"width": 300, "height": 200}}, "picture", (300, 200)),
+        ({"image_size": "1536 x 1024"}, "picture", (1536, 1024)),
+        ({"aspect_ratio": "16:9"}, "picture", (1365, 768)),
+        ({"resolution": "4k", "aspect_ratio": "16:9"}, "picture", (4096, 2304)),
+        ({"width": 10**400, "height": 10**400}, "picture", (4096, 4096)),
+        ({"width": 10_000, "height": 1}, "picture", (4096, 64)),
+        ({"width": "512", "height": True}, "picture", (1024, 1024)),
+        ({"size": "landscape", "aspect_ratio": "1:0"}, "picture", (1024, 1024)),
+        ({"resolution": "1080P"}, "frame", (1080, None)),
+        ({"resolution": "4K", "ratio": "9:16"}, "frame", (2160, Fraction(9, 16))),
+        ({"resolution": "1280x720"}, "frame", (720, Fraction(16, 9))),
+        ({"resolution": "vast", "aspect_ratio": "adaptive"}, "frame", (None, None)),
+        ({"video": {"resolution": "480p"}}, "frame", (480, None)),
+        ({"duration_s": 2.5}, "seconds", 2.5),
+        ({"seconds": "8"}, "seconds", 8),
+        ({"duration": "4.5 s"}, "seconds", 4.5),
+        ({"duration": "long", "seconds": 3}, "seconds", 3),
+        ({"duration": -1}, "seconds", None),
+        ({"duration": True}, "seconds", None),
+        ({"duration": 10**400}, "seconds", 60),
+        ({"parameters": {"duration": 6}}, "seconds", 6),
+        ({}, "audible", [False, True]),
+        ({"audio": "native"}, "audible", [True, True]),
+        ({"generate_audio": False, "audio": True}, "audible", [False, False]),
+        ({"audio": "https://media.test/a.wav"}, "audible", [False, True]),
+    ]
+    assert_each(rows, check)
+
+
+NAMES = st.sampled_from(
+    ["prompt", "duration", "size", "width", "height", "resolution", "ratio", "audio"]
+)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12)
+    | st.sampled_from(["1024x768", "4K", "16:9", "adaptive", "auto", "5 s"])
+)
+INNER = LEAVES | st.lists(LEAVES, max_size=3)
+VALUES = INNER | st.lists(INNER, max_size=3) | st.dictionaries(NAMES, INNER)
+
+
+@given(body=st.dictionaries(NAMES | st.text(max_size=5), VALUES))
+def test_any_body_asks_for_something_that_can_be_made(body: dict[str, Any]) -> None:
+    found = open_body(body)
+    width, height = found.picture_size()
+    assert 64 <= width <= 4096
+    assert 64 <= height <= 4096
+    assert found.seconds is None or 0.5 <= found.seconds <= 60
+    assert found.short_side_px is None or 64 <= found.short_side_px <= 2160
+    assert found.ratio is None or found.ratio > 0
+    assert isinstance(found.prompt, str)
+    assert list(found.media()) == []
+
+
+def test_media_are_found_at_any_depth_in_the_order_of_the_body(studio: Studio) -> None:
+    picture = make_png(studio.folder / "p.png")
+    clip = make_mp4(studio.folder / "c.mp4", (64, 64), 0.5)
+    sound = make_mp3(studio.folder / "s.mp3", 0.5)
+    body: dict[str, Any] = {
+        "note": "https://media.test/elsewhere.png",
+        "input": {
+            "scenes": [{"still": studio.url(picture)}, {"clip": studio.url(clip)}],
+            "voice": studio.url(sound),
+        },
+        "last": studio.url(picture),
+    }
+    order = studio.order("mine", body, picture, clip, sound)
+    found = [(medium, given.field) for medium, given in OpenBody(order).media()]
+    assert found == [
+        ("picture", "input.scenes[0].still"),
+        ("video", "input.scenes[1].clip"),
+        ("sound", "input.voice"),
+        ("picture", "last"),
+    ]
+    deep: dict[str, Any] = {"duration": 3}
+    for _ in range(50_000):
+        deep = {"a": deep}
+    assert open_body(deep).seconds == 3
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize("audio", [True, False])
+def test_a_draft_is_finalized_at_1080p_with_its_sound_and_length(
+    studio: Studio, *, audio: bool
+) -> None:
+    draft = make_mp4(studio.folder / "d.mp4", (160, 120), 1.5, audio=audio)
+    body = {"source": {"draft": studio.url(draft)}, "resolution": "480p", "prompt": "x"}
+    rendered = studio.make("r1-finalize", body, draft)
+    assert rendered == Rendered("video/mp4", 1440, 1080, 1500, 36, 1.5)
+    seen, source = look(studio.output, every=36), look(draft, every=36)
+    assert seen.seconds == pytest.approx(1.5, abs=1 / 24)
+    assert difference(seen.frames[0], fitted(source.frames[0], seen.size)) < 5
+    assert (seen.sound is not None) is audio
+
+
+@pytest.mark.parametrize(
+    ("fields", "heard"),
+    [({}, False), ({"audio": "native"}, True), ({"generate_audio": True}, True)],
+)
+def test_a_video_of_one_s_own_is_silent_unless_sound_is_wanted(
+    studio: Studio, fields: dict[str, object], *, heard: bool
+) -> None:
+    studio.make("mine", {**SMALL, **fields})
+    assert (look(studio.output, every=24).sound is not None) is heard
+
+
+def test_a_sound_of_one_s_own_is_what_was_given_or_a_melody_of_the_asked_length(
+    studio: Studio,
+) -> None:
+    def heard(body: dict[str, Any], *files: Path) -> Any:
+        studio.make("mine", body, *files, media_type="audio")
+        with wave.open(str(studio.output), "rb") as file:
+            assert (file.getnchannels(), file.getframerate()) == (2, 48_000)
+            samples = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+        return samples.reshape(-1, 2)[:, 0] / 32768
+
+    melody = heard({"prompt": "night", "seconds": 2.5})
+    assert len(melody) == 120_000
+    assert 0.02 < level(melody) < 0.5
+    one = make_wav(studio.folder / "a.wav", 1, 330)
+    two = make_mp3(studio.folder / "b.mp3", 1, 880)
+    body = {"voices": [studio.url(one), studio.url(two)], "duration": 2}
+    sound = heard(body, one, two)
+    assert pitch_hz(sound[2_000:46_000]) == pytest.approx(330, abs=2)
+    assert pitch_hz(sound[54_000:94_000]) == pytest.approx(880, abs=2)
+    assert len(heard({**body, "duration": 0.5}, one, two)) == 24_000

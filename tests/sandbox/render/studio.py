@@ -1,0 +1,188 @@
+"""Renders what a test asks for, and opens the output as a player would."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from mediakit.catalog import Catalog
+from mediakit.sandbox.jobs.renderer import render_request
+from mediakit.sandbox.render.film.film_file import FPS
+from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.scenes.scene_selection import render
+from mediakit.sandbox.render.sizes import Size, cover_box
+
+Rgb = NDArray[np.float32]
+Sound = NDArray[np.float32]
+
+CATALOG = Catalog.default()
+DECLARED = {function.kind for function in CATALOG}
+SAMPLE_RATE_HZ = 48_000
+
+
+@dataclass(frozen=True)
+class Grey:
+    """A shot whose frames are even greys, lighter from frame to frame."""
+
+    frames: int
+    unit: int
+
+    def draw(self, planes: Planes, index: int) -> None:
+        planes.y[:], planes.u[:], planes.v[:] = 16 + 8 * index, 128, 128
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A film as a player would see and hear it."""
+
+    size: Size
+    codec: str
+    tag: str
+    fps: Fraction
+    seconds: float
+    frames: list[Rgb]
+    sound: Sound | None
+
+    def at(self, time_s: float) -> Rgb:
+        """The frame that is shown at a time."""
+        return self.frames[int(time_s * FPS + 1e-6)]
+
+    def heard(self, start_s: float, stop_s: float) -> Sound:
+        """The first channel of the sound between two times."""
+        assert self.sound is not None
+        first, last = (round(time * SAMPLE_RATE_HZ) for time in (start_s, stop_s))
+        return self.sound[0, first:last]
+
+
+def look(path: Path, *, every: int = 1, shrink: int = 1) -> Seen:
+    """Open a film; every so many frames, at a part of their width and height."""
+    with av.open(str(path)) as file:
+        video = file.streams.video[0]
+        context = video.codec_context
+        size, codec, tag = (
+            Size(context.width, context.height),
+            context.name,
+            context.codec_tag,
+        )
+        frames = []
+        for index, frame in enumerate(file.decode(video)):
+            if index % every == 0:
+                small = frame.reformat(size.width // shrink, size.height // shrink)
+                frames.append(small.to_ndarray(format="rgb24").astype(np.float32))
+            if index + every >= video.frames and index % every == 0:
+                break
+        seconds = float((video.duration or 0) * (video.time_base or 0))
+        fps = Fraction(video.average_rate or 0)
+    return Seen(size, codec, tag, fps, seconds, frames, listen(path))
+
+
+def listen(path: Path) -> Sound | None:
+    with av.open(str(path)) as file:
+        if not file.streams.audio:
+            return None
+        parts = [frame.to_ndarray() for frame in file.decode(audio=0)]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def pitch_hz(sound: NDArray[np.float32]) -> float:
+    """The strongest tone of one channel."""
+    spectrum = np.abs(np.fft.rfft(sound))
+    return float(np.argmax(spectrum) * SAMPLE_RATE_HZ / len(sound))
+
+
+def level(sound: Sound) -> float:
+    """The root mean square."""
+    return float(np.sqrt((sound**2).mean()))
+
+
+def picture_of(path: Path) -> Rgb:
+    with Image.open(path) as picture:
+        return np.asarray(picture.convert("RGB"), dtype=np.float32)
+
+
+def fitted(picture: Rgb, size: Size) -> Rgb:
+    """A picture as it covers a frame of another size."""
+    height, width = picture.shape[:2]
+    image = Image.fromarray(picture.astype(np.uint8))
+    box = cover_box(Size(width, height), size)
+    covering = image.resize(size, Image.Resampling.LANCZOS, box)
+    return np.asarray(covering, dtype=np.float32)
+
+
+def middle(picture: Rgb) -> Rgb:
+    """The part of a frame that no caption and no label covers."""
+    height, width = picture.shape[:2]
+    return picture[height // 5 : height * 7 // 10, width // 10 : width * 9 // 10]
+
+
+def difference(one: NDArray[Any], other: NDArray[Any]) -> float:
+    """Mean absolute difference of two pictures, from 0 to 255."""
+    return float(np.abs(one.astype(np.float32) - other.astype(np.float32)).mean())
+
+
+class Studio:
+    """Renders bodies whose media are given as files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.output = folder / "out.part"
+
+    def order(
+        self,
+        kind: str,
+        body: Mapping[str, object],
+        *files: Path,
+        seed: int = 1,
+        media_type: str = "video",
+    ) -> RenderRequest:
+        """Ask for a film or a picture; media may be smaller than real ones."""
+        inputs = {self.url(path): path for path in files}
+        if kind not in DECLARED:
+            asked = RenderRequest("media_1", kind, body, inputs, self.output, seed)
+            return replace(asked, media_type=media_type, sketch=True)
+        function = CATALOG.function(kind)
+        canonical = function.canonical_body(body)
+        asked = render_request(
+            "media_1", function, canonical, inputs, self.output, seed
+        )
+        return replace(asked, sketch=True, limits={})
+
+    def strict(
+        self, kind: str, body: Mapping[str, object], *files: Path
+    ) -> RenderRequest:
+        """Ask under the function's own limits."""
+        asked = self.order(kind, body, *files)
+        limits = CATALOG.function(kind).media_limits(asked.body)
+        return replace(asked, limits=limits)
+
+    def make(
+        self, kind: str, body: Mapping[str, object], *files: Path, **more: Any
+    ) -> Rendered:
+        """Draw the first frame of each shot."""
+        return render(self.order(kind, body, *files, **more))
+
+    def film(self, kind: str, body: Mapping[str, object], *files: Path) -> Rendered:
+        """Draw every frame."""
+        return render(replace(self.order(kind, body, *files), sketch=False))
+
+    @staticmethod
+    def url(path: Path) -> str:
+        return f"https://media.test/{path.name}"
+
+
+def refusal(asked: RenderRequest) -> str:
+    """Expect `invalid_input`; return its sentence."""
+    with pytest.raises(RenderError) as refused:
+        render(asked)
+    assert refused.value.code == "invalid_input"
+    assert refused.value.message.endswith(".")
+    assert not asked.output.exists()
+    return refused.value.message

@@ -1,0 +1,398 @@
+"""The renderer's process: one line for each line, whatever comes; files that harm."""
+
+import json
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import av
+import pytest
+
+from mediakit.media_limits import MediaLimits
+from mediakit.sandbox.render.__main__ import response_line
+from mediakit.sandbox.render.inputs.containers import Deadline
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest, parse_request
+from tests.sandbox.render.studio import Studio, look, pitch_hz, refusal
+from tests.support.samples.media_samples import (
+    make_jpeg,
+    make_mp4,
+    make_picture,
+    make_png,
+    make_sound,
+    make_wav,
+)
+
+R1 = {"prompt": "at the lake", "duration": 4, "resolution": "480p"}
+
+
+def answer_to(order: RenderRequest) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(response_line(order.line()))
+    return answer
+
+
+# Lines
+
+
+def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (20, 10))
+    good = studio.order("image-upscale", {"image_url": studio.url(path)}, path).line()
+    lines = [b"{not json", b"[]", b'{"job": "a"}', b"\xff\xfe", good]
+    worker = subprocess.run(
+        [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
+        input=b"\n".join(lines),
+        capture_output=True,
+        check=True,
+    )
+    answers = [json.loads(line) for line in worker.stdout.splitlines()]
+    assert len(answers) == 5
+    for answer in answers[:4]:
+        assert (answer["ok"], answer["code"]) == (False, "internal")
+        assert "not a render request" in answer["message"]
+    assert answers[4] == {
+        "job": "media_1",
+        "ok": True,
+        "content_type": "image/jpeg",
+        "width": 40,
+        "height": 20,
+        "duration_ms": None,
+        "frames": None,
+        "output_seconds": None,
+    }
+    assert worker.stderr == b""
+
+
+def test_a_request_comes_out_of_its_line_as_it_went_in(studio: Studio) -> None:
+    limits = {"video_urls": MediaLimits(formats=("mp4",), max_fps=30)}
+    order = replace(studio.order("r1", R1), media_type="audio", limits=limits)
+    read = parse_request(order.line())
+    assert read == order
+    assert read.limits_of("video_urls") == limits["video_urls"]
+    assert read.limits_of("image_urls") == MediaLimits()
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "more", "code"),
+    [
+        ("text-to-video", {"prompt": 5}, {}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "resolution": "8k"}, {}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "aspect_ratio": "0:0"}, {}, "invalid_input"),
+        ("text-to-video", {"prompt": "a", "duration": "5"}, {}, "invalid_input"),
+        ("text-to-video", {"prompt": "a"}, {"output": "/none/out"}, "internal"),
+        ("keyframes", {"images": "https://a.test"}, {}, "invalid_input"),
+        ("keyframes", {"images": []}, {}, "invalid_input"),
+        ("image-upscale", {"image_url": "https://a.test"}, {}, "internal"),
+        ("mine", {}, {"media_type": "smell"}, "internal"),
+        ("r1", R1, {"limits": []}, "internal"),
+        ("r1", R1, {"limits": {"video_urls": {"colour": "red"}}}, "internal"),
+        ("probe", {"u": "opera"}, {"inputs": {"u": "/"}}, "internal"),
+        ("probe", {"u": "video"}, {"inputs": {"u": "/none.mp4"}}, "internal"),
+    ],
+)
+def test_a_request_that_cannot_be_followed_is_answered(
+    studio: Studio, kind: str, body: dict[str, object], more: dict[str, Any], code: str
+) -> None:
+    fields = json.loads(studio.order(kind, body).line()) | more
+    answer = json.loads(response_line(json.dumps(fields).encode()))
+    assert (answer["ok"], answer["code"]) == (False, code)
+    assert answer["message"].endswith(".")
+
+
+def test_a_worker_says_when_it_is_warm(studio: Studio) -> None:
+    assert answer_to(studio.order("warm", {})) == {"job": "media_1", "ok": True}
+
+
+def test_only_decoding_counts_against_the_time_for_decoding() -> None:
+    now_s = 0.0
+    deadline = Deadline("video_urls[0]", 60, lambda: now_s)
+    now_s = 50.0
+    with deadline.paused():
+        now_s = 500.0
+    deadline.check()
+    now_s = 511.0
+    with pytest.raises(RenderError, match=r"video_urls\[0\]: .* longer than 60 s"):
+        deadline.check()
+
+
+# Limits of media
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("field", "clip", "words"),
+    [
+        (
+            "video_urls",
+            ((854, 480), 1.0, 24),
+            "[0]: got 1 s, accepted are 2 to 30 s",
+        ),
+        (
+            "video_urls",
+            ((854, 480), 2.0, 12),
+            "[0]: got 12 frames per second, accepted are 24 to 60",
+        ),
+        (
+            "video_urls",
+            ((640, 480), 2.0, 24),
+            "[0]: got 640x480 = 307,200 pixels, accepted are 407,696",
+        ),
+        ("audio_urls", (1.0,), "[0]: got 1 s, accepted are 2 to 30 s"),
+        ("audio_urls", (35.0,), "[0]: got 35 s, accepted are 2 to 30 s"),
+    ],
+)
+def test_what_is_outside_the_limits_is_refused_with_what_was_found(
+    studio: Studio, field: str, clip: tuple[Any, ...], words: str
+) -> None:
+    make: Callable[..., Path] = make_mp4 if field == "video_urls" else make_wav
+    path = make(studio.folder / "a", *clip)
+    asked = studio.strict("r1", {**R1, field: [studio.url(path)]}, path)
+    assert refusal(asked).startswith(f"{field}{words}")
+
+
+@pytest.mark.spec("4.4")
+def test_what_is_too_long_together_is_refused(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "clip.mp4", (854, 480), 2)
+    wav = make_wav(studio.folder / "a.wav", 16)
+    for field, path, times in (("video_urls", clip, 16), ("audio_urls", wav, 2)):
+        asked = studio.strict("r1", {**R1, field: [studio.url(path)] * times}, path)
+        assert refusal(asked).startswith(f"{field}: got 32 s together")
+
+
+@pytest.mark.spec("4.4")
+@pytest.mark.parametrize(
+    ("field", "make", "size_bytes", "words"),
+    [
+        ("video_urls", make_mp4, 201_000_000, "got 201 MB, accepted are at most 200"),
+        ("audio_urls", make_wav, 15_100_000, "got 15.1 MB, accepted are at most 15 MB"),
+        ("image_urls", make_png, 100_100_000, "100.1 MB, accepted are at most 100 MB"),
+    ],
+)
+def test_files_with_too_many_bytes_are_refused(
+    studio: Studio,
+    field: str,
+    make: Callable[[Path], Path],
+    size_bytes: int,
+    words: str,
+) -> None:
+    path = make(studio.folder / "large")
+    os.truncate(path, size_bytes)  # no block on the disk holds the zeros
+    asked = studio.strict("r1", {**R1, field: [studio.url(path)]}, path)
+    assert words in refusal(asked)
+
+
+def _make_m4a(path: Path) -> Path:
+    """Write two seconds of a tone of 440 Hz into an mp4 file without a picture."""
+    with av.open(str(path), "w", format="mp4") as file:
+        stream = file.add_stream("aac", rate=48_000, layout="stereo")
+        frame = av.AudioFrame.from_ndarray(make_sound(2.0), "fltp", "stereo")
+        frame.sample_rate = 48_000
+        file.mux([*stream.encode(frame), *stream.encode(None)])
+    return path
+
+
+def test_an_m4a_is_no_clip_and_a_sound_where_no_format_is_asked_for(
+    studio: Studio,
+) -> None:
+    path = _make_m4a(studio.folder / "a.m4a")
+    heard, seen = {**R1, "audio_urls": [studio.url(path)]}, [studio.url(path)]
+    assert refusal(studio.strict("r1", heard, path)) == (
+        "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
+    )
+    no_clip = studio.order("r1", {**R1, "video_urls": seen}, path)
+    assert "the file has no video track" in refusal(no_clip)
+    studio.make("r1", heard, path)
+    sound = look(studio.output, every=96).heard(0.2, 1.6)
+    assert pitch_hz(sound) == pytest.approx(440, abs=2)
+
+
+def test_declared_limits_hold_for_a_function_of_one_s_own(studio: Studio) -> None:
+    clip = make_mp4(studio.folder / "c.mp4", (64, 64), 1)
+    sound = make_wav(studio.folder / "s.wav", 1)
+    body = {"shots": [{"clip": studio.url(clip)}], "voice": studio.url(sound)}
+    asked = studio.order("mine", body, clip, sound)
+    for field, place in (("shots", "shots[0].clip"), ("voice", "voice")):
+        message = refusal(replace(asked, limits={field: MediaLimits(min_s=2)}))
+        assert message.startswith(f"{place}: ")
+        assert "2 s" in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "size", "words"),
+    [
+        (
+            "image-upscale",
+            {"image_url": "FILE"},
+            (3000, 2001),
+            "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
+            "accepted are at most 24 megapixels.",
+        ),
+        (
+            "image-to-image",
+            {"image": "FILE", "output_format": "jpeg"},
+            (65_501, 2),
+            "image: ",
+        ),
+        ("keyframes", {"images": ["FILE"]}, (8, 8), "images: one picture alone needs"),
+        (
+            "keyframes",
+            {"images": ["FILE"], "loop": True, "transition_durations_s": [1, 1]},
+            (8, 8),
+            "transition_durations_s: got 2 lengths, accepted are 1",
+        ),
+        ("r1", {**R1, "omni_reference_task_type": "edit"}, (8, 8), "video_urls: edit"),
+    ],
+)
+def test_what_does_not_fit_the_function_is_refused(
+    studio: Studio,
+    kind: str,
+    fields: Mapping[str, Any],
+    size: tuple[int, int],
+    words: str,
+) -> None:
+    path = studio.folder / "p.png"
+    make_picture(size, "navy", "plain").save(path, "PNG")
+    text = json.dumps(fields).replace("FILE", studio.url(path))
+    assert refusal(studio.order(kind, json.loads(text), path)).startswith(words)
+
+
+def test_a_draft_longer_than_a_minute_is_refused(studio: Studio) -> None:
+    draft = make_mp4(studio.folder / "d.mp4", (64, 64), 61, fps=1)
+    asked = studio.order("r1-finalize", {"draft": studio.url(draft)}, draft)
+    assert refusal(asked).startswith("draft: ")
+
+
+# Files that are broken, or mean harm
+
+
+@pytest.fixture(scope="module")
+def broken_files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files that are not what their field wants, by what they are."""
+    tmp_path = tmp_path_factory.mktemp("broken")
+    whole = make_mp4(tmp_path / "whole.mp4", (854, 480), 2).read_bytes()
+    picture = make_png(tmp_path / "picture.png")
+    make_picture().save(tmp_path / "a.avif", "AVIF")
+    start = whole.index(b"mdat") + 4
+    contents = {
+        "empty": b"",
+        "text": b"this is no media file at all",
+        "playlist": b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n",
+        "head of an mp4": whole[:4000],
+        "mp4 with noise": whole[:40] + bytes(range(256)) * 40,
+        "mp4 whose frames are noise": whole[:start]
+        + bytes(range(256)) * 40
+        + whole[start + 10_240 :],
+        "mp4 of an unknown codec": whole.replace(b"avc1", b"zz9z"),
+        "avif with noise": (tmp_path / "a.avif").read_bytes()[:-200]
+        + bytes(range(200)),
+        "head of a png": picture.read_bytes()[:200],
+        "head of a wav": make_wav(tmp_path / "a.wav").read_bytes()[:20],
+        "svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        "small bomb": _png_header_of(9_000),
+        "large bomb": _png_header_of(50_000),
+    }
+    files = {}
+    for number, (name, content) in enumerate(contents.items()):
+        files[name] = tmp_path / f"broken{number}"
+        files[name].write_bytes(content)
+    return files
+
+
+def _png_header_of(side: int) -> bytes:
+    """A png file that says it is huge."""
+    png = b"\x89PNG\r\n\x1a\n"
+    for name, content in (
+        (b"IHDR", side.to_bytes(4) * 2 + bytes([8, 2, 0, 0, 0])),
+        (b"IDAT", b""),
+        (b"IEND", b""),
+    ):
+        check = zlib.crc32(name + content).to_bytes(4)
+        png += len(content).to_bytes(4) + name + content + check
+    return png
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "place"),
+    [
+        ("r1", {**R1, "image_urls": ["FILE"]}, "image_urls[0]: "),
+        ("r1", {**R1, "video_urls": ["FILE"]}, "video_urls[0]: "),
+        ("r1", {**R1, "audio_urls": ["FILE"]}, "audio_urls[0]: "),
+        ("r6", {"prompt": "a", "reference_image_urls": ["FILE"]}, "reference_image"),
+        ("keyframes", {"images": ["FILE"], "loop": True}, "images[0]: "),
+        ("image-upscale", {"image_url": "FILE"}, "image_url: "),
+        ("video-upscale", {"video_url": "FILE"}, "video_url: the file"),
+        ("r5b", {"input": {"files": ["FILE"]}}, "input.files[0]: "),
+    ],
+)
+def test_no_broken_file_is_more_than_an_invalid_input(
+    studio: Studio,
+    broken_files: dict[str, Path],
+    kind: str,
+    body: dict[str, Any],
+    place: str,
+) -> None:
+    for name, path in broken_files.items():
+        text = json.dumps(body).replace("FILE", studio.url(path))
+        message = refusal(studio.order(kind, json.loads(text), path))
+        assert message.startswith(place), name
+
+
+def test_a_file_that_breaks_off_after_a_good_one_leaves_no_half_film(
+    studio: Studio,
+) -> None:
+    good = make_png(studio.folder / "good.png")
+    broken = studio.folder / "bad.png"
+    broken.write_bytes(good.read_bytes()[:100])
+    body = {**R1, "image_urls": [studio.url(good), studio.url(broken)]}
+    answer = answer_to(studio.order("r1", body, good, broken))
+    assert answer["code"] == "invalid_input"
+    assert "image_urls[1]" in answer["message"]
+    assert not studio.output.exists()
+
+
+# Memory
+
+MEASURED_WORKER = """
+import re, sys
+from mediakit.sandbox.render.__main__ import main
+main()
+status = open("/proc/self/status").read()
+sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
+"""
+
+
+def measured_worker(order: RenderRequest) -> tuple[dict[str, Any], int]:
+    """Render in a process of its own; return its answer and its peak in KiB."""
+    worker = subprocess.run(
+        [sys.executable, "-P", "-c", MEASURED_WORKER],
+        input=order.line(),
+        capture_output=True,
+        check=True,
+    )
+    return json.loads(worker.stdout), int(worker.stderr)
+
+
+@pytest.mark.soak
+@pytest.mark.spec("4.5", "4.17")
+def test_4k_is_rendered_in_bounded_memory(studio: Studio) -> None:
+    body: dict[str, Any] = {"prompt": "at sea", "duration": 5, "resolution": "4k"}
+    order = replace(studio.order("text-to-video", body), sketch=False)
+    assert measured_worker(order)[1] < 260 * 1024
+    with av.open(str(studio.output)) as file:
+        times = [frame.time for frame in file.decode(video=0)]
+        codec = file.streams.video[0].codec_context
+        assert (codec.name, codec.width, codec.height) == ("h264", 3840, 2160)
+    assert times == pytest.approx([index / 24 for index in range(120)])
+    files = [
+        make_jpeg(studio.folder / f"{index}.jpg", (1920, 1080), colour, "stripes")
+        for index, colour in enumerate(("navy", "teal", "darkred", "darkgreen"))
+    ]
+    body |= {"duration": 4, "image_urls": [studio.url(path) for path in files]}
+    answer, peak_kib = measured_worker(
+        replace(studio.order("r2", body, *files), sketch=False)
+    )
+    assert answer["width"] == 3840
+    assert peak_kib < 280 * 1024
