@@ -12,6 +12,8 @@ import pytest
 from PIL import Image
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.sandbox.admin import AdminClient
+from tests.support.sandbox.receivers import Receiver, receiving
 
 PATIENCE_S = 30.0
 # A square costs what any other shape does, and is drawn in half the time.
@@ -104,6 +106,11 @@ class Api:
         return url
 
 
+def without_key(method: str, url: object, **more: Any) -> httpx.Response:
+    """Send one request that has no API key unless it is given."""
+    return httpx.request(method, str(url), trust_env=False, verify=False, **more)
+
+
 def png(size: tuple[int, int] = (32, 24), color: str = "teal") -> bytes:
     """Make a small picture."""
     file = BytesIO()
@@ -139,3 +146,23 @@ def api(sandboxes: StartSandbox) -> Api:
 def idle(sandboxes: StartSandbox) -> Api:
     """A sandbox where every job stays queued, shared by a module's tests."""
     return sandboxes(concurrency=0, queue_size=1_000)
+
+
+@pytest.fixture(scope="module")
+def hooked(sandboxes: StartSandbox) -> Api:
+    """A sandbox that reaches receivers on this machine, shared by a module's tests."""
+    return sandboxes(allow_loopback_callbacks=True, settle_after_s=0.05)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    """A receiver of webhooks that takes everything."""
+    with receiving() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
+    """The admin client of a sandbox that settles at once."""
+    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
+        yield admin

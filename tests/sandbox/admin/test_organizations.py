@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 import httpx
 import pytest
 
-from mediakit.sandbox.server.running import Sandbox, start
-from tests.sandbox.conftest import KITE, Api, StartSandbox
+from tests.sandbox.conftest import KITE, Api
 from tests.support.sandbox.admin import AdminClient
 
 VIDEO = "text-to-video"
 KITE_MICRO_USD = 204_000
 ALICE, BOB = "alice", "bob"
-
-
-@pytest.fixture(scope="module")
-def admin(sandboxes: StartSandbox) -> Iterator[AdminClient]:
-    """The admin client of a sandbox that renders."""
-    with AdminClient(sandboxes(settle_after_s=0.01)) as admin:
-        yield admin
 
 
 @pytest.fixture(scope="module")
@@ -82,21 +72,6 @@ def test_each_sees_its_own_balance_and_spend(
         monthly = user.http.get(f"/billing/monthly/{month}").json()
         assert monthly["total_micro_usd"] == KITE_MICRO_USD
     assert admin.api.balance() == 100_000_000  # the default one submitted nothing
-
-
-def test_the_key_of_another_organization_filters_nothing_out_of_its_own_spend(
-    admin: AdminClient, users: dict[str, Api]
-) -> None:
-    def rows(user: Api, **query: str) -> list[dict[str, Any]]:
-        params = days(admin) | query
-        answer = user.http.get("/billing/spend/daily", params=params)
-        found: list[dict[str, Any]] = answer.json()["rows"]
-        return found
-
-    key = rows(users[ALICE])[0]["api_key_id"]
-
-    assert len(rows(users[ALICE], api_key_id=key)) == 1
-    assert rows(users[BOB], api_key_id=key) == []
 
 
 @pytest.mark.spec("4.20")
@@ -187,26 +162,6 @@ def test_only_owners_and_admins_see_grants_and_balances_of_a_month(
     assert user.balance() == 15_500_000
 
 
-def test_the_organizations_own_key_speaks_for_its_owner(admin: AdminClient) -> None:
-    user = admin.user(admin.org())
-
-    report = user.http.get(f"/billing/monthly/{admin.now():%Y-%m}").json()
-
-    assert report["closing_balance_micro_usd"] == 100_000_000
-
-
-@pytest.mark.parametrize(("role", "status"), [("admin", 200), ("member", 403)])
-def test_only_owners_and_admins_rotate_the_secret(
-    admin: AdminClient, role: str, status: int
-) -> None:
-    org = admin.org()
-    user = admin.user(org, member=admin.member(org, role=role))
-
-    answer = user.http.post("/v1/webhooks/secret/rotate", json={})
-
-    assert answer.status_code == status, answer.text
-
-
 def test_organizations_are_listed_with_members_and_keys(admin: AdminClient) -> None:
     org = admin.org(name="Ünï", per_minute=7, balance_usd=2, credit_usd=0.5)
     member = admin.member(org, name="Bo", role="admin", daily_limit_usd=1)
@@ -258,51 +213,23 @@ def test_what_a_change_leaves_out_stays(admin: AdminClient) -> None:
     assert admin.change(org) == before
 
 
-def test_organizations_and_keys_are_there_after_a_restart(
-    sandboxes: StartSandbox,
-) -> None:
-    api = sandboxes(concurrency=0)
-    settings = Sandbox(api.running._data_dir.path, concurrency=0)
-    with AdminClient(api) as admin:
-        org = admin.org(name="Lasting", per_day=4)
-        key = admin.key(org, member=admin.member(org), daily_limit_usd=1)
-        before = admin.show(org)
-    api.running.stop()
-    running = start(settings)
-    with closing(Api(running).http) as http, AdminClient(Api(running)) as admin:
-        http.headers["X-API-Key"] = key["key"]
-        assert http.get("/billing/balance").status_code == 200
-        assert admin.show(org) == before
-        admin.api.http.close()
-    running.stop()
-
-
 @pytest.mark.parametrize(
     ("path", "fields", "field"),
     [
         ("", {}, "name"),
-        ("", {"name": ""}, "name"),
-        ("", {"name": 5}, "name"),
         ("", {"name": "a", "mode": "free"}, "mode"),
-        ("", {"name": "a", "balance_usd": -1}, "balance_usd"),
         ("", {"name": "a", "balance_usd": 0.0000001}, "balance_usd"),
-        ("", {"name": "a", "balance_usd": "plenty"}, "balance_usd"),
-        ("", {"name": "a", "balance_usd": True}, "balance_usd"),
-        ("", {"name": "a", "balance_usd": None}, "balance_usd"),
         ("", {"name": "a", "balance_usd": 1e15}, "balance_usd"),
         ("", {"name": "a", "balance_usd": 1, "credit_usd": 2}, "credit_usd"),
         ("", {"name": "a", "mode": "postpaid"}, "cycle_limit_usd"),
         ("", {"name": "a", "cycle_limit_usd": 5}, "cycle_limit_usd"),
         ("", {"name": "a", "concurrency": -1}, "concurrency"),
-        ("", {"name": "a", "concurrency": 1.0}, "concurrency"),
         ("", {"name": "a", "per_minute": 10**12}, "per_minute"),
         ("", {"name": "a", "colour": "red"}, "colour"),
-        ("/org_sandbox/grants", {"usd": 1}, "kind"),
         ("/org_sandbox/grants", {"usd": 1, "kind": "gift"}, "kind"),
         ("/org_sandbox/grants", {"usd": 1_000_000_000, "kind": "fund"}, "usd"),
         ("/org_sandbox/members", {"name": "a", "role": "king"}, "role"),
         ("/org_sandbox/keys", {"member": "member_nobody"}, "member"),
-        ("/org_sandbox/keys", {"daily_limit_usd": "x"}, "daily_limit_usd"),
     ],
 )
 def test_what_cannot_be_is_422_and_named(
@@ -321,9 +248,7 @@ def test_what_cannot_be_is_422_and_named(
     [
         ({"cycle_limit_usd": 5}, "cycle_limit_usd"),
         ({"mode": "postpaid"}, "mode"),
-        ({"suspended": 1}, "suspended"),
         ({"concurrency": None}, "concurrency"),
-        ({"name": ""}, "name"),
     ],
 )
 def test_what_cannot_be_changed_is_422_and_named(

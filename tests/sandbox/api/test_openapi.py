@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import create_model
@@ -15,16 +14,14 @@ from mediakit.sandbox.api.openapi import describe
 from mediakit.sandbox.api.wire_schemas import SCHEMAS
 from mediakit.sandbox.server.app import ROUTES
 from mediakit.schema import MediaRequest, Part
-from tests.sandbox.conftest import KITE, Api
+from tests.sandbox.conftest import KITE, Api, without_key
 
 DAY = "2026-01-01"
 
 
 @pytest.fixture(scope="module")
 def document(idle: Api) -> dict[str, Any]:
-    answer = httpx.get(
-        f"{idle.running.base_url}/openapi.json", trust_env=False, verify=False
-    )
+    answer = without_key("GET", f"{idle.running.base_url}/openapi.json")
     found: dict[str, Any] = answer.json()
     return found
 

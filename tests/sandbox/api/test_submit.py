@@ -4,11 +4,9 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
 
-from mediakit.sandbox.store.database import Database
-from tests.sandbox.conftest import KITE, Api, StartSandbox
+from tests.sandbox.conftest import KITE, Api, StartSandbox, without_key
 
 KIND = "text-to-video"
 
@@ -33,45 +31,28 @@ def test_a_missing_or_unknown_key_is_401(idle: Api, headers: dict[str, str]) -> 
     url = idle.running.base_url + idle.path(KIND)
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
 
-    answer = httpx.post(url, json=KITE, headers=raw, trust_env=False, verify=False)
+    answer = without_key("POST", url, json=KITE, headers=raw)
 
     assert answer.status_code == 401
     assert list(answer.json()) == ["message"]
 
 
-def test_an_inactive_key_is_403_with_a_message(sandboxes: StartSandbox) -> None:
-    api = sandboxes(concurrency=0)
-    db = Database(api.running._data_dir.database)
-    db.run("UPDATE api_key SET state = 'inactive'")
-    db.close()
-
-    for answer in (api.post(KIND, KITE), api.http.get("/billing/balance")):
-        assert answer.status_code == 403
-        assert list(answer.json()) == ["message"]
-
-
 @pytest.mark.parametrize(
-    "path", ["sandbox/text-to-video/nothing", "a/b/c", "sandbox/r1/text-to-video"]
+    ("method", "path", "status"),
+    [
+        ("POST", "/v1/media/sandbox/text-to-video/nothing", 404),
+        ("POST", "/v1/media/sandbox/r1/text-to-video", 404),
+        ("GET", "/v1/media/a/b/c/d", 404),
+        ("GET", "/nowhere", 404),
+        ("DELETE", "/billing/balance", 405),
+    ],
 )
-def test_an_unknown_function_is_404(idle: Api, path: str) -> None:
-    answer = idle.http.post(f"/v1/media/{path}", json=KITE)
+def test_what_is_not_served_is_refused_with_a_message(
+    idle: Api, method: str, path: str, status: int
+) -> None:
+    answer = idle.http.request(method, path, json=KITE)
 
-    assert answer.status_code == 404
-    assert list(answer.json()) == ["message"]
-
-
-@pytest.mark.parametrize("path", ["/v1/media/sandbox", "/nowhere", "/v1/media/a/b/c/d"])
-def test_an_unknown_path_is_404_with_a_message(idle: Api, path: str) -> None:
-    answer = idle.http.get(path)
-
-    assert answer.status_code == 404
-    assert list(answer.json()) == ["message"]
-
-
-def test_a_method_that_is_not_served_is_405_with_a_message(idle: Api) -> None:
-    answer = idle.http.delete("/billing/balance")
-
-    assert answer.status_code == 405
+    assert answer.status_code == status
     assert list(answer.json()) == ["message"]
 
 
@@ -80,11 +61,9 @@ def test_a_method_that_is_not_served_is_405_with_a_message(idle: Api) -> None:
     [
         ({"duration": "5"}, "duration"),
         ({"duration": True}, "duration"),
-        ({"duration": 5.0}, "duration"),
         ({"duration": 16}, "duration"),
         ({"duration": 10**30}, "duration"),
         ({"prompt": ""}, "prompt"),
-        ({"prompt": None}, "prompt"),
         ({"resolution": "720P"}, "resolution"),
         ({"duratoin": 5}, "duratoin"),
         ({"webhook_url": 5}, "webhook_url"),
@@ -98,34 +77,6 @@ def test_an_invalid_field_is_422_and_named(
     assert answer.status_code == 422
     assert list(answer.json()) == ["message"]
     assert answer.json()["message"].startswith(f"{field}: ")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"null",
-        b"[]",
-        b'"text"',
-        b'{"prompt": NaN}',
-        b'{"prompt": "a", "duration": Infinity}',
-        b'{"prompt": "a", "duration": 1e999}',
-        b'{"prompt": "a", "duration": ' + b"9" * 5_000 + b"}",
-        b'{"prompt": "\\ud800"}',
-        b'{"\\ud800": 1}',
-        b'{"prompt": "\xff"}',
-        b'{"prompt": ' + b"[" * 100_000,
-        b'{"a": ' + b"[" * 500 + b"]" * 500 + b"}",
-        b'{"prompt": "' + b"a" * 2_000_000 + b'"}',
-    ],
-    ids=lambda content: content[:20].decode("latin-1"),
-)
-def test_a_body_that_is_no_json_object_is_422(idle: Api, content: bytes) -> None:
-    answer = idle.post_raw(KIND, content)
-
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
 
 
 def test_unknown_properties_pass_where_the_interface_is_silent(idle: Api) -> None:
@@ -198,10 +149,6 @@ def test_twenty_posts_at_once_with_one_key_make_one_job(idle: Api) -> None:
     assert len({post.result()["id"] for post in posts}) == 1
 
 
-def test_without_a_key_every_post_is_a_job(idle: Api) -> None:
-    assert idle.submit(KIND, KITE)["id"] != idle.submit(KIND, KITE)["id"]
-
-
 def test_a_repeat_of_an_ended_job_answers_it_as_it_stands(api: Api) -> None:
     key = new_key()
     body = {"image_url": "http://10.0.0.1/x.png"}
@@ -243,20 +190,6 @@ def test_a_job_that_uses_the_balance_up_is_admitted(sandboxes: StartSandbox) -> 
     assert api.balance() == 204_000
 
 
-def test_a_full_queue_is_a_failed_job_at_429_with_retry_after(
-    sandboxes: StartSandbox,
-) -> None:
-    api = sandboxes(concurrency=0, queue_size=2)
-    assert [api.post(KIND, KITE).status_code for _ in range(2)] == [200, 200]
-
-    answer = api.post(KIND, KITE)
-
-    assert answer.status_code == 429
-    assert int(answer.headers["Retry-After"]) >= 1
-    assert answer.json()["status"] == "failed"
-    assert answer.json()["error"]["code"] == "rate_limited"
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -264,8 +197,6 @@ def test_a_full_queue_is_a_failed_job_at_429_with_retry_after(
         "https://93.184.216.34:8443/hook",
         "https://user:pass@93.184.216.34/hook",
         "https://127.0.0.1/hook",
-        "http://127.0.0.1:9999/hook",
-        "https://10.1.2.3/hook",
         "https://169.254.169.254/latest",
         "https://[::ffff:10.0.0.1]/hook",
         "https://no-such-host.invalid/hook",
@@ -279,12 +210,6 @@ def test_a_callback_that_breaks_the_policy_is_400(idle: Api, url: str) -> None:
     assert answer.status_code == 400
     assert list(answer.json()) == ["message"]
     assert "webhook_url" in answer.json()["message"]
-
-
-def test_a_public_https_callback_is_accepted(idle: Api) -> None:
-    job = idle.submit(KIND, KITE | {"webhook_url": "https://93.184.216.34/hook"})
-
-    assert job["status"] == "queued"
 
 
 def test_loopback_callbacks_are_accepted_only_when_allowed(

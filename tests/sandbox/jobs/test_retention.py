@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from mediakit.errors import InputError
 from mediakit.sandbox.settings import Sandbox
-from tests.sandbox.conftest import PATIENCE_S, Api, StartSandbox, png
+from tests.sandbox.conftest import PATIENCE_S, Api, StartSandbox, png, without_key
 
 KIND = "image-upscale"
 GB = 10**9
@@ -26,7 +25,7 @@ def eventually(holds: Callable[[], bool]) -> None:
 
 
 def status_at(url: str) -> int:
-    return httpx.get(url, trust_env=False, verify=False).status_code
+    return without_key("GET", url).status_code
 
 
 def files_of(api: Api) -> list[Path]:

@@ -5,11 +5,11 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.__main__ import main
+from tests.sandbox.conftest import without_key
 from tests.support import zygote
 
 Command = Callable[..., zygote.Process]
@@ -45,11 +45,10 @@ def test_json_is_one_line_and_a_signal_ends_it_cleanly(
 ) -> None:
     process = command("--port", "0", "--json", "--balance-usd", "$5")
     fields = json.loads(process.stdout.readline())
-    answer = httpx.get(
+    answer = without_key(
+        "GET",
         f"{fields['base_url']}/billing/balance",
         headers={"X-API-Key": fields["api_key"]},
-        trust_env=False,
-        verify=False,
     )
     process.kill(number)
     out, err = process.finish()

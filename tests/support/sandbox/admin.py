@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
-from tests.sandbox.conftest import Api
+if TYPE_CHECKING:
+    from tests.sandbox.conftest import Api
 
 
 class AdminClient:
@@ -73,7 +74,7 @@ class AdminClient:
 
     def as_key(self, key: str) -> Api:
         """Speak with a key."""
-        api = Api(self.api.running)
+        api = type(self.api)(self.api.running)
         api.http.headers["X-API-Key"] = key
         self._users.append(api)
         return api

@@ -1,5 +1,7 @@
 """Receivers of webhooks on loopback, real ones, each with what it was sent."""
 
+from __future__ import annotations
+
 import json
 import ssl
 import time
@@ -9,13 +11,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Condition, Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import trustme
 from standardwebhooks import Webhook
 
-from tests.sandbox.conftest import Api
+if TYPE_CHECKING:
+    from tests.sandbox.conftest import Api
 
 PATIENCE_S = 30.0
 
