@@ -143,6 +143,11 @@ class Books:
             assert job_queue.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
             account.held -= self.holds.pop(job.id)
 
+    def kill(self, account: Account, _: int) -> None:
+        job_queue.requeue_running(self.db)
+        for each in self.accounts:
+            each.running.clear()
+
     def _ends(self) -> dict[str, int]:
         return {"now_us": self.now_us, "settle_due_us": self.now_us}
 
@@ -218,6 +223,7 @@ KINDS = (
     "settle",
     "raise_hold",
     "fail",
+    "kill",
     "grant_credit",
     "grant_funds",
     "next_month",

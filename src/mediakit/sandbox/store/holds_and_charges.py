@@ -188,16 +188,6 @@ def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
     return 0 if row is None else int(row["total"])
 
 
-def ledger_total_micro_usd(db: Database, org: str) -> int:
-    """Return the sum of the ledger, which is the balance."""
-    row = db.row(
-        "SELECT coalesce(sum(amount_micro_usd), 0) AS total FROM ledger WHERE org = ?",
-        org,
-    )
-    total: int = row["total"] if row is not None else 0
-    return total
-
-
 def latest_us(db: Database) -> int:
     """Return the latest date of a ledger entry or a job; 0 when there is none."""
     row = db.row(
