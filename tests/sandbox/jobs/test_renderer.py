@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import av
 import pytest
 
 from mediakit.media import probe
-from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.jobs.renderer import Renderer, WorkerPool
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.worker_process import worker_environment
@@ -166,65 +164,6 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_a_job_is_rendered_by_a_process_that_leaves_when_closed(
-    tmp_path: Path, pids: Callable[[], list[int]]
-) -> None:
-    request = RenderRequest(
-        job="media_1",
-        kind="text-to-video",
-        body={"prompt": "a kite over dunes", "duration": 3, "audio": "native"},
-        inputs={},
-        output=tmp_path / "out.mp4.part",
-        seed=4,
-        sketch=True,
-    )
-    result = use(lambda renderer: renderer.render(request))
-    assert result == Rendered(
-        content_type="video/mp4",
-        width=1280,
-        height=720,
-        duration_ms=3000,
-        frames=72,
-        output_seconds=3.0,
-    )
-    with av.open(str(request.output)) as file:
-        assert sum(1 for _ in file.decode(video=0)) == 72
-    (pid,) = pids()
-    assert gone(pid)
-
-
-@any_worker
-def test_no_process_is_started_before_it_is_needed(
-    quick: RenderRequest, pids: Callable[[], list[int]]
-) -> None:
-    async def work(renderer: Renderer) -> None:
-        assert pids() == []
-        await renderer.warm()
-        assert len(pids()) == 1
-        await renderer.render(quick)
-        assert len(pids()) == 1
-
-    use(work, new_renderer(workers=2))
-
-
-def test_it_works_on_the_loop_of_another_thread_while_the_main_loop_runs(
-    quick: RenderRequest, shared: WorkerPool
-) -> None:
-    results: list[Rendered] = []
-    thread = threading.Thread(
-        target=lambda: results.append(
-            use(lambda renderer: renderer.render(quick), Renderer(pool=shared))
-        )
-    )
-
-    async def kernel() -> None:
-        thread.start()
-        await asyncio.to_thread(thread.join)
-
-    asyncio.run(kernel())
-    assert [result.content_type for result in results] == ["image/jpeg"]
-
-
 @any_worker
 def test_a_killed_worker_is_watched_and_replaced_in_another_thread(
     quick: RenderRequest,
@@ -301,20 +240,6 @@ def test_a_worker_is_replaced_after_its_number_of_jobs(
 
 
 @any_worker
-def test_two_workers_render_two_jobs_at_once(quick: RenderRequest, slow: Slow) -> None:
-    async def work(renderer: Renderer) -> None:
-        task = asyncio.create_task(renderer.render(slow.request))
-        await slow.is_rendered()
-        await renderer.render(quick)
-        assert not task.done()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    use(work, new_renderer(workers=2))
-
-
-@any_worker
 def test_a_cancelled_render_does_not_answer_for_the_next_one(
     quick: RenderRequest, slow: Slow
 ) -> None:
@@ -341,33 +266,6 @@ def test_closing_ends_what_is_rendered_and_refuses_later_requests(
 
     assert [failed.code for failed in use(work)] == ["internal"] * 3
     assert all(gone(pid) for pid in pids())
-
-
-def test_a_failed_render_says_why(quick: RenderRequest, shared: WorkerPool) -> None:
-    Path(next(iter(quick.inputs.values()))).write_bytes(b"no picture")
-    failed = use(lambda renderer: failure(renderer, quick), Renderer(pool=shared))
-    assert failed.code == "invalid_input"
-    assert failed.message.startswith("image_url: the file cannot be decoded")
-
-
-def test_a_limit_of_the_request_is_held_by_the_worker(
-    tmp_path: Path, shared: WorkerPool
-) -> None:
-    clip = make_mp4(tmp_path / "c.mp4", (320, 180), 0.5, 60)
-    request = RenderRequest(
-        job="media_1",
-        kind="video-upscale",
-        body={"video_url": "https://media.test/c.mp4"},
-        inputs={"https://media.test/c.mp4": clip},
-        output=tmp_path / "out.part",
-        limits={"video_url": MediaLimits(formats=("mp4",), max_fps=30)},
-    )
-    failed = use(lambda renderer: failure(renderer, request), Renderer(pool=shared))
-    assert failed.code == "invalid_input"
-    assert failed.message == (
-        "video_url: got 60 frames per second, accepted are at most 30 frames per "
-        "second."
-    )
 
 
 def test_clips_and_sounds_are_measured_as_the_client_measures_them(
@@ -410,27 +308,6 @@ def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
     assert refused.value.code == "invalid_input"
     assert refused.value.message.startswith("https://media.test/a: the file cannot be ")
     assert str(path) not in refused.value.message
-
-
-def test_a_clip_of_an_unknown_codec_is_not_measured(
-    tmp_path: Path, shared: WorkerPool
-) -> None:
-    path = make_mp4(tmp_path / "clip.mp4", (320, 180), 0.5)
-    path.write_bytes(path.read_bytes().replace(b"avc1", b"zz9z"))
-    media = {"https://media.test/a": ("video", path)}
-    with pytest.raises(RenderError, match="cannot be decoded as a video") as refused:
-        use(lambda renderer: renderer.probe("media_1", media), Renderer(pool=shared))
-    assert refused.value.code == "invalid_input"
-
-
-def test_measuring_without_a_worker_is_an_internal_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    media = {"https://media.test/b": ("audio", make_wav(tmp_path / "b"))}
-    with pytest.raises(RenderError, match="The render worker failed") as refused:
-        use(lambda renderer: renderer.probe("media_1", media))
-    assert refused.value.code == "internal"
 
 
 def test_what_a_worker_says_goes_to_the_log(

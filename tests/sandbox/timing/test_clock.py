@@ -10,7 +10,7 @@ import pytest
 from mediakit.clock import SystemClock
 from mediakit.sandbox.server.startup import resume_clock
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.timing.clock import SandboxClock, iso, to_instant, to_us
+from mediakit.sandbox.timing.clock import SandboxClock, to_us
 from tests.sandbox.conftest import Api, StartSandbox
 from tests.support import zygote
 
@@ -44,29 +44,6 @@ def test_it_runs_at_its_speed_from_its_epoch() -> None:
 
     assert clock.now_us() == 121_000_000
     assert clock.now() == datetime(1970, 1, 1, 0, 2, 1, tzinfo=UTC)
-
-
-def test_it_never_goes_back() -> None:
-    system = SettableClock()
-    clock = SandboxClock(system, epoch_us=0)
-    system.set(10)
-    assert clock.now_us() == 10_000_000
-
-    system.set(5)
-
-    assert clock.now_us() == 10_000_000
-
-
-def test_the_real_seconds_until_a_due_time_are_known() -> None:
-    clock = SandboxClock(SettableClock(), epoch_us=0, speed=4)
-
-    assert clock.real_s_until(10_000_000) == 2.5
-    assert clock.real_s_until(-1) == 0.0
-
-
-def test_instants_and_microseconds_are_each_others_inverse() -> None:
-    assert to_instant(to_us(START)) == START
-    assert iso(to_us(START) + 5) == "2026-03-01T12:00:00.000005Z"
 
 
 @pytest.fixture
