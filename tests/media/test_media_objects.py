@@ -17,7 +17,7 @@ from PIL import Image
 from mediakit import Client, InputError
 from mediakit.client.requests import plain_fields
 from mediakit.media import file_of, probe
-from tests.support.samples.media_samples import make_picture, make_png
+from tests.support.samples.media_samples import make_picture
 
 PICTURE = make_picture((64, 48))
 
@@ -65,14 +65,6 @@ def test_what_is_a_picture_in_memory_becomes_a_file_of_that_picture(
     written_ns = path.stat().st_mtime_ns
     assert file_of(value, "image_url") == path
     assert path.stat().st_mtime_ns == written_ns  # another call may be reading it
-
-
-def test_the_same_figure_drawn_again_is_the_same_file() -> None:
-    assert file_of(figure(), "image_url") == file_of(figure(), "image_url")
-
-
-def test_a_picture_keeps_every_pixel() -> None:
-    assert (pixels(file_of(PICTURE, "x")) == np.asarray(PICTURE)).all()
 
 
 @given(arrays.arrays(np.uint8, st.tuples(st.integers(1, 5), st.just(4), st.just(3))))
@@ -127,15 +119,6 @@ def test_an_array_of_numbers_is_no_picture_where_numbers_are_wanted(
     assert plain["images"][1] == "b.png"
 
 
-def test_one_picture_where_several_are_wanted_is_reported_briefly(
-    client: Client,
-) -> None:
-    with pytest.raises(InputError) as raised:
-        client.estimate("keyframes", images=np.zeros((64, 64), np.uint8))
-    assert raised.value.field == "images"
-    assert len(str(raised.value)) < 400
-
-
 def test_pictures_from_code_are_uploaded_and_paid_once(
     client: Client, tmp_path: Path
 ) -> None:
@@ -155,11 +138,3 @@ def test_bytes_of_something_else_are_refused_before_anything_is_sent(
     with pytest.raises(InputError, match=r"Nothing was sent"):
         client.submit("image-upscale", image_url=b"not a picture")
     assert client.history.frame().empty
-
-
-def test_bytes_cost_what_their_file_costs(client: Client, tmp_path: Path) -> None:
-    picture = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-
-    assert client.estimate("image-upscale", image_url=picture).text == (
-        client.estimate("image-upscale", image_url=tmp_path / "cat.png").text
-    )

@@ -15,7 +15,6 @@ from mediakit import Client
 from mediakit.media import poster_jpeg, probe
 from mediakit.media.previews import write_preview
 from mediakit.schema import MediaName
-from mediakit.sweep import scorers
 from tests.support.samples.media_samples import make_jpeg, make_mp4
 from tests.support.servers.file_server import FileServer
 
@@ -77,23 +76,6 @@ def test_the_small_copy_of_a_turned_clip_is_upright(tmp_path: Path) -> None:
     assert probe(tmp_path / "copy.mp4", "video", "video").width == SHOWN[0]
     copy = stored_frame(tmp_path / "copy.mp4")
     assert difference(copy, np.rot90(stored_frame(clip), -1)) < 8
-
-
-def test_a_turned_clip_and_an_upright_one_look_alike_to_the_scorers(
-    tmp_path: Path,
-) -> None:
-    clip = stored_sideways(tmp_path / "a.mp4")
-    write_preview(clip, tmp_path / "copy.mp4")
-    clip_hash, copy_hash = (
-        [scorers.perceptual_hash(path)[name] for name in scorers.HASH_COLUMNS]
-        for path in (clip, tmp_path / "copy.mp4")
-    )
-
-    bits = sum(
-        (int(one) ^ int(other)).bit_count()
-        for one, other in zip(clip_hash, copy_hash, strict=True)
-    )
-    assert bits <= scorers.NEAR_BITS
 
 
 def test_a_turned_clip_at_a_url_is_checked_at_the_size_that_is_shown(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import sys
 from pathlib import Path
 
 import av
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 
 from mediakit.media import previews
-from mediakit.media.previews import main, make_preview, write_preview
+from mediakit.media.previews import make_preview, write_preview
 from tests.support.samples.media_samples import make_mp3, make_mp4
 
 
@@ -98,16 +97,6 @@ def test_a_clip_that_takes_too_long_is_abandoned(tmp_path: Path) -> None:
 def test_a_sound_has_no_copy(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="it has no picture"):
         write_preview(make_mp3(tmp_path / "sound.mp4"), tmp_path / "copy.mp4")
-
-
-def test_the_process_says_why_it_could_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone, copy = str(tmp_path / "gone.mp4"), str(tmp_path / "copy.mp4")
-    monkeypatch.setattr(sys, "argv", ["-c", gone, copy])
-    monkeypatch.setattr(previews, "_stay_small", lambda: None)
-    with pytest.raises(SystemExit, match="No such file"):
-        main()
 
 
 def test_the_process_that_reads_hostile_files_gets_no_key(

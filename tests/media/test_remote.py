@@ -199,11 +199,6 @@ def test_what_cannot_be_reached_is_not_known(url: str) -> None:
     assert look(url) is None
 
 
-def test_a_server_that_falls_silent_is_not_waited_for(clip: bytes) -> None:
-    with FileServer({"a": clip}, silent=True) as server:
-        assert look(server.url("a"), limit_s=0.2) is None
-
-
 def test_a_server_that_falls_silent_in_the_middle_of_a_read_is_abandoned_in_silence(
     clip: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -84,31 +83,6 @@ def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> N
     assert noted.tries == 2
 
 
-def test_an_event_that_was_given_up_is_dispatched_when_it_is_replayed(
-    inbox: Inbox,
-) -> None:
-    inbox.add("msg_1", b"a", NOW)
-    inbox.claim(NOW)
-    inbox.finish("msg_1", handled=False)
-
-    assert inbox.count("failed") == 1
-    assert inbox.next_due() is None
-    assert inbox.add("msg_1", b"a", NOW)
-    noted = inbox.claim(NOW)
-    assert noted is not None
-    assert noted.tries == 1
-
-
-def test_receivers_of_two_names_share_a_file_and_nothing_else(inbox: Inbox) -> None:
-    other = Inbox(inbox.place, name="billing")
-    inbox.add("msg_1", b"a", NOW)
-
-    assert other.claim(NOW) is None
-    assert other.add("msg_1", b"a", NOW)
-    assert (inbox.count("waiting"), other.count("waiting")) == (1, 1)
-    other.close()
-
-
 def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
     inbox: Inbox,
 ) -> None:
@@ -145,14 +119,6 @@ def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     for place in places:
         with pytest.raises(mk.InputError, match=r"inbox must be .*opened and written"):
             receiver(SECRET, print, inbox=place)
-
-
-def test_it_is_kept_in_the_home_folder_when_nothing_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MEDIAKIT_HOME", str(tmp_path))
-
-    assert receiver(SECRET, print).inbox.place == str(tmp_path / "webhooks.db")
 
 
 # -- Handlers that fail ---------------------------------------------------------
@@ -294,51 +260,6 @@ def test_stopping_lets_what_is_being_handled_end(inbox: Inbox) -> None:
     asyncio.run(run())
     assert done == begun == ["msg_1"]
     assert inbox.count("handled") == 1
-
-
-def test_what_is_being_handled_is_nobody_elses_however_long_it_takes(
-    inbox: Inbox,
-) -> None:
-    let_go, mine = asyncio.Event(), Inbox(inbox.place, lease_s=0.03)
-
-    async def slow(event: Event) -> None:
-        await let_go.wait()
-
-    async def run() -> None:
-        hook = receiver(SECRET, slow, inbox=mine)
-        await hook.start()
-        await until(lambda: inbox.next_due() != first)
-        begun = inbox.next_due()
-        await until(lambda: inbox.next_due() != begun)  # it said so again
-        let_go.set()
-        await until(lambda: inbox.count("handled") == 1)
-        await hook.stop()
-
-    inbox.add("msg_1", body_of(), SystemClock().now())
-    first = inbox.next_due()
-    asyncio.run(run())
-    mine.close()
-
-
-def test_a_file_that_breaks_is_reported_and_used_again_when_it_is_whole(
-    inbox: Inbox, caplog: pytest.LogCaptureFixture
-) -> None:
-    handled: list[str] = []
-
-    async def run() -> None:
-        hook = receiver(SECRET, lambda event: handled.append(event.id), inbox=inbox)
-        inbox.add("msg_0", body_of(), SystemClock().now())
-        with closing(sqlite3.connect(inbox.place)) as file:
-            file.execute("DROP TABLE mediakit_inbox")
-        await hook.start()
-        await until(lambda: "webhook handler webhooks failed" in caplog.text)
-        inbox.close()  # opened again, it is a new file
-        inbox.add("msg_1", body_of(), SystemClock().now())
-        await hook.start()
-        await until(lambda: handled == ["msg_1"])
-        await hook.stop()
-
-    asyncio.run(run())
 
 
 # -- Kills ----------------------------------------------------------------------
