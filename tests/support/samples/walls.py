@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from base64 import b64encode
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
 from mediakit.widgets.gallery import Gallery, WallCell
 from tests.support.samples.media_samples import Colour, make_picture
+from tests.support.widgets import until
 
 ANIMALS = ("kite", "hot air balloon", "gull")
 LIGHTS = ("dawn", "storm light")
-PATIENCE_S = 20.0
 
 
 def make_poster(colour: Colour = "teal", size: tuple[int, int] = (320, 180)) -> str:
@@ -77,11 +75,3 @@ class Page:
 
         until(found)
         return found()[0]
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait until something holds; the I/O thread works meanwhile."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not come"
-        time.sleep(0.01)

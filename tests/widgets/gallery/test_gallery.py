@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from mediakit import Client
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
 from mediakit.widgets.gallery import (
@@ -23,12 +24,15 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
     board,
-    gallery_widget,
 )
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.kernels import run_cells
-from tests.support.samples.walls import Page, make_cell, make_cells, make_poster, until
+from tests.support.rows import assert_each
+from tests.support.samples.walls import Page, make_cell, make_cells, make_poster
+from tests.support.soak import trials
+from tests.support.widgets import until
+from tests.sweep.runs import run
 
 Make = Callable[..., Gallery]
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -115,13 +119,12 @@ def test_callbacks_are_called_in_the_order_of_the_keys_off_the_main_thread(
 ) -> None:
     ratings, threads = [], set()
 
-    def judge(job_id: str, /, **changes: Any) -> None:
-        time.sleep(0.02 if changes["rating"] == 1 else 0)
+    async def judge(job_id: str, /, **changes: Any) -> None:
+        await asyncio.sleep(0.02 if changes["rating"] == 1 else 0)
         ratings.append(changes["rating"])
         threads.add(threading.current_thread())
 
-    wall = make(judge=judge)
-    page = Page(wall)
+    page = Page(make(judge=judge))
     for rating in (1, 2, 3, 4, 5, 1):
         last = page.judges("media_0", rating=rating)
 
@@ -130,36 +133,30 @@ def test_callbacks_are_called_in_the_order_of_the_keys_off_the_main_thread(
     assert threading.main_thread() not in threads
 
 
-def test_a_coroutine_function_is_awaited(make: Make) -> None:
-    judged = []
-
-    async def judge(job_id: str, /, **changes: Any) -> None:
-        await asyncio.sleep(0.01)
-        judged.append((job_id, changes))
-
-    wall = make(judge=judge)
-    page = Page(wall)
-    page.answer(page.judges("media_1", rating=5))
-
-    assert judged == [("media_1", {"rating": 5})]
-    assert wall.cells[1].rating == 5
-
-
-def test_a_judgement_that_is_not_stored_is_said_and_taken_back(make: Make) -> None:
+def test_what_is_not_stored_is_said_and_taken_back(make: Make) -> None:
     store = Store(InputError("rating", got=4, accepted="no ratings today"))
-    wall = make([make_cell(0, rating=2)], judge=store.judge)
+    wall = make([make_cell(0, rating=2)], judge=store.judge, prefer=store.prefer)
     page = Page(wall)
 
     answer = page.answer(page.judges("media_0", rating=4))
-
     assert "no ratings today" in answer["error"]
     assert wall.cells[0].rating == 2
     assert page.updates("cells")[-1]["0"]["rating"] == 2
+    store.error = OSError("the disk is full")
+    wall.update(make_cells())
+    answer = page.answer(page.asks("prefer", winner="media_1", loser="media_0"))
+    assert "the disk is full" in answer["error"]
+    assert wall.preferences == ()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_what_is_no_judgement_is_refused(make: Make) -> None:
+    store = Store()
+    page = Page(make(judge=store.judge))
+
+    def check(changes: dict[str, object]) -> None:
+        assert "must be" in page.answer(page.judges("media_0", **changes))["error"]
+
+    wrong: list[dict[str, object]] = [
         {"rating": 6},
         {"rating": True},
         {"rating": "5"},
@@ -168,15 +165,8 @@ def test_a_judgement_that_is_not_stored_is_said_and_taken_back(make: Make) -> No
         {"note": None},
         {"charge_micro_usd": 0},
         {},
-    ],
-)
-def test_what_is_no_judgement_is_refused(
-    make: Make, changes: dict[str, object]
-) -> None:
-    store = Store()
-    page = Page(make(judge=store.judge))
-
-    assert "must be" in page.answer(page.judges("media_0", **changes))["error"]
+    ]
+    assert_each(wrong, check)
     assert store.judged == []
 
 
@@ -210,47 +200,36 @@ def test_cells_that_were_read_before_a_rating_do_not_undo_it(make: Make) -> None
     assert wall.cells[0].rating == 4
     wall.update([replace(before[0], rating=4), *before[1:]])
     wall.update([replace(before[0], rating=None), *before[1:]])
-    assert wall.cells[0].rating is None
+    assert wall.cells[0].rating is None  # it says something newer
 
 
-def test_cells_that_say_something_newer_than_a_rating_count(make: Make) -> None:
-    before = make_cells()
-    wall = make(before, judge=Store().judge)
-    page = Page(wall)
-    page.answer(page.judges("media_0", rating=4))
-
-    wall.update([replace(before[0], rating=1), *before[1:]])
-
-    assert wall.cells[0].rating == 1
-
-
-def test_an_update_sends_the_cells_that_changed_and_no_others(make: Make) -> None:
+def test_an_update_sends_the_cells_that_changed_and_all_when_there_are_more(
+    make: Make,
+) -> None:
     cells = make_cells()
     cells[4] = replace(cells[4], status="running", url=None, runtime_s=3.0)
-    wall = make(cells)
-    page = Page(wall)
-
-    wall.update([*cells[:4], replace(cells[4], runtime_s=4.0), cells[5]])
-    wall.update([*cells[:4], make_cell(4), cells[5]])
-
-    until(lambda: page.sent)
-    changed = {name for some in page.updates("cells") for name in some}
-    assert changed == {"4"}
-    assert page.updates("all") == []
-    assert page.updates("header")[-1]["progress"] == "6 of 6 done"
-
-
-def test_a_cell_more_sends_the_wall_again(make: Make) -> None:
-    cells = make_cells()
     wall = make(cells, rows="light", cols="animal")
     page = Page(wall)
 
-    child = replace(cells[0], index=6, labels={"animal": "owl", "light": "dawn"})
-    wall.update([*cells, child])
+    wall.update([*cells[:4], replace(cells[4], runtime_s=4.0), cells[5]])
+    done = [*cells[:4], make_cell(4, poster=make_poster()), cells[5]]
+    wall.update(done)
+    until(lambda: page.updates("header"))
+    changed = {name for some in page.updates("cells") for name in some}
+    assert changed == {"4"}
+    assert page.updates("cells")[-1]["4"]["poster"] is True
+    assert page.updates("all") == []
+    assert page.updates("header")[-1]["progress"] == "6 of 6 done"
 
+    child = replace(cells[0], index=6, labels={"animal": "owl", "light": "dawn"})
+    wall.update([*done, child], summary=WallSummary(spent="$0.61"))
     until(lambda: page.updates("all"))
     assert len(page.updates("all")[-1]) == 7
     assert [head[0][0] for head in page.updates("wall")[-1]["cols"]][-1] == "owl"
+    # A page that is loaded later finds the newest state.
+    state = wall.widget.get_state()
+    assert len(state["cells"]) == 7
+    assert ("$0.61", "spent") in state["header"]["figures"]
 
 
 def test_a_running_sweep_sends_at_most_five_messages_a_second(make: Make) -> None:
@@ -270,19 +249,6 @@ def test_a_running_sweep_sends_at_most_five_messages_a_second(make: Make) -> Non
     until(lambda: page.sent[-1:] and page.widget.get_state()["cells"][199]["price"])
 
 
-def test_a_page_that_is_loaded_later_finds_the_newest_state(make: Make) -> None:
-    cells = make_cells()
-    wall = make(cells)
-
-    wall.update(
-        [replace(cells[0], rating=5), *cells[1:]], summary=WallSummary(spent="$0.61")
-    )
-
-    state = wall.widget.get_state()
-    assert state["cells"][0]["rating"] == 5
-    assert ("$0.61", "spent") in state["header"]["figures"]
-
-
 def test_posters_of_later_pages_come_when_they_are_asked_for(make: Make) -> None:
     posters = [make_poster(colour) for colour in ("red", "blue")]
     cells = [make_cell(n, poster=posters[n % 2]) for n in range(60)]
@@ -294,18 +260,6 @@ def test_posters_of_later_pages_come_when_they_are_asked_for(make: Make) -> None
     page.asks("posters", of=[58, 59, 1000, "x", None])
     until(lambda: page.updates("posters"))
     assert page.updates("posters") == [{"58": posters[0], "59": posters[1]}]
-
-
-def test_a_poster_that_comes_later_is_announced_and_then_given(make: Make) -> None:
-    cells = make_cells()
-    wall = make(cells)
-    page = Page(wall)
-    assert "poster" not in wall.widget.cells[0]
-
-    wall.update([replace(cells[0], poster=make_poster()), *cells[1:]])
-
-    until(lambda: page.updates("cells"))
-    assert page.updates("cells")[-1]["0"]["poster"] is True
 
 
 def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None:
@@ -329,17 +283,6 @@ def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None
     assert wall.preferences[0] == before
     first = {"job": "media_1", "strength": 1.5, "low": 0.5, "high": 2.5, "group": 0}
     assert page.updates("ranking")[-1][0] == first
-
-
-def test_a_preference_that_is_not_stored_is_not_counted(make: Make) -> None:
-    store = Store(OSError("the disk is full"))
-    wall = make(prefer=store.prefer)
-    page = Page(wall)
-
-    answer = page.answer(page.asks("prefer", winner="media_1", loser="media_0"))
-
-    assert "the disk is full" in answer["error"]
-    assert wall.preferences == ()
 
 
 def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> None:
@@ -401,11 +344,6 @@ def test_a_wall_that_closes_while_it_is_written_is_not_written_again(
     assert len(written) == 1
 
 
-def test_two_cells_of_one_index_are_refused() -> None:
-    with pytest.raises(InputError, match="an index for each cell"):
-        Gallery([make_cell(1), make_cell(1)])
-
-
 def test_without_anywidget_the_wall_is_its_static_twin(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -435,20 +373,14 @@ def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -
     assert 'src="https://a.test/2.mp4"' in html[0]
 
 
-def test_a_cell_that_is_run_again_closes_the_walls_of_its_run_before(
-    make: Make,
-) -> None:
-    first, second, other, again = make(), make(), make(), make()
-    show = gallery_widget._close_shown_before
+def test_a_wall_of_owned_clips_shows_all_of_them_as_done(client: Client) -> None:
+    """The run ends while the wall is made."""
+    prompts = [f"a kite over dune {n}" for n in range(3)]
+    plan = client.sweep("text-to-image", prompt=prompts)
+    run(client, plan)
 
-    show("cell 1", "run 1", first)
-    show("cell 1", "run 1", second)
-    show("cell 2", "run 2", other)
-    show("cell 1", "run 3", again)
-
-    assert [wall._closed for wall in (first, second, other, again)] == [
-        True,
-        True,
-        False,
-        False,
-    ]
+    for _ in range(trials(2, 20)):
+        results: Any = plan.refresh().run()
+        wall = results.gallery()
+        until(lambda wall=wall: {c.status for c in wall.cells} == {"completed"})  # type: ignore[misc]
+        wall.close()

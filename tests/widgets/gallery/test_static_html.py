@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given
@@ -16,29 +14,17 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery import WallCell, WallSummary, static_html
 from mediakit.widgets.gallery.cells import header_of
 from mediakit.widgets.gallery.layout import PAGE_CELLS, arranged
-from mediakit.widgets.gallery.payload import cell_payload, wall_payload
+from mediakit.widgets.gallery.payload import cell_payload
 from mediakit.widgets.gallery.posters import small_posters
 from mediakit.widgets.gallery.text_differences import marked
+from tests.support.job_states import Markup
 from tests.support.samples.walls import make_cell, make_cells, make_poster
 
 MAX_NOTEBOOK_BYTES = 300_000
-CANARY = "<img src=x onerror='canary=1'>\"><script>canary=1</script>"
-SCRIPT = "javascript:window.canary=1"
 
 
-class Tags(HTMLParser):
-    """Keeps the tags of a page with their attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(str(html))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def of(self, name: str) -> list[dict[str, str | None]]:
-        return [attributes for tag, attributes in self.tags if tag == name]
+def tags_of(page: Markup, name: str) -> list[dict[str, str | None]]:
+    return [attributes for tag, attributes in page.tags if tag == name]
 
 
 def test_rows_and_columns_come_in_the_order_of_the_cells() -> None:
@@ -47,8 +33,12 @@ def test_rows_and_columns_come_in_the_order_of_the_cells() -> None:
     assert arrangement.rows == ("dawn", "storm light")
     assert arrangement.cols == ("kite", "hot air balloon", "gull")
     assert arrangement.places == ((0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2))
-    assert arrangement.captions == ("",) * 6
     assert not arrangement.shows_prompt
+    flow = arranged(make_cells())
+    assert flow.shows_prompt
+    assert flow.captions == ("",) * 6  # what varies is in the prompts
+    takes = [make_cell(n, take=12 - n) for n in range(12)]
+    assert arranged(takes, "take").rows[:3] == ("1", "2", "3")
 
 
 def test_other_axes_and_takes_become_captions() -> None:
@@ -65,20 +55,6 @@ def test_other_axes_and_takes_become_captions() -> None:
 
     assert arrangement.captions[3] == "duration 1 · take 2"
     assert arrangement.names[0] == "duration 0, take 1"
-
-
-def test_a_flow_shows_prompts_and_not_the_slots_that_are_in_them() -> None:
-    arrangement = arranged(make_cells())
-
-    assert arrangement.shows_prompt
-    assert arrangement.captions == ("",) * 6
-
-
-def test_takes_and_prompts_are_axes_too() -> None:
-    cells = [make_cell(n, take=12 - n) for n in range(12)]
-
-    assert arranged(cells, "take").rows[:3] == ("1", "2", "3")
-    assert arranged(cells, rows="prompt").rows[0] == "a kite over dunes, dawn"
 
 
 @pytest.mark.parametrize(
@@ -146,13 +122,7 @@ def test_the_words_that_differ_are_marked_and_no_others() -> None:
         ["hot air balloon", "storm light"],
         ["gull", "dawn"],
     ]
-
-
-def test_texts_with_nothing_in_common_are_not_marked() -> None:
-    assert marked(["a kite", "dunes, dawn"]) == [
-        [("a kite", False)],
-        [("dunes, dawn", False)],
-    ]
+    assert marked(["a kite", "dunes, dawn"])[0] == [("a kite", False)]
 
 
 def test_the_header_counts_cells_and_tells_the_rest_in_words() -> None:
@@ -189,115 +159,46 @@ def test_the_static_twin_has_the_grid_with_players_ratings_prices_and_links() ->
     cells[4] = make_cell(4, media_type="audio", url="https://a.test/4.mp3")
 
     html = static_html(cells, "light", "animal", title="A sweep")
-    tags = Tags(html)
+    page = Markup(html)
 
     assert html.count("<tr>") == 3
-    heads = [tag["scope"] for tag in tags.of("th")]
+    heads = [tag["scope"] for tag in tags_of(page, "th")]
     assert heads == ["col", "col", "col", "row", "row"]
-    videos = tags.of("video")
+    videos = tags_of(page, "video")
     sources = [f"https://a.test/{n}.mp4" for n in (0, 1, 5)]
     assert [video["src"] for video in videos] == sources
     assert {video["preload"] for video in videos} == {"none"}
     assert all((v["poster"] or "").startswith("data:image/jpeg") for v in videos)
-    assert tags.of("audio")[0]["src"] == "https://a.test/4.mp3"
-    assert {link["href"] for link in tags.of("a")} >= {*sources, "https://a.test/3.png"}
+    assert tags_of(page, "audio")[0]["src"] == "https://a.test/4.mp3"
+    assert {link["href"] for link in tags_of(page, "a")} >= {
+        *sources,
+        "https://a.test/3.png",
+    }
     for text in ("★★★★☆", "kept", "#sharp", "Good.", "Rejected: content", "<b>6</b>"):
         assert text in html
     assert html.replace("<span>$</span>", "$").count("$0.20") == 6
-
-
-def test_every_colour_of_the_static_twin_has_a_plain_one_before_it() -> None:
-    html = static_html(make_cells(keep=True), "light", "animal")
-
-    styles = [tag["style"] or "" for _, tag in Tags(html).tags if "style" in tag]
+    styles = [attributes.get("style") or "" for _, attributes in page.tags]
     themed = [style for style in styles if "var(--" in style]
-    assert themed
+    assert themed  # and each has a plain colour for where there is no theme
     assert all(re.search(r"color:#\w+;color:var\(", style) for style in themed)
-
-
-def walls_of_text(text: str) -> Iterator[str]:
-    """Give everything that shows a text from outside, wherever it may stand."""
-    cells = [
-        make_cell(
-            n,
-            labels={"animal": text, "light": f"{text} {n}", "size": f"{n} {text}"},
-            prompt=f"{n} {text}",
-            status=("completed", "failed", "unsent")[n % 3],
-            problem=text,
-            url=text if n % 2 else "https://a.test/1.mp4",
-            poster=text,
-            media_type=text if n == 4 else "video",
-            tags=(text,),
-            note=text,
-        )
-        for n in range(60)
-    ]
-    for axes in ((None, None), ("light", "animal"), (None, "light")):
-        yield static_html(cells, *axes, title=text, summary=WallSummary(left=text))
-
-
-@pytest.mark.parametrize("text", [CANARY, SCRIPT, 'https://a.test/"onload="canary=1'])
-def test_words_of_others_stay_words_in_the_static_twin(text: str) -> None:
-    for html in walls_of_text(text):
-        for tag, attributes in Tags(html).tags:
-            assert tag not in ("script", "style")
-            assert not [name for name in attributes if name.startswith("on")]
-            for name in ("src", "href", "poster"):
-                value = attributes.get(name) or "https://"
-                assert value.startswith(("https://", "data:image/jpeg"))
+    assert "There are no cells." in static_html([], "light", "animal")
 
 
 def test_the_browser_gets_no_address_but_those_of_the_web() -> None:
-    cells = [make_cell(0, url=SCRIPT, poster=SCRIPT), make_cell(1, poster=CANARY)]
+    script = "javascript:window.canary=1"
+    cells = [make_cell(0, url=script, poster=script), make_cell(1, poster="<img>")]
     arrangement = arranged(cells)
 
-    told = [
+    first, second = (
         cell_payload(cell, at, arrangement, {}, {}) for at, cell in enumerate(cells)
-    ]
-
-    assert "url" not in told[0]
-    assert "not a web address" in told[0]["problem"]
-    assert "poster" not in told[0]
-    assert "poster" not in told[1]
-
-
-def test_behind_a_hub_media_lead_through_its_proxy() -> None:
-    cells = [make_cell(0, url="http://127.0.0.1:8123/files/0.mp4")]
+    )
+    assert "not a web address" in first["problem"]
+    assert {"url", "poster"}.isdisjoint(first)
+    assert "poster" not in second
     hub = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ann/"}
-
-    html = static_html(cells, environment=hub)
-
+    own = [make_cell(0, url="http://127.0.0.1:8123/files/0.mp4")]
+    html = static_html(own, environment=hub)
     assert 'src="/user/ann/proxy/8123/files/0.mp4"' in html
-
-
-def notebook_bytes(html: str) -> int:
-    return len(json.dumps(html, ensure_ascii=False).encode())
-
-
-def test_a_wall_of_1000_cells_takes_less_than_300_kb_of_a_notebook() -> None:
-    posters = [
-        make_poster((7 * n % 256, 31 * n % 256, 90), size=(320, 180)) for n in range(48)
-    ]
-    host = "http://127.0.0.1:45678/sandbox/files/outputs"
-    cells = [
-        make_cell(
-            n,
-            job_id=f"media_{n:032x}",
-            labels={"animal": f"animal {n // 10}", "light": f"light {n % 10}"},
-            prompt=f"a animal {n // 10} over dunes, light {n % 10}",
-            url=f"{host}/media_{n:032x}.mp4",
-            poster=posters[n % 48],
-            rating=1 + n % 5,
-        )
-        for n in range(1000)
-    ]
-
-    html = static_html(cells, "animal", "light", title="A thousand")
-
-    assert notebook_bytes(html) < MAX_NOTEBOOK_BYTES
-    assert len(Tags(html).of("video")) == 40
-    assert len([p for p in Tags(html).of("video") if p.get("poster")]) == 40
-    assert all(f"media_{n:032x}.mp4" in html for n in range(0, 1000, 37))
 
 
 @pytest.mark.parametrize(
@@ -305,7 +206,6 @@ def test_a_wall_of_1000_cells_takes_less_than_300_kb_of_a_notebook() -> None:
     [
         (5_000, 20),
         (500, 20_000),
-        pytest.param(5_000, 2_000, marks=pytest.mark.soak),
         pytest.param(5_000, 20_000, marks=pytest.mark.soak),
     ],
 )
@@ -329,35 +229,16 @@ def test_the_size_is_bounded_whatever_the_number_of_cells(
 
     html = static_html(cells)
 
-    assert notebook_bytes(html) < MAX_NOTEBOOK_BYTES
+    assert len(json.dumps(html, ensure_ascii=False).encode()) < MAX_NOTEBOOK_BYTES
     assert "more cells are not written here" in html
 
 
 def test_posters_shrink_until_all_have_room() -> None:
     posters = [make_poster((n, 100, 200)) for n in range(40)]
 
-    small = small_posters([*posters, None, "https://a.test/p.jpg", SCRIPT], 60_000)
+    others = [None, "https://a.test/p.jpg", "javascript:x", "data:image/png,%00"]
+    small = small_posters([*posters, *others], 60_000)
 
     assert set(small) == {*posters, "https://a.test/p.jpg"}
     assert small["https://a.test/p.jpg"] == "https://a.test/p.jpg"
     assert sum(len(small[poster]) for poster in posters) <= 60_000
-
-
-def test_a_poster_that_is_no_picture_is_left_out() -> None:
-    broken = "data:image/jpeg;base64,AAAA"
-
-    assert small_posters([broken, "data:image/png,%00"], 10_000) == {}
-
-
-def test_an_empty_wall_says_so() -> None:
-    assert "There are no cells." in static_html([], "light", "animal")
-
-
-def test_headers_of_long_texts_are_marked_and_single_words_are_not() -> None:
-    cells = make_cells()
-
-    by_prompt = wall_payload(cells, arranged(cells, "prompt"), "")
-    by_light = wall_payload(cells, arranged(cells, "light"), "")
-
-    assert by_prompt["rows"][0][1] == ["kite", 1]
-    assert by_light["rows"] == [[["dawn", 0]], [["storm light", 0]]]

@@ -1,0 +1,247 @@
+"""No text from outside becomes markup, in anything that writes HTML."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mediakit import Client
+from mediakit.catalog import Catalog
+from mediakit.client import AsyncJob, JobState
+from mediakit.magics.table import JobsTable
+from mediakit.rates import Estimate, per_second
+from mediakit.rules import Problem
+from mediakit.widgets.controls.media_inspection import Inspection
+from mediakit.widgets.dashboard.html import kept_html as month_html
+from mediakit.widgets.dashboard.html import panels_html, status_html
+from mediakit.widgets.dashboard.panels import Panel, Swatch
+from mediakit.widgets.dashboard.state import DashboardState
+from mediakit.widgets.form.code_view import code_html
+from mediakit.widgets.form.control_factory import build
+from mediakit.widgets.form.html import values_html
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.price.price_bar import balance_html, lines_html
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.gallery import WallSummary, static_html
+from mediakit.widgets.job.card import card_html
+from mediakit.widgets.job.html import clock_html, place_html, stage_html
+from mediakit.widgets.job.player import Still, player_html
+from mediakit.widgets.job.preview import Preview
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.job.waiting.html import kept_html as waits_html
+from mediakit.widgets.job.waiting.html import lines_html as wait_lines_html
+from mediakit.widgets.media.media_row import found_html
+from mediakit.widgets.studio.catalogue.html import offer_html
+from mediakit.widgets.studio.catalogue.offers import offers_of
+from mediakit.widgets.studio.history.html import row_html
+from mediakit.widgets.studio.history.rows import row_of
+from mediakit.widgets.studio.html import kept_html, said_html, summary_html
+from mediakit.widgets.studio.spend_summary import SpendSummary
+from mediakit.widgets.studio.spending.days import spend_days
+from mediakit.widgets.studio.spending.html import days_html
+from mediakit.widgets.studio.state import StudioState
+from mediakit.widgets.timeline.static_html import still_html
+from mediakit.widgets.timeline.time_axis import Axis
+from mediakit.widgets.toolkit.styles import error_html, line_html
+from tests.support.job_states import HOSTILE, NOON, Markup, failed, state_of
+from tests.support.samples.walls import make_cell, make_poster
+from tests.support.widgets import make_context, named, shown
+from tests.widgets.studio.test_state import entry
+
+CATALOG = Catalog.default()
+COMPOSE = CATALOG.function("compose-video")
+JPEG = base64.b64decode(make_poster(size=(32, 18)).partition(",")[2])
+TODAY = date(2026, 5, 31)
+WEB = ("https://", "http://", "data:image/", "data:video/mp4;base64,")
+
+
+def job_of(text: str) -> JobState:
+    return state_of(
+        "completed",
+        id=text,
+        url=text,
+        prompt=text,
+        kind=text,
+        function=text,
+        service=text,
+        trouble=text,
+        body={"duration": text, text: text, "images": [text]},
+    )
+
+
+def walls_of(text: str) -> Iterator[str]:
+    cells = [
+        make_cell(
+            n,
+            labels={"animal": text, "light": f"{text} {n}", "size": f"{n} {text}"},
+            prompt=f"{n} {text}",
+            status=("completed", "failed", "unsent")[n % 3],
+            problem=text,
+            url=text if n % 2 else "https://a.test/1.mp4",
+            poster=text,
+            media_type=text if n == 4 else "video",
+            tags=(text,),
+            note=text,
+        )
+        for n in range(60)
+    ]
+    for axes in ((None, None), ("light", "animal"), (None, "light")):
+        yield static_html(cells, *axes, title=text, summary=WallSummary(left=text))
+
+
+def tracks_of(text: str) -> list[dict[str, Any]]:
+    frame = {"timestamp": 0, "duration": 1000, "url": text}
+    return [{"id": text, "type": "video", "keyframes": [frame]}]
+
+
+def timeline_of(text: str) -> str:
+    axis = Axis.of(COMPOSE.fields["tracks"], COMPOSE.rules)
+    assert axis is not None
+    return still_html(axis, tracks_of(text))
+
+
+def form_of(text: str) -> Iterator[str]:
+    values = {"prompt": text, "image_urls": [text], "duration": 5}
+    for kind, given_values in (
+        ("r1", values),
+        ("compose-video", {"tracks": tracks_of(text)}),
+    ):
+        yield values_html(FormState.start(CATALOG.function(kind), given_values))
+    video = FormState.start(CATALOG.function("text-to-video"), {"prompt": text})
+    yield balance_html(video.with_balance(Funds(trouble=text)))
+    estimate = Estimate.of([per_second(text, 1000, 2000, 68_000)], notes=[text])
+    yield lines_html(estimate) + estimate._repr_html_()
+    yield code_html(text, text)
+
+
+def media_row_of(text: str) -> Iterator[str]:
+    for kind in ("image", "video", "audio"):
+        yield found_html(kind, f"https://a.test/{text}", None)
+    images = build(CATALOG.function("keyframes").fields["images"], make_context())
+    images.value = [text or "a.png"]
+    images.place_problems((Problem("images[0]", None, text),))
+    problem = Inspection(problem=Problem("", None, text))
+    images.show_found({("image", text): problem})
+    yield shown(images)
+
+
+def studio_of(text: str) -> Iterator[str]:
+    mine = entry(
+        prompt=text, project=text, job_id=text, output_url=text, media_type="video"
+    )
+    row = row_of(mine, CATALOG)
+    offer = replace(offers_of(CATALOG)[0], choose=text, price=text, path=text)
+    summary = SpendSummary(Funds(trouble=text))
+    yield row_html(row)
+    yield row_html(replace(row, thumb=JPEG))
+    yield offer_html(offer)
+    yield summary_html(summary)
+    yield said_html(StudioState(said=text)) + said_html(StudioState(done=text))
+    yield kept_html(text, summary, [row])
+    yield days_html(spend_days([(TODAY, text, 1)], TODAY))
+
+
+def month_of(text: str) -> Iterator[str]:
+    state = DashboardState("2026-10", ("2026-10",)).failing(text)
+    yield status_html(state)
+    yield month_html(state)
+    frame = pd.DataFrame({"prompt": [text], text: [text]})
+    swatch = Swatch(text, "#000", "#fff")
+    drawn = Panel(text, alt=text, legend=(swatch,), frame=frame)
+    yield panels_html([drawn, Panel(text, trouble=text)])
+    yield month_html(replace(state, trouble="", panels=(drawn,)))
+
+
+PRODUCERS: dict[str, Callable[[str], str | Iterator[str]]] = {
+    "card": lambda text: card_html(job_of(text), poster=JPEG),
+    "card with a player": lambda text: card_html(
+        replace(job_of(text), media_type="video"), poster=JPEG, player=True
+    ),
+    "card of a failure": lambda text: card_html(
+        failed("internal", text, prompt=text * 20)
+    ),
+    "stage": lambda text: stage_html(
+        job_of(text),
+        Preview(JPEG, "hevc", clip=b"a clip", clip_note=text, trouble=text),
+    ),
+    "clock": lambda text: clock_html(job_of(text), NOON),
+    "place": lambda text: place_html(
+        state_of("queued", body={"aspect_ratio": text}, prompt=text)
+    ),
+    "player": lambda text: player_html(text, "video", still=Still(JPEG, text)),
+    "picture": lambda text: player_html(
+        f"https://a.test/{text}", "image", still=Still(JPEG, text)
+    ),
+    "waits": lambda text: waits_html([job_of(text)] * 5),
+    "lines of waits": lambda text: wait_lines_html([job_of(text)]),
+    "wall": walls_of,
+    "timeline": timeline_of,
+    "form": form_of,
+    "media row": media_row_of,
+    "studio": studio_of,
+    "dashboard": month_of,
+    "lines": lambda text: line_html(text) + error_html(text),
+}
+
+
+def assert_harmless(html: str) -> None:
+    page = Markup(html)
+    for tag, attributes in page.tags:
+        assert tag not in ("script", "iframe", "object", "embed")
+        assert not [name for name in attributes if name.startswith("on")]
+    assert [url for url in page.addresses() if not url.startswith(WEB)] == []
+
+
+def pages_of(producer: str, text: str) -> list[str]:
+    made = PRODUCERS[producer](text)
+    return [made] if isinstance(made, str) else list(made)
+
+
+@pytest.mark.parametrize("producer", PRODUCERS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        HOSTILE,
+        "javascript:window.canary=1",
+        f"https://x.test/{HOSTILE}",
+        'https://a.test/"onload="canary=1',
+    ],
+)
+def test_no_text_from_outside_becomes_markup(producer: str, text: str) -> None:
+    pages = pages_of(producer, text)
+
+    for html in pages:
+        assert_harmless(html)
+    written = "".join(Markup(html).text for html in pages)
+    # What is long is cut.
+    assert text[:30] in written or producer in ("place", "player", "picture", "stage")
+
+
+@given(text=st.text(max_size=60))
+def test_no_text_at_all_becomes_markup_in_a_card(text: str) -> None:
+    assert_harmless(card_html(job_of(text)))
+    assert_harmless(card_html(job_of(f"https://x.test/{text}")))
+    assert_harmless(card_html(failed("internal", text)))
+
+
+def test_hostile_words_stay_words_in_live_widgets_and_in_a_table_of_jobs(
+    client: Client, make_form: Callable[..., Any]
+) -> None:
+    view = JobView(AsyncJob(client.components.jobs, job_of(HOSTILE)), client)
+    form = make_form("text-to-video", prompt=HOSTILE)
+    named(form, "Copy as Python").value = True
+    for html in (shown(view), shown(form), form._repr_mimebundle_()["text/html"]):
+        assert "<img src=x" not in html
+        assert "<script>canary" not in html
+        assert "&lt;script&gt;canary" in html
+    view.close()
+    client.submit("text-to-video", prompt=HOSTILE, duration=3)
+    assert_harmless(JobsTable(client.history.page(limit=5))._repr_html_())
