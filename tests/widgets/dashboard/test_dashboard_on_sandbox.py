@@ -15,12 +15,8 @@ from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.figures import figures_of, verdict_of
 from mediakit.widgets.dashboard.month_data import By
 from tests.support.soak import trials
-from tests.widgets.dashboard.test_dashboard import (
-    leave_out_pixels,
-    settle,
-    shown,
-    until,
-)
+from tests.support.widgets import shown, until
+from tests.widgets.dashboard.test_dashboard import leave_out_pixels, settle
 
 # The seeded past is made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
@@ -70,22 +66,6 @@ def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
         sums = [figures_of(dashboard.state.reading, each)[0].exact for each in values]
         parts[by] = sum(map(parse_usd, sums))
     assert set(parts.values()) == {charged}
-    dashboard.close()
-    until(lambda: not dashboard._tasks._tasks)
-
-
-def test_this_month_has_a_forecast(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leave_out_pixels(monkeypatch)
-    dashboard = client.spend.dashboard()
-    settle(dashboard)
-    until(lambda: not dashboard._tasks._tasks)
-    labels = [f.label for f in figures_of(dashboard.state.reading, None)]  # type: ignore[arg-type]
-    assert "month's end, 80 %" in labels
-    dashboard._view.more.value = True
-    until(lambda: dashboard.state.further, dashboard)
-    assert [panel.trouble for panel in dashboard.state.further] == [""] * 4
     dashboard.close()
     until(lambda: not dashboard._tasks._tasks)
 

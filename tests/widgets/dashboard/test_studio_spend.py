@@ -14,10 +14,11 @@ from mediakit import Client
 from mediakit.errors import ServiceError
 from mediakit.spend import AsyncSpend
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio.spending.days import DAYS, OTHER, SpendDays, spend_days
+from mediakit.widgets.studio.spending.days import DAYS, spend_days
 from mediakit.widgets.studio.spending.html import CHART_PX, days_html, scale
 from mediakit.widgets.studio.state import Place
-from tests.widgets.studio.test_studio import bought, go, make_studio, shown, until
+from tests.support.widgets import shown, until
+from tests.widgets.studio.test_studio import bought, go, make_studio
 
 __all__ = ["make_studio"]
 
@@ -46,14 +47,6 @@ def test_the_sums_of_days_and_functions_are_that_of_the_charges(
     assert len(days.by_day_micro_usd) == DAYS
 
 
-def test_the_functions_beyond_the_largest_are_one_part() -> None:
-    days = spend_days([(TODAY, f"F{n}", n + 1) for n in range(8)], TODAY)
-
-    assert [part.name for part in days.parts] == ["F7", "F6", "F5", "F4", "F3", OTHER]
-    assert days.parts[-1].total_micro_usd == 1 + 2 + 3
-    assert days.parts[-1].jobs == 3
-
-
 @given(st.integers(1, 10**12))
 def test_a_scale_ends_above_the_highest_day_with_few_marks(highest: int) -> None:
     top, marks = scale(highest)
@@ -75,21 +68,10 @@ def test_each_day_with_a_charge_is_a_bar_that_says_its_day_and_sum() -> None:
     assert "client.spend.dashboard()" in html
 
 
-def test_days_without_a_charge_are_a_sentence() -> None:
-    html = days_html(SpendDays(FIRST))
-
-    assert "Nothing was charged in the last 30 days." in html
-    assert "<svg" not in html
-
-
-def test_the_name_of_a_function_in_the_chart_is_no_markup() -> None:
-    assert "<b>" not in re.sub(
-        r"<b>.*?</b>", "", days_html(spend_days([(TODAY, "<b>x", 1)], TODAY))
-    )
-
-
 def test_the_studio_shows_the_last_days_and_the_totals_that_explain_them(
-    make_studio: Callable[..., Studio], own_client: Client
+    make_studio: Callable[..., Studio],
+    own_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bought(own_client, "a kite")
     studio = make_studio(own_client)
@@ -101,16 +83,6 @@ def test_the_studio_shows_the_last_days_and_the_totals_that_explain_them(
     assert "Charges of the last 30 days: $0.204 for 1 job" in shown(studio)
     assert "Text to video" in shown(studio)
     assert '<div title="$0.204"><b>$0.20</b><span>last 30 days</span>' in shown(studio)
-
-
-def test_the_studio_forecasts_the_month_on_the_spend_tab_and_does_without_it(
-    make_studio: Callable[..., Studio],
-    own_client: Client,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    bought(own_client, "a kite")
-    studio = make_studio(own_client)
-    go(studio, Place.SPEND)
     until(lambda: "month&#39;s end" in shown(studio), studio)
 
     async def fails(*_: object) -> object:
