@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from io import BytesIO
-
-from PIL import Image
 
 from mediakit import Client
 from mediakit.clock import VirtualClock
-from mediakit.widgets.studio.history.thumbnails import AGAIN_AFTER_S, KEPT, Thumbs
-
-
-def test_a_clip_and_a_picture_of_the_service_are_made_small(client: Client) -> None:
-    for function in ("text-to-video", "text-to-image"):
-        record = client.run(function, prompt="a kite over dunes").state.record
-        assert record.output is not None
-        assert record.output.file is not None
-        jpeg = client.io.call(
-            client.components.remote_media.poster, record.output.file.url, 144
-        )
-        assert jpeg is not None
-        with Image.open(BytesIO(jpeg)) as small:
-            assert max(small.size) == 144
+from mediakit.widgets.studio.history.thumbnails import AGAIN_AFTER_S, Thumbs
 
 
 def test_what_cannot_be_read_has_no_picture(client: Client) -> None:
@@ -78,15 +62,3 @@ def test_what_could_not_be_fetched_is_tried_again_after_a_while() -> None:
         runner.run(clock.advance(AGAIN_AFTER_S))
     brought(thumbs, lambda: ["a"])
     assert thumbs.get("a") == b"jpeg"
-
-
-def test_the_oldest_pictures_make_room_for_new_ones() -> None:
-    async def fetch(url: str, max_px: int) -> bytes | None:
-        return url.encode()
-
-    thumbs = Thumbs(fetch, VirtualClock())
-    urls = [str(number) for number in range(KEPT + 1)]
-    for url in urls:
-        brought(thumbs, lambda url=url: [url])  # type: ignore[misc]
-    assert thumbs.get("0") is None
-    assert thumbs.get(urls[-1]) is not None
