@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any
 
-import comm
 import pytest
-from comm.base_comm import BaseComm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit import Client
+from mediakit.media import MediaInfo
 from mediakit.rules import Problem
-from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.form import control_factory
 from mediakit.widgets.form.control_factory import build, build_field
@@ -23,11 +19,16 @@ from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.timeline.control import TimelineControl
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import shape_of
-from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.widget_factory import close_tree
 from tests.support.soak import trials
-from tests.widgets.form.test_form import finish, shown, until
-from tests.widgets.nested.test_objects import all_in, fail, named, told
+from tests.support.widgets import (
+    all_named,
+    every,
+    make_context,
+    named,
+    shown,
+    told,
+)
 from tests.widgets.timeline.test_timeline import (
     AXIS,
     COMPOSE,
@@ -63,48 +64,30 @@ class Person:
         ]
 
 
-def context() -> WidgetContext:
-    return WidgetContext(
-        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
-    )
-
-
 def control_of(*items: object) -> TimelineControl:
-    control = build_field(COMPOSE.fields["tracks"], context(), COMPOSE.rules)
+    control = build_field(COMPOSE.fields["tracks"], make_context(), COMPOSE.rules)
     assert isinstance(control, TimelineControl)
     if items:
         control.value = list(items)
     return control
 
 
-def _label(widget: Any) -> str:
-    return str(getattr(widget, "description", "")).lower()
-
-
 def boxes(control: TimelineControl, name: str) -> list[Any]:
-    found = all_in(control.widget)
-    return [each for each in found if _label(each) == name.lower()]
+    return all_named(control, name)
 
 
 def titles(control: TimelineControl) -> list[str]:
-    heads = (w for w in all_in(control.widget) if "mk-title" in w._dom_classes)
+    heads = (w for w in every(control.widget) if "mk-title" in w._dom_classes)
     return [head.description for head in heads]
 
 
-def test_only_fields_with_stretches_of_time_get_a_timeline() -> None:
-    function = COMPOSE
-    assert isinstance(control_of(), TimelineControl)
-    plain = build_field(function.fields["tracks"], context(), ())
-    assert isinstance(plain, ObjectList)
-
-
-def test_without_anywidget_the_rows_alone_remain(
+def test_only_fields_with_stretches_of_time_get_a_timeline_where_anywidget_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    field = COMPOSE.fields["tracks"]
+    assert isinstance(build_field(field, make_context(), ()), ObjectList)
     monkeypatch.setattr(control_factory, "has_anywidget", lambda: False)
-
-    control = build_field(COMPOSE.fields["tracks"], context(), COMPOSE.rules)
-    assert isinstance(control, ObjectList)
+    assert isinstance(build_field(field, make_context(), COMPOSE.rules), ObjectList)
 
 
 def test_a_block_that_moves_changes_the_numbers_and_leaves_the_boxes_in_place() -> None:
@@ -135,29 +118,22 @@ def test_choosing_a_block_unfolds_its_fields_alone_and_marks_them() -> None:
     control = control_of(
         track("a", key(0, 1000), key(1000, 500)), track("b", key(0, 1))
     )
-    person = Person(control)
+    person, values = Person(control), told(control)
 
     person.does("choose", row=0, at=1)
+    assert values == []
     assert titles(control) == [
         "Track 1",
         "Keyframe 1 · timestamp 0 · duration 1000 · a.png",
         "Keyframe 2",
         "Track 2 · image · b · 1 keyframe",
     ]
-    chosen = [w for w in all_in(control.widget) if "mk-chosen" in w._dom_classes]
+    chosen = [w for w in every(control.widget) if "mk-chosen" in w._dom_classes]
     assert len(chosen) == 2
     assert person.view.timeline["chosen"] == (0, 1)
     person.does("choose", row=1, at=0)
     assert titles(control)[0] == "Track 1 · image · a · 2 keyframes"
     assert len(boxes(control, "timestamp (ms) *")) == 1
-
-
-def test_choosing_is_no_change() -> None:
-    control = control_of(track("a", key(0, 1000)))
-    values = told(control)
-
-    Person(control).does("choose", row=0, at=0)
-    assert values == []
 
 
 def test_rows_and_blocks_come_and_go_and_the_fields_follow() -> None:
@@ -189,21 +165,14 @@ def test_an_edit_that_is_too_late_changes_nothing_and_is_answered() -> None:
     person.does("remove", row=5, at=0)
     person.does("nonsense")
     assert person.view.timeline["heard"] == 3
-    assert control.value == before
-    assert values == []
-
-
-def test_what_is_switched_off_cannot_be_changed_on_the_timeline() -> None:
-    control = control_of(track("a", key(0, 1000)))
-    person = Person(control)
-
     control.set_enabled(enabled=False)
     person.puts(0, 0, 500, 500)
     assert person.view.disabled
-    assert person.blocks == [[(0, 1000)]]
+    assert control.value == before
+    assert values == []
     control.set_enabled(enabled=True)
-    person.puts(0, 0, 500, 500)
-    assert person.blocks == [[(500, 500)]]
+    person.puts(0, 0, 100, 500)
+    assert person.blocks == [[(100, 500), (1000, 500)]]
 
 
 def test_problems_and_pictures_stand_at_their_blocks() -> None:
@@ -226,19 +195,6 @@ def test_problems_and_pictures_stand_at_their_blocks() -> None:
         url: url,
         "cat.png": "data:image/jpeg;base64,anBlZw==",
     }
-
-
-def test_it_is_named_required_and_noted_as_its_list_is() -> None:
-    control = control_of()
-
-    assert control.named.description == "Tracks *"
-    control.set_required(required=False)
-    assert control.named.description == "Tracks"
-    assert control.note.text == ""
-    control.amend([track("a", key(0, 1))])
-    assert control.parts[-1].timeline["end_ms"] == 1
-    inner = control.reveal("tracks[0].keyframes[0].url", "tracks")
-    assert inner.spec.name == "url"
 
 
 @settings(max_examples=trials(6, 100))
@@ -267,7 +223,7 @@ def test_after_any_edits_the_fields_hold_what_the_edits_say(
 
 
 def test_a_list_is_amended_in_place() -> None:
-    control = build(COMPOSE.fields["tracks"], context())
+    control = build(COMPOSE.fields["tracks"], make_context())
     assert isinstance(control, ObjectList)
     rows = [track(name, key(0, 1)) for name in "abcde"]
     control.value = rows
@@ -286,18 +242,42 @@ def test_a_list_is_amended_in_place() -> None:
     assert control.value == [{"type": "video", "keyframes": [{}]}]
 
 
-@pytest.fixture
-def compose_form(client: Client) -> Iterator[Callable[..., Form]]:
-    forms: list[Form] = []
+def tracks_of(control: TimelineControl) -> list[dict[str, Any]]:
+    value = control.value
+    assert isinstance(value, list)
+    return value
 
-    def make(*items: object) -> Form:
-        forms.append(Form(client, COMPOSE, {"tracks": list(items)} if items else None))
-        until(lambda: forms[-1].state.funds.balance is not None, forms[-1])
-        return forms[-1]
 
-    yield make
-    for form in forms:
-        finish(form)
+def test_a_track_that_is_just_there_has_an_id_until_it_is_cleared_by_hand() -> None:
+    control = control_of()
+    rows = next(iter(control.controls))
+    assert isinstance(rows, ObjectList)
+
+    rows._added()
+    assert [each["id"] for each in tracks_of(control)] == ["track-1", "track-2"]
+    rows.value = [{"type": "video", "keyframes": [{}]}]
+    rows.tell()
+    assert "id" not in tracks_of(control)[0]
+
+
+@pytest.mark.parametrize("by_hand_ms", [None, 1_500])
+def test_a_placed_keyframe_takes_the_length_of_its_clip_unless_a_hand_gave_it_one(
+    by_hand_ms: int | None,
+) -> None:
+    control = control_of()
+    person = Person(control)
+    person.does("add", row=0)
+    assert tracks_of(control)[0]["keyframes"][0]["duration"] == 2_000
+    if by_hand_ms:
+        person.puts(0, 0, 0, by_hand_ms)
+    tracks = tracks_of(control)
+    tracks[0]["keyframes"][0]["url"] = "a.mp4"
+    control._list.amend(tracks)
+
+    clip = Inspection(MediaInfo("video", "video/mp4", 1, 64, 48, 5.25, 24.0))
+    control.show_found({("video", "a.mp4"): clip})
+    duration_ms = tracks_of(control)[0]["keyframes"][0]["duration"]
+    assert duration_ms == (by_hand_ms or 5_250)
 
 
 def person_at(form: Form) -> Person:
@@ -306,10 +286,24 @@ def person_at(form: Form) -> Person:
     return Person(control)
 
 
-def test_price_and_problems_follow_the_timeline(
-    compose_form: Callable[..., Form],
+def test_a_step_of_a_drag_costs_a_message_for_each_thing_that_it_changes(
+    messages: list[str], make_form: Callable[..., Form]
 ) -> None:
-    form = compose_form(track("a", key(0, 2000), key(2000, 3000)))
+    many = [track(f"t{n}", *[key(2000 * k, 1000) for k in range(8)]) for n in range(2)]
+    person = person_at(make_form("compose-video", tracks=many))
+    person.does("choose", row=1, at=3)
+    person.puts(1, 3, 6100, 1000)
+    messages.clear()
+
+    person.puts(1, 3, 6200, 1000)
+    assert messages == ["comm_msg"] * 2  # the start's box and the timeline
+
+
+def test_price_and_problems_follow_the_timeline_of_a_form(
+    make_form: Callable[..., Form],
+) -> None:
+    tracks = [track("a", key(0, 2000), key(2000, 3000))]
+    form = make_form("compose-video", tracks=tracks)
     person = person_at(form)
     assert "<b>$0.001</b>" in shown(form)
 
@@ -320,40 +314,5 @@ def test_price_and_problems_follow_the_timeline(
     assert person.view.timeline["problems"][0].startswith("Track 1, keyframe 2, ")
     person.does("remove", row=0, at=0)
     assert form.request() == {"tracks": [track("a", key(1500, 8000))]}
-    assert person.view.timeline["problems"] == ()
-
-
-def test_a_form_that_is_made_again_keeps_what_was_put_together(
-    compose_form: Callable[..., Form],
-) -> None:
-    first = compose_form()
-    person_at(first).does("add", row=0, start_ms=700)
-
-    again = compose_form()
-    assert person_at(again).blocks == [[(700, 2000)]]
-
-
-class CountedComm(BaseComm):
-    """A connection to nowhere that counts what goes through it."""
-
-    messages: ClassVar[list[str]] = []
-
-    def publish_msg(self, msg_type: str, *args: Any, **kwargs: Any) -> None:
-        """Count a message."""
-        self.messages.append(msg_type)
-
-
-def test_a_step_of_a_drag_costs_a_message_for_each_thing_that_it_changes(
-    monkeypatch: pytest.MonkeyPatch, compose_form: Callable[..., Form]
-) -> None:
-    monkeypatch.setattr(comm, "create_comm", CountedComm)
-    monkeypatch.setattr(CountedComm, "messages", [])
-    many = [track(f"t{n}", *[key(2000 * k, 1000) for k in range(8)]) for n in range(4)]
-    person = person_at(compose_form(*many))
-    person.does("choose", row=1, at=3)
-    person.puts(1, 3, 6100, 1000)
-    CountedComm.messages.clear()
-
-    person.puts(1, 3, 6200, 1000)
-    # The start's box and the timeline.
-    assert CountedComm.messages == ["comm_msg"] * 2
+    again = make_form("compose-video", tracks=tracks)
+    assert again.request() == form.request()
