@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from mediakit.catalog import Catalog
+from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
     folded_text,
-    is_within,
+    label_of,
     missing_text,
-    one_of,
     place_text,
     problem_text,
     problems_text,
     summary_text,
 )
+from mediakit.widgets.form.control_factory import build
+from tests.support.widgets import make_context
 
 CATALOG = Catalog.default()
 TRACKS = CATALOG.function("compose-video").fields["tracks"]
-
-
-@pytest.mark.parametrize(
-    ("several", "one"),
-    [("tracks", "track"), ("entries", "entry"), ("glass", "glass item")],
-)
-def test_one_of_several_has_a_name(several: str, one: str) -> None:
-    assert one_of(several) == one
 
 
 @pytest.mark.parametrize(
@@ -39,11 +32,7 @@ def test_one_of_several_has_a_name(several: str, one: str) -> None:
 )
 def test_a_place_is_counted_from_one(label: str, words: str) -> None:
     assert place_text(TRACKS, label) == words
-
-
-def test_a_place_at_the_top_reads_as_its_label() -> None:
     images = CATALOG.function("r1").fields["image_urls"]
-
     assert place_text(images, "image_urls[1]") == "Reference image 2"
 
 
@@ -59,12 +48,6 @@ def test_a_rule_names_other_places_as_people_do() -> None:
     assert problem_text(twice) == ("Must be different from that of track 1")
 
 
-def test_what_is_missing_inside_is_named_by_its_place() -> None:
-    problem = Problem("tracks[0].id", None, "text", required="")
-
-    assert missing_text(TRACKS, problem) == "Track 1, ID is required."
-
-
 def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> None:
     function = CATALOG.function("region-replace")
     [problem] = [p for p in function.check({}) if p.field == "modify_region_roi"]
@@ -75,14 +58,6 @@ def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> Non
     assert problem_text(problem) == needed.capitalize()
 
 
-def test_a_place_holds_what_is_inside_it_and_nothing_else() -> None:
-    inside = ["tracks[1]", "tracks[1].id", "tracks[1].keyframes[0]", "tracks[1][2]"]
-    outside = ["tracks", "tracks[10]", "tracks[1]x", "a.tracks[1]"]
-
-    assert all(is_within(Problem(name, 1, ""), "tracks[1]") for name in inside)
-    assert not any(is_within(Problem(name, 1, ""), "tracks[1]") for name in outside)
-
-
 def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
     own = Problem("a.b", 7, "text")
     inner = Problem("a.b[2].c_d", 8, "text")
@@ -90,14 +65,9 @@ def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
     assert problems_text([own], "a.b") == "Must be text"
     assert problems_text([inner], "a.b") == "No. 3, c d must be text"
     assert problems_text([own, inner], "a.b").count("; ") == 1
-
-
-def test_what_is_missing_in_a_folded_value_is_counted_up() -> None:
     missing = [Problem(f"a[0].{name}", None, "text", required="") for name in "bc"]
-    wrong = Problem("a[0].d", 7, "text")
-
-    words = folded_text([*missing, wrong], "a[0]")
-    assert words == "D must be text; not filled in: b; c"
+    folded = folded_text([*missing, Problem("a[0].d", 7, "text")], "a[0]")
+    assert folded == "D must be text; not filled in: b; c"
     assert folded_text([], "a[0]") == ""
 
 
@@ -107,3 +77,28 @@ def test_a_summary_is_short_whatever_the_value_is() -> None:
     assert summary_text({str(n): n for n in range(9)}).count("·") == 3
     assert summary_text({}) == ""
     assert summary_text(None) == ""
+
+
+def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at() -> (
+    None
+):
+    for function in CATALOG:
+        for name, spec in function.fields.items():
+            control = build(spec, make_context())
+            assert label_of(spec)[:1].isupper()
+            assert "_" not in label_of(spec)
+            assert str(control.named.tooltip).startswith(name)
+    fields = CATALOG.function("r1").fields
+    assert label_of(fields["omni_reference_task_type"]) == "Reference task"
+    assert label_of(fields["draft"]) == "Draft (480p preview)"
+    draft = {"type": "boolean", "default": False}
+    other = {"type": "object", "properties": {"draft": draft}}
+    foreign = Function.from_schema("acme/swift/dub", other)
+    assert label_of(foreign.fields["draft"]) == "Draft"
+
+
+def test_a_problem_says_what_must_be_and_not_what_is_seen_anyway() -> None:
+    words = "a whole number from 3 to 15 seconds"
+    assert problem_text(Problem("duration", 99, words)) == f"Must be {words}"
+    missing = Problem("prompt", None, "text of 1 to 3,072 characters", required="")
+    assert problem_text(missing) == "Required (1\u20133,072 characters)"

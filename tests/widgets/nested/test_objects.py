@@ -2,61 +2,26 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
 import pytest
 
+from mediakit.catalog import Catalog
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.form.control_factory import build
-from mediakit.widgets.nested.variants import Variants
+from mediakit.widgets.nested.object_list import ObjectList
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.sample_requests import MADE_UP
-
-
-def fail(sentence: str) -> None:
-    raise AssertionError(sentence)
+from tests.support.widgets import every, in_use, make_context, named, shown, told
 
 
 def control_of(field: str) -> Control:
-    context = WidgetContext(
-        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
-    )
-    return build(MADE_UP.fields[field], context)
-
-
-def told(control: Control) -> list[object]:
-    """Return the values that the control tells, as they come."""
-    values: list[object] = []
-    control.listen(lambda: values.append(control.value))
-    return values
-
-
-def all_in(widget: Any) -> list[Any]:
-    inside = [each for c in getattr(widget, "children", ()) for each in all_in(c)]
-    return [widget, *inside]
-
-
-def described(widget: Any) -> str:
-    return str(getattr(widget, "description", "")).lower()
-
-
-def named(control: Control, name: str) -> Any:
-    """Return the widget with this name."""
-    shown = all_in(control.widget)
-    return next(each for each in shown if described(each) == name.lower())
-
-
-def shown(control: Control) -> str:
-    """Return everything that the control says as HTML."""
-    htmls = (each for each in all_in(control.widget) if isinstance(each, w.HTML))
-    return "\n".join(html.value for html in htmls)
+    return build(MADE_UP.fields[field], make_context())
 
 
 def test_an_object_that_may_be_left_out_has_a_switch() -> None:
@@ -68,17 +33,12 @@ def test_an_object_that_may_be_left_out_has_a_switch() -> None:
     named(camera, "zoom").value = True
     switch.value = False
     assert camera.parts == (switch,)
-    assert values == [{"lens": "wide"}, {"lens": "wide", "zoom": 2.0}, None]
-
-
-def test_what_was_filled_in_comes_back_with_the_object() -> None:
-    camera = control_of("camera")
-    camera.value = {"lens": "tele", "zoom": 3.5, "path": [1, 2]}
-
-    values = told(camera)
-    camera.parts[0].value = False
-    camera.parts[0].value = True
-    assert values == [None, {"lens": "tele", "zoom": 3.5, "path": [1, 2]}]
+    switch.value = True  # what was filled in comes back
+    filled = {"lens": "wide", "zoom": 2.0}
+    assert values == [{"lens": "wide"}, filled, None, filled]
+    unknown = {"lens": "wide", "lense": "wide"}
+    camera.value = unknown  # stays for the check to name
+    assert camera.value == unknown
 
 
 def test_an_object_that_must_be_there_has_no_switch_and_says_what_it_is() -> None:
@@ -89,31 +49,22 @@ def test_an_object_that_must_be_there_has_no_switch_and_says_what_it_is() -> Non
     assert "Where it happens." in stage.named.value
     named(stage, "place *").value = "a quay"
     assert stage.value == {"place": "a quay"}
-
-
-def test_what_an_open_object_takes_beyond_its_fields_is_typed_as_json() -> None:
-    stage = control_of("stage")
-    values = told(stage)
-
-    box = named(stage, "Additional fields (JSON)")
-    box.value = '{"fog": 0.5}'
-    assert values == [{"fog": 0.5}]
-    stage.value = {"place": "a quay", "rain": True}
-    assert stage.value == {"place": "a quay", "rain": True}
-    assert box.value == '{"rain": true}'
-
-
-def test_what_nobody_knows_stays_for_the_check_to_name() -> None:
-    camera = control_of("camera")
-
-    camera.value = {"lens": "wide", "lense": "wide"}
-    assert camera.value == {"lens": "wide", "lense": "wide"}
+    further = named(stage, "Additional fields (JSON)")
+    further.value = '{"fog": 0.5}'
+    assert stage.value == {"place": "a quay", "fog": 0.5}
+    stage.value = {"place": "a pier", "rain": True}
+    assert further.value == '{"rain": true}'
 
 
 @pytest.mark.parametrize("field", ["camera", "stage", "source", "cameras"])
 def test_what_is_of_another_shape_is_refused(field: str) -> None:
     with pytest.raises(ValueError, match=r"is not an? (object|list)"):
         control_of(field).value = 7
+
+
+def test_a_value_of_no_variant_is_refused() -> None:
+    with pytest.raises(ValueError, match="an object whose type is still or clip"):
+        control_of("source").value = {"type": "sound"}
 
 
 def test_a_variant_that_must_be_chosen_begins_with_the_first() -> None:
@@ -149,10 +100,23 @@ def test_common_fields_keep_their_values_when_another_variant_is_chosen() -> Non
     }
     source.value = still
 
+    counted = in_use()
     source.named.index = 2
     assert source.value == {"type": "clip", "name": "dawn", "size": "l"}
     source.named.index = 1
     assert source.value == still
+    assert in_use() == counted
+    named(source, "picture *").value = ""  # what was emptied stays empty
+    source.named.index = 2
+    source.named.index = 1
+    assert "picture" not in source.value
+    source.value = {"type": "clip", "name": "dawn", "size": "m", "fog": 1}
+    source.named.index = 1
+    assert source.value == {"type": "still", "name": "dawn", "size": "s"}
+    source.named.index = 2
+    assert source.value == {"type": "clip", "name": "dawn", "size": "m", "fog": 1}
+    source.set_enabled(enabled=False)
+    assert all(part.disabled for part in source.parts)
 
 
 def test_fields_that_both_variants_have_stay_in_place() -> None:
@@ -167,65 +131,20 @@ def test_fields_that_both_variants_have_stay_in_place() -> None:
     assert source.value == {"type": "clip", "name": "dusk", "size": "m"}
 
 
-def test_what_was_emptied_stays_empty_when_another_variant_is_chosen() -> None:
-    source = control_of("source")
-    source.value = {"type": "still", "picture": "https://a.test/1.png"}
-
-    source.named.index = 2
-    source.named.index = 1
-    named(source, "picture *").value = ""
-    source.named.index = 2
-    source.named.index = 1
-    assert source.value == {"type": "still", "size": "s"}
-
-
-def test_what_the_other_variant_cannot_show_is_its_default() -> None:
-    source = control_of("source")
-    source.value = {"type": "clip", "name": "dawn", "size": "m", "fog": 1}
-
-    source.named.index = 1
-    assert source.value == {"type": "still", "name": "dawn", "size": "s"}
-    source.named.index = 2
-    assert source.value == {"type": "clip", "name": "dawn", "size": "m", "fog": 1}
-
-
-def test_another_variant_closes_the_fields_of_the_one_before() -> None:
-    source = control_of("source")
-    counts = []
-
-    for _ in range(3):
-        source.named.index = 1
-        source.named.index = 2
-        counts.append(len(w.widgets.widget._instances))
-    assert len(set(counts)) == 1
-
-
-def test_a_value_of_no_variant_is_refused() -> None:
-    with pytest.raises(ValueError, match="an object whose type is still or clip"):
-        control_of("source").value = {"type": "sound"}
-
-
 def test_a_problem_inside_stands_below_the_field_that_it_concerns() -> None:
     stage = control_of("stage")
     stage.value = {"place": "a quay", "camera": {"lens": "wide", "path": [-1]}}
+    cells = stage.widget.children[1].children
 
     wrong = Problem("stage.camera.path[0]", -1, "a whole number of at least 0")
     strange = Problem("stage.camera.lense", 1, "a known field")
     rest = stage.place_problems((wrong, strange, Problem("stage", None, "too dark")))
     assert rest == (Problem("stage", None, "too dark"),)
-    path = next(each for each in all_in(stage.widget) if named_first(each) == "Path")
-    assert path.children[-1].value.count("No. 1 must be") == 1
+    assert shown(stage).count("No. 1 must be") == 1
     assert "Lense must be a known field" in shown(stage)
+    assert stage.widget.children[1].children == cells  # nothing moves under a cursor
     stage.place_problems(())
     assert "mk-bad" not in shown(stage)
-
-
-def named_first(cell: Any) -> str:
-    """Return the name of the field in a cell."""
-    if "mk-cell" not in cell._dom_classes:
-        return ""
-    texts = (getattr(each, "description", "") for each in all_in(cell))
-    return next(filter(None, texts), "")
 
 
 def test_what_is_missing_is_said_after_the_field_was_used() -> None:
@@ -238,15 +157,6 @@ def test_what_is_missing_is_said_after_the_field_was_used() -> None:
     named(stage, "place *").value = ""
     stage.place_problems(missing)
     assert "Required" in shown(stage)
-
-
-def test_a_note_appears_without_moving_what_people_type_into() -> None:
-    stage = control_of("stage")
-    cells = stage.widget.children[1].children
-
-    stage.place_problems((Problem("stage.place", "", "text"),))
-    assert stage.widget.children[1].children == cells
-    assert cells[0].children[0] is named(stage, "place *")
 
 
 def test_what_was_found_of_media_is_shown_inside() -> None:
@@ -262,20 +172,162 @@ def test_what_was_found_of_media_is_shown_inside() -> None:
     assert "64 x 48" in shown(source)
 
 
-def test_an_object_that_is_off_takes_its_fields_along() -> None:
-    source = control_of("source")
-    source.value = {"type": "clip"}
-
-    source.set_enabled(enabled=False)
-    source.value = {"type": "still"}
-    assert isinstance(source, Variants)
-    source.renew()
-    assert all(part.disabled for part in source.parts)
+CATALOG = Catalog.default()
 
 
-def test_a_required_object_without_the_mark_of_a_switch_is_named_in_its_list() -> None:
-    stage = control_of("stage")
+def keyframe(number: int) -> dict[str, Any]:
+    url = f"https://a.test/{number}.png"
+    return {"timestamp": number * 1000, "duration": 1000, "url": url}
 
-    stage.value = {"place": "a quay", "lamps": [{"lens": "tele"}]}
-    assert named(stage, "Lamp 1").value
-    assert named(stage, "Add lamp")
+
+def track(name: str, keyframes: int = 1) -> dict[str, Any]:
+    rows = [keyframe(number) for number in range(keyframes)]
+    return {"id": name, "type": "image", "keyframes": rows}
+
+
+def list_of(spec: FieldSpec, said: list[str] | None = None) -> ObjectList:
+    says = [] if said is None else said
+    control = build(spec, make_context(guard=guarded(says.append)))
+    assert isinstance(control, ObjectList)
+    return control
+
+
+def tracks() -> ObjectList:
+    return list_of(CATALOG.function("compose-video").fields["tracks"])
+
+
+def made_up(field: str) -> ObjectList:
+    return list_of(MADE_UP.fields[field])
+
+
+def titles(rows: ObjectList) -> list[str]:
+    return [entry._fold.description for entry in rows.entries]
+
+
+def test_a_list_that_must_have_items_begins_with_them() -> None:
+    assert tracks().value == [{"type": "video", "keyframes": [{}]}]
+    assert made_up("cameras").value == [{"lens": "wide"}] * 2
+    assert made_up("sources").value is None
+    assert ">none<" in made_up("sources").named.value
+
+
+def test_rows_are_added_up_to_the_bound_and_counted() -> None:
+    sources = made_up("sources")
+    add = sources.parts[-1]
+    values = told(sources)
+
+    for _ in range(5):
+        add.click()
+    assert add.disabled
+    assert ">5 of at most 5<" in sources.named.value
+    assert values[1] == [{"type": "still", "size": "s"}] * 2
+    cameras = made_up("cameras")  # two must stay
+    assert cameras.entries[0].buttons[2].disabled
+    cameras.parts[-1].click()
+    cameras.entries[0].buttons[2].click()
+    assert len(cameras.entries) == 2
+    assert cameras.entries[0].buttons[2].disabled
+
+
+def test_rows_move_and_go_by_their_buttons() -> None:
+    rows = tracks()
+    rows.value = [track("a"), track("b"), track("c")]
+    values = told(rows)
+
+    up, down, _ = rows.entries[0].buttons
+    assert up.disabled
+    down.click()
+    rows.entries[2].buttons[2].click()
+    assert values[0] == [track("b"), track("a"), track("c")]
+    assert values[1] == [track("b"), track("a")]
+    assert titles(rows) == ["Track 1", "Track 2"]
+
+
+def test_many_rows_are_folded_and_can_be_unfolded_and_changed() -> None:
+    rows = tracks()
+    rows.value = [track("a")]
+    counted = in_use()
+    rows.value = [track("a", 32)]
+    assert in_use() - counted < 32 * 3
+    rows.value = [track(name) for name in "abcd"]
+    assert titles(rows)[0] == "Track 1 · a · image · 1 keyframe"
+    assert list(rows.controls) == []
+    fold = named(rows, "Track 2 · b · image · 1 keyframe")
+    values = told(rows)
+
+    fold.value = True
+    assert fold.description == "Track 2"
+    named(rows, "id *").value = "second"
+    fold.value = False
+    assert fold.description == "Track 2 · image · second · 1 keyframe"
+    assert values == [[track("a"), track("second"), track("c"), track("d")]]
+    assert list(rows.controls) == []
+    rows.parts[-1].click()  # the row that is added is the one that is unfolded
+    assert [len(entry.buttons) for entry in rows.entries] == [0, 0, 0, 0, 3]
+    rows.value = [track("a")]
+    assert in_use() == counted  # what goes closes its widgets
+
+
+def test_what_is_wrong_in_a_folded_row_is_said_with_its_place() -> None:
+    rows = tracks()
+    rows.value = [track(name) for name in "abcd"]
+    wrong = Problem("tracks[1].keyframes[0].duration", 0, "a number of at least 1")
+    gone = Problem("tracks[2].id", None, "text", required="")
+
+    rest = rows.place_problems((wrong, gone, Problem("tracks", "a", "a list")))
+    assert [problem.field for problem in rest] == ["tracks"]
+    assert "Keyframes, no. 1, duration must be" in shown(rows)
+    assert "not filled in: ID" in shown(rows)
+    info = MediaInfo("image", "image/png", 1_000, width=64, height=48)
+    rows.show_found({("image", "https://a.test/0.png"): Inspection(info)})
+    rows.entries[1]._fold.value = True
+    assert 'src="https://a.test/0.png"' in shown(rows)
+    assert "Must be a number of at least 1" in shown(rows)
+
+
+def test_a_value_that_no_control_can_show_stays_folded_and_says_so() -> None:
+    said: list[str] = []
+    rows = list_of(CATALOG.function("compose-video").fields["tracks"], said)
+    rows.value = [track("a"), track("b"), track("c"), {"type": "sound"}]
+
+    rows.entries[3]._fold.value = True
+    assert not rows.entries[3]._fold.value
+    assert "Track 4" in said[0]
+    assert "change it in code, or remove it" in said[0]
+    assert rows.value == [track("a"), track("b"), track("c"), {"type": "sound"}]
+    rows.value = [track("a")]
+    with pytest.raises(ValueError, match="an object whose type is"):
+        rows.value = [track("b"), {"type": "sound"}]  # few are refused whole
+    assert rows.value == [track("a")]
+
+
+def test_lists_of_choices_and_of_anything_have_rows_too() -> None:
+    looks, things = made_up("looks"), made_up("things")
+
+    looks.value = ["pop", "noir"]
+    things.value = [{"a": [1]}, "b", None]
+    assert titles(looks) == ["Look 1", "Look 2"]
+    assert isinstance(named(looks, "look *"), w.Dropdown)
+    assert things.value == [{"a": [1]}, "b", None]
+
+
+def test_another_kind_of_row_keeps_the_boxes_that_people_may_be_typing_into() -> None:
+    control = tracks()
+    control.value = [{"type": "video", "id": "a", "keyframes": [{"url": "a.mp4"}]}]
+    names = ("id *", "timestamp (ms) *", "duration (ms) *", "url *")
+    before = [named(control, name) for name in names]
+
+    named(control, "type *").value = "audio"
+    assert [named(control, name) for name in names] == before
+    before[1].value = "500"
+    before[3].value = "a.mp3"
+    assert control.value == [
+        {
+            "type": "audio",
+            "id": "a",
+            "keyframes": [{"timestamp": 500, "url": "a.mp3"}],
+        }
+    ]
+    assert [b.accept for b in every(control.widget) if hasattr(b, "accept")] == [
+        "audio/*"
+    ]

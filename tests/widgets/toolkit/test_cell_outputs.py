@@ -3,8 +3,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
 from tests.support.kernels import run_cells
 
@@ -75,14 +73,6 @@ def test_a_head_is_created_once_and_written_again_where_it_changes() -> None:
     assert "<p>late</p>" in out.html
 
 
-def test_a_handle_without_a_head_leaves_its_cards_alone() -> None:
-    out = Outputs()
-    handle = CardHandle(publish=out)
-    handle.follow(View("one"))
-    handle.display()
-    assert [data["text/plain"] for data, _, _ in out.sent] == ["one"]
-
-
 def test_a_handle_writes_a_change_of_a_view_where_that_view_stands() -> None:
     out = Outputs()
     handle = CardHandle(publish=out)
@@ -104,21 +94,6 @@ def test_a_handle_writes_a_change_of_a_view_where_that_view_stands() -> None:
     assert display_id == out.sent[0][1]
     assert "<p>first, ended</p>" in out.html
     assert len(out.sent) == 4
-
-
-def test_many_jobs_cost_no_more_each_than_few() -> None:
-    def written(jobs: int) -> int:
-        out = Outputs()
-        handle = CardHandle(publish=out)
-        handle.display()
-        views = [View("poster" * 2_000) for _ in range(jobs)]
-        for view in views:
-            handle.follow(view)
-            for turn in range(5):
-                view.change("poster" * 2_000 + str(turn))
-        return sum(len(data["text/html"]) for data, _, _ in out.sent)
-
-    assert written(16) <= 2.1 * written(8)
 
 
 def test_many_cards_at_once_share_a_few_outputs_of_the_fifty_that_a_cell_shows() -> (
@@ -198,32 +173,4 @@ def test_a_real_kernel_writes_an_earlier_cell_from_another_thread(
     (output,) = first.outputs
     assert "<p>from a thread</p>" in output["data"]["text/html"]
     assert output["data"]["text/plain"] == "from a thread"
-    assert second.outputs == []
-
-
-@pytest.mark.soak
-def test_a_real_kernel_gives_a_later_card_to_the_cell_of_its_handle(
-    tmp_path: Path,
-) -> None:
-    cells = [
-        "from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell\n"
-        "class View:\n"
-        "    card_html, card_text = '<p>late</p>', 'late'\n"
-        "    def on_card(self, listener):\n"
-        "        return lambda: None\n"
-        "handle = CardHandle()\n"
-        "handle.display()\n"
-        "first = current_cell().run",
-        "session = get_ipython().display_pub.session\n"
-        "send, sent = session.send, []\n"
-        "def listening(stream, message, *args, **more):\n"
-        "    sent.append((message, more.get('parent')))\n"
-        "    return send(stream, message, *args, **more)\n"
-        "session.send = listening\n"
-        "handle.follow(View())\n"
-        "session.send = send\n"
-        "(parent,) = [parent for kind, parent in sent if kind == 'display_data']\n"
-        "assert parent['msg_id'] == first",
-    ]
-    _, second = run_cells(cells, tmp_path)
     assert second.outputs == []
