@@ -19,7 +19,7 @@ from mediakit.widgets.inputs.masks.painter import EMPTY, NO_CLIP
 from mediakit.widgets.inputs.masks.strokes import is_empty, mask_png, smaller_png
 from mediakit.widgets.media.media_fields import MediaControl
 from tests.support.samples.media_samples import make_mp4
-from tests.widgets.form.test_form import _all, control, finish, shown, until
+from tests.support.widgets import control, every, finish, shown, until
 
 SIZE = (64, 48)
 RECTANGLE = {"tool": "rectangle", "points": [8, 4, 40, 20]}
@@ -43,12 +43,11 @@ def test_a_rectangle_is_white_to_the_pixel_and_all_else_is_black() -> None:
     assert mask.shape == (48, 64)
     assert (mask[4:20, 8:40] == 255).all()
     assert mask.sum() == 255 * 16 * 32
-
-
-def test_a_rectangle_that_was_drawn_from_its_end_to_its_beginning_is_the_same() -> None:
     backwards = {"tool": "rectangle", "points": [40, 20, 8, 4]}
-
-    assert (painted(backwards) == painted(RECTANGLE)).all()
+    assert (painted(backwards) == mask).all()
+    beyond = painted({"tool": "rectangle", "points": [-1e9, -1e9, 1e9, 24]})
+    assert beyond[:24].all()
+    assert not beyond[24:].any()
 
 
 def test_a_brush_paints_a_band_as_wide_as_itself_and_an_eraser_takes_it_away() -> None:
@@ -58,13 +57,9 @@ def test_a_brush_paints_a_band_as_wide_as_itself_and_an_eraser_takes_it_away() -
     assert mask[24, 10:50].all()
     assert 9 <= (mask[:, 30] == 255).sum() <= 11
     assert not painted(brush, brush | {"tool": "erase", "size": 14}).any()
-
-
-def test_a_brush_that_goes_aslant_leaves_no_gap() -> None:
-    mask = painted({"tool": "brush", "size": 6, "points": [5, 5, 59, 43]})
-
-    for share in np.linspace(0, 1, 50):
-        assert mask[round(5 + 38 * share), round(5 + 54 * share)] == 255
+    aslant = painted({"tool": "brush", "size": 6, "points": [5, 5, 59, 43]})
+    for share in np.linspace(0, 1, 50):  # without a gap
+        assert aslant[round(5 + 38 * share), round(5 + 54 * share)] == 255
 
 
 def test_inverting_twice_and_clearing_do_what_they_say() -> None:
@@ -83,18 +78,14 @@ def test_an_earlier_mask_is_continued_also_in_another_size() -> None:
     assert mask[2, 2] == 255
     assert mask[19, 39] == 255
     assert mask[40, 60] == 0
-
-
-def test_what_is_transparent_in_an_earlier_mask_is_not_painted() -> None:
+    assert pixels(smaller_png(earlier, 64)).shape == (48, 64)  # for the page
     out = BytesIO()
     Image.new("RGBA", SIZE, (255, 255, 255, 0)).save(out, "PNG")
+    assert not painted(base=out.getvalue()).any()  # what is transparent is no mask
 
-    assert not painted(base=out.getvalue()).any()
 
-
-@pytest.mark.parametrize(
-    "stroke",
-    [
+def test_what_is_no_stroke_changes_nothing() -> None:
+    wrong: list[dict[str, Any]] = [
         {},
         {"tool": "rectangle"},
         {"tool": "rectangle", "points": [1, 2, 3]},
@@ -103,23 +94,8 @@ def test_what_is_transparent_in_an_earlier_mask_is_not_painted() -> None:
         {"tool": "brush", "points": [10, 10]},
         {"tool": "brush", "points": {}, "size": 5},
         {"tool": "__class__", "points": [1, 2]},
-    ],
-)
-def test_what_is_no_stroke_changes_nothing(stroke: dict[str, Any]) -> None:
-    assert not painted(stroke).any()
-
-
-def test_what_lies_beyond_the_frame_is_cut_off() -> None:
-    mask = painted({"tool": "rectangle", "points": [-1e9, -1e9, 1e9, 24]})
-
-    assert mask[:24].all()
-    assert not mask[24:].any()
-
-
-def test_the_page_gets_a_smaller_copy_of_an_earlier_mask() -> None:
-    small = pixels(smaller_png(mask_png((640, 480), [RECTANGLE]), 64))
-
-    assert small.shape == (48, 64)
+    ]
+    assert not painted(*wrong).any()
 
 
 @pytest.fixture
@@ -138,18 +114,25 @@ def paint_button(form: Form) -> Any:
 
 
 def canvas_of(form: Form) -> Any:
-    found = (each for each in _all(form.widget) if each.has_trait("strokes"))
+    found = (each for each in every(form.widget) if each.has_trait("strokes"))
     return next(found, None)
 
 
-def test_only_the_mask_is_painted_and_only_on_a_clip(form: Form) -> None:
+def test_only_the_mask_is_painted_and_only_on_a_clip_that_can_be_read(
+    form: Form, tmp_path: Path
+) -> None:
     picture = control(form, "image")
     assert isinstance(picture, MediaControl)
     assert [each.description for each in picture.beside] == ["From history"]
     paint_button(form).value = True
-
     assert NO_CLIP in shown(form)
     assert canvas_of(form) is None
+    paint_button(form).value = False
+
+    (tmp_path / "clip.mp4").write_bytes(b"no clip")
+    form.values.update(video=str(tmp_path / "clip.mp4"))
+    paint_button(form).value = True
+    until(lambda: "No frame of the video can be read" in shown(form), form)
 
 
 def test_a_painted_mask_becomes_the_fields_value_and_is_painted_on_again(
@@ -221,11 +204,3 @@ def test_the_mask_of_a_portrait_phone_clip_marks_what_the_service_replaces(
     painted_px = pixels(Path(mask).read_bytes()) == 255
     assert changed[painted_px].mean() > 30
     assert changed[~painted_px].mean() < 10
-
-
-def test_a_clip_that_cannot_be_read_is_said(form: Form, tmp_path: Path) -> None:
-    (tmp_path / "clip.mp4").write_bytes(b"no clip")
-    form.values.update(video=str(tmp_path / "clip.mp4"))
-    paint_button(form).value = True
-
-    until(lambda: "No frame of the video can be read" in shown(form), form)

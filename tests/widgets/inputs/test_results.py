@@ -19,10 +19,12 @@ from mediakit.widgets.inputs import result_search
 from mediakit.widgets.inputs.result_search import Found, Results
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.media_fields import MediaControl
-from tests.widgets.form.test_form import (
-    _all,
+from tests.support.widgets import (
+    all_named,
     control,
+    every,
     finish,
+    named,
     press_generate,
     shown,
     until,
@@ -86,31 +88,17 @@ def picker_button(form: Form, name: str) -> Any:
     return button
 
 
-def described(form: Form, class_: str) -> list[str]:
-    found = (each for each in _all(form.widget) if class_ in each._dom_classes)
+def offered(form: Form) -> list[str]:
+    found = (e for e in every(form.widget) if "mk-pick-choose" in e._dom_classes)
     return [str(each.description) for each in found]
 
 
-def choose(form: Form, title: str) -> None:
-    (button,) = (
-        each
-        for each in _all(form.widget)
-        if isinstance(each, ipywidgets.Button) and each.description == title
-    )
-    button.click()
-
-
-def test_only_results_of_the_medium_that_are_still_there_are_offered(
+def test_results_of_the_medium_that_are_still_there_are_offered_and_searched(
     own: Client, made: dict[str, Job]
 ) -> None:
     assert titles(page_of(own, "video")) == [PROMPT]
     assert titles(page_of(own, "image")) == ["a red kite"]
     assert titles(page_of(own, "audio")) == []
-
-
-def test_results_are_searched_by_the_words_of_their_prompts(
-    own: Client, made: dict[str, Job]
-) -> None:
     assert titles(page_of(own, "video", "DUSK harbour")) == [PROMPT]
     assert titles(page_of(own, "video", "kite")) == []
 
@@ -134,29 +122,27 @@ def test_results_come_newest_first_and_page_by_page(
     own.close()
 
 
-def test_a_chosen_clip_becomes_the_value_and_firms_the_price(
-    make_form: Callable[..., Form], made: dict[str, Job]
+def test_a_chosen_clip_becomes_the_value_firms_the_price_and_is_known_as_a_parent(
+    own: Client, make_form: Callable[..., Form], made: dict[str, Job]
 ) -> None:
     form = make_form("video-upscale")
-    picker_button(form, "video_url").value = True
-    until(lambda: PROMPT in described(form, "mk-pick-choose"), form)
-    choose(form, PROMPT)
+    picker = picker_button(form, "video_url")
+    picker.value = True
+    until(lambda: PROMPT in offered(form), form)
+    (search,) = (e for e in every(form.widget) if "mk-pick-search" in e._dom_classes)
+    search.value = "nothing like this"
+    until(lambda: "No clips match. Try fewer words." in shown(form), form)
+    search.value = ""
+    until(lambda: PROMPT in offered(form), form)
+    named(form, PROMPT).click()
 
     assert form.values["video_url"] == made["clip"].url
-    assert not picker_button(form, "video_url").value
-    assert described(form, "mk-pick-choose") == []
+    assert not picker.value
+    assert offered(form) == []
     until(lambda: "<b>$0.228</b>" in shown(form), form)
     assert f"{PROMPT} · " in shown(form)
     assert "data:image/jpeg" in shown(form)
-
-
-def test_what_is_made_from_a_chosen_result_is_known_to_be_made_from_its_job(
-    own: Client, make_form: Callable[..., Form], made: dict[str, Job]
-) -> None:
-    form = make_form("video-upscale", video_url=made["clip"].url)
-    until(lambda: PROMPT in shown(form), form)
     press_generate(form)
-
     job_id = form.jobs[0].state.record.id
     parents = tuning.parents(own.components.store, [job_id])
     assert parents == {job_id: (("video_url", made["clip"].id),)}
@@ -167,108 +153,56 @@ def test_a_list_of_references_takes_a_chosen_result_into_its_first_free_row(
 ) -> None:
     form = make_form("r1", image_urls=["https://a.test/1.png"])
     picker_button(form, "image_urls").value = True
-    until(lambda: "a red kite" in described(form, "mk-pick-choose"), form)
-    choose(form, "a red kite")
+    until(lambda: "a red kite" in offered(form), form)
+    named(form, "a red kite").click()
 
     wanted = ["https://a.test/1.png", made["picture"].url]
     assert form.values["image_urls"] == wanted
 
 
-def test_a_search_without_results_says_what_to_do(
-    make_form: Callable[..., Form],
-) -> None:
-    form = make_form("video-upscale")
-    picker_button(form, "video_url").value = True
-    until(lambda: described(form, "mk-pick-choose"), form)
-    (search,) = (
-        each for each in _all(form.widget) if "mk-pick-search" in each._dom_classes
-    )
-    search.value = "nothing like this"
-
-    until(lambda: "No clips match. Try fewer words." in shown(form), form)
-
-
-def button_of(widget: Any, name: str) -> Any:
-    (found,) = (
-        each
-        for each in _all(widget)
-        if isinstance(each, ipywidgets.Button) and each.description == name
-    )
-    return found
-
-
-def use_as(view: JobView) -> None:
-    """Press "Use as…" once the card offers it."""
-    offered = "Use as…"
-    until(lambda: offered in [getattr(e, "description", "") for e in _all(view.widget)])
-    button_of(view.widget, offered).click()
-
-
-def forms_in(widget: Any) -> list[Any]:
-    return [each for each in _all(widget) if "mk-form" in each._dom_classes]
-
-
-def test_a_card_offers_the_functions_that_take_its_result_and_opens_their_form(
-    make_form: Callable[..., Form],
-) -> None:
-    form = make_form("text-to-video", prompt="a mill", duration=3)
-    press_generate(form)
-    (view,) = form.jobs
-    use_as(view)
-    assert button_of(view.widget, "Compose video")
-    button_of(view.widget, "Video upscale").click()
-
-    (opened,) = forms_in(view.widget)
-    url = url_of(view)
-    boxes = (each for each in _all(opened) if isinstance(each, ipywidgets.Text))
-    assert url in [box.value for box in boxes]
-    assert any(getattr(each, "wanted", False) for each in _all(opened))
-    until(lambda: any("$0.228" in text for text in texts(opened)), form)
-
-
-def url_of(view: JobView) -> str:
+def use_as(view: JobView, title: str) -> str:
+    """Use the result of a card with a function, and return the result's URL."""
+    until(lambda: all_named(view, "Use as…"))
+    named(view, "Use as…").click()
+    assert named(view, "Compose video")
+    named(view, title).click()
     output = view.state.record.output
     assert output is not None
     assert output.file is not None
     return output.file.url
 
 
-def texts(widget: Any) -> list[str]:
-    return [h.value for h in _all(widget) if isinstance(h, ipywidgets.HTML)]
-
-
-def test_a_card_that_is_closed_closes_the_forms_of_its_result(
+def test_a_card_opens_the_form_of_a_function_that_takes_its_result(
     make_form: Callable[..., Form],
 ) -> None:
-    form = make_form("text-to-video", prompt="a well", duration=3)
+    form = make_form("text-to-video", prompt="a mill", duration=3)
     press_generate(form)
     (view,) = form.jobs
-    use_as(view)
-    button_of(view.widget, "Video upscale").click()
-    (opened,) = forms_in(view.widget)
-    assert opened.comm is not None
-    view.close()
+    url = use_as(view, "Video upscale")
 
+    (opened,) = (e for e in every(view.widget) if "mk-form" in e._dom_classes)
+    boxes = (each for each in every(opened) if isinstance(each, ipywidgets.Text))
+    assert url in [box.value for box in boxes]
+    until(lambda: "$0.228" in shown(view), form)
+    view.close()
     assert opened.comm is None
 
 
 def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
     studio = own.studio()
-    function = own.catalog.function("text-to-video")
-    studio._choose(function.path)
+    studio._choose(own.catalog.function("text-to-video").path)
     form = studio.form
     assert form is not None
     until(lambda: form.state.funds.balance is not None, form)
     form.values.update(prompt="a pier", duration=3)
     press_generate(form)
     (view,) = form.jobs
-    use_as(view)
-    button_of(view.widget, "Video upscale").click()
+    url = use_as(view, "Video upscale")
 
     assert studio.form is not None
     assert studio.form.function.kind == "video-upscale"
-    assert studio.form.values["video_url"] == url_of(view)
-    assert forms_in(view.widget) == []
+    assert studio.form.values["video_url"] == url
+    assert not [e for e in every(view.widget) if "mk-form" in e._dom_classes]
     studio.close()
 
 
