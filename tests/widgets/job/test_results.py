@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -11,7 +10,7 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.client.downloads import Piece
-from mediakit.errors import ConflictError, ServiceError
+from mediakit.errors import ConflictError
 from mediakit.widgets.job.actions import ALSO_FORGET, offered
 from mediakit.widgets.job.html import place_html
 from mediakit.widgets.job.results.before_and_after import pair_of
@@ -22,37 +21,37 @@ from mediakit.widgets.job.results.browser_download import (
 )
 from mediakit.widgets.job.results.file_names import file_name_of
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.styles import CSS
-from tests.support.job_states import HOSTILE, Markup, settled, state_of
-from tests.support.samples.media_samples import make_png
+from tests.support.job_states import HOSTILE, settled, state_of
+from tests.support.widgets import until as eventually
 from tests.widgets.job.test_view import (
     buttons,
-    eventually,
     part,
     press,
     widgets_of,
     words,
 )
 
-
-@pytest.fixture
-def picture_job(client: Client, tmp_path: Path) -> Job:
-    picture = make_png(tmp_path / "in.png", (96, 64))
-    return client.run("image-upscale", image_url=str(picture), timeout_s=60).settle(60)
-
-
 # -- download -------------------------------------------------------------------------
 
 
-def test_a_download_is_named_by_prompt_and_job() -> None:
-    state = state_of("completed", prompt="A Red Balloon, über a lake!")
-    assert file_name_of(state) == "a-red-balloon-uber-a-lake-0f3c9a1e.mp4"
-
-
-def test_a_download_without_a_prompt_is_named_by_its_function() -> None:
-    url = "https://media.test/files/x"
-    state = state_of("completed", prompt=None, kind="image-upscale", url=url)
-    assert file_name_of(state) == "image-upscale-0f3c9a1e.mp4"
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        (
+            {"prompt": "A Red Balloon, über a lake!"},
+            "a-red-balloon-uber-a-lake-0f3c9a1e.mp4",
+        ),
+        ({"prompt": None, "kind": "image-upscale"}, "image-upscale-0f3c9a1e.mp4"),
+        (  # cut between two words
+            {"prompt": "balloon " * 40},
+            f"{'-'.join(['balloon'] * 6)}-0f3c9a1e.mp4",
+        ),
+    ],
+)
+def test_a_download_is_named_by_its_prompt_and_its_job(
+    known: dict[str, Any], name: str
+) -> None:
+    assert file_name_of(state_of("completed", **known)) == name
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "../../etc/passwd", "a\nb\0c", "漢字"])
@@ -61,13 +60,6 @@ def test_the_name_of_a_download_is_plain_whatever_the_prompt(text: str) -> None:
     assert name.endswith(".mp4")
     assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789-.")
     assert ".." not in name
-
-
-def test_a_long_name_is_cut_between_two_words() -> None:
-    name = file_name_of(state_of("completed", prompt="balloon " * 40))
-    assert len(name) < 70
-    assert name.startswith("balloon-balloon-")
-    assert "ballo-" not in name
 
 
 def test_never_more_than_a_few_pieces_are_under_way() -> None:
@@ -88,20 +80,6 @@ def test_never_more_than_a_few_pieces_are_under_way() -> None:
     assert sent[0][0]["bytes"] == len(whole)
 
 
-def test_a_page_that_does_not_answer_is_given_up() -> None:
-    sink = PageSink(1, lambda *_: None, patience_s=0.05)
-    content = bytes((MOST_UNDER_WAY + 1) * PIECE_BYTES)
-    with pytest.raises(ServiceError, match="did not take the file"):
-        sink.take(Piece(0, content, len(content)))
-
-
-def test_a_stopped_download_ends_at_once() -> None:
-    sink = PageSink(1, lambda *_: None)
-    sink.stop()
-    with pytest.raises(ServiceError):
-        sink.take(Piece(5, b"more", 9))
-
-
 def test_the_kernel_passes_a_whole_result_on(client: Client, picture_job: Job) -> None:
     view = JobView(picture_job.core, client)
     widget = buttons_of_download(view)
@@ -112,20 +90,10 @@ def test_the_kernel_passes_a_whole_result_on(client: Client, picture_job: Job) -
     got = b"".join(piece for _, pieces in sent for piece in pieces)
     assert got == picture_job.fetch_output(10_000_000)
     assert {content["stream"] for content, _ in sent} == {5}
+    for said in ({}, {"took": 99}, {"stop": None}, {"want": "x"}, {"took": "[]"}):
+        widget._handle_custom_msg(said, [])  # what no page of ours says
     widget._handle_custom_msg({"downloaded": len(got)}, [])
     assert f"Your browser saved {widget.name}." in words(view)
-    view.close()
-
-
-def test_what_the_page_says_of_streams_is_not_relied_on(
-    client: Client, picture_job: Job
-) -> None:
-    view = JobView(picture_job.core, client)
-    widget = buttons_of_download(view)
-    for said in ({}, {"took": 99}, {"stop": None}, {"want": "x"}, {"took": "[]"}):
-        widget._handle_custom_msg(said, [])
-    widget._handle_custom_msg({"failed": HOSTILE}, [])
-    assert Markup(part(view, "note")).first("script") is None
     view.close()
 
 
@@ -144,39 +112,28 @@ def test_visitors_of_voila_are_offered_the_download_alone() -> None:
 # -- before and after -----------------------------------------------------------------
 
 
+IN, OUT = "http://127.0.0.1:1111/files/in.png", "http://127.0.0.1:2222/files/out.png"
+
+
 @pytest.mark.parametrize(
-    ("kind", "field"),
+    ("kind", "body", "before"),
     [
-        ("image-upscale", "image_url"),
-        ("video-upscale", "video_url"),
-        ("region-replace", "video"),
+        ("image-upscale", {"image_url": "https://a.test/x"}, "https://a.test/x"),
+        ("video-upscale", {"video_url": "https://a.test/x"}, "https://a.test/x"),
+        ("region-replace", {"video": "https://a.test/x"}, "https://a.test/x"),
+        # The input of a sandbox is where its output is now.
+        ("image-upscale", {"image_url": IN}, IN.replace("1111", "2222")),
+        ("text-to-video", {"video_url": "https://a.test/x"}, None),
+        ("video-upscale", {"video_url": "javascript:canary()"}, None),
+        ("video-upscale", {"video_url": 7}, None),
+        ("video-upscale", {"video_url": None}, None),
     ],
 )
 def test_an_upscale_and_a_replaced_region_have_something_before(
-    kind: str, field: str
+    kind: str, body: dict[str, object], before: str | None
 ) -> None:
-    before = "https://media.test/in.mp4"
-    pair = pair_of(state_of("completed", kind=kind, body={field: before}))
-    assert pair is not None
-    assert (pair.before, pair.medium) == (before, "video")
-
-
-def test_other_jobs_and_strange_addresses_have_nothing_before() -> None:
-    assert (
-        pair_of(state_of("completed", body={"video_url": "https://a.test/x"})) is None
-    )
-    for url in ("javascript:canary()", 7, None):
-        state = state_of("completed", kind="video-upscale", body={"video_url": url})
-        assert pair_of(state) is None
-
-
-def test_the_input_of_a_sandbox_is_found_at_its_new_port() -> None:
-    body = {"image_url": "http://127.0.0.1:1111/files/in.png"}
-    now = "http://127.0.0.1:2222/files/out.png"
-    state = state_of("completed", kind="image-upscale", url=now, body=body)
-    pair = pair_of(state)
-    assert pair is not None
-    assert pair.before == "http://127.0.0.1:2222/files/in.png"
+    pair = pair_of(state_of("completed", kind=kind, url=OUT, body=body))
+    assert (pair.before if pair else None) == before
 
 
 def test_comparing_takes_the_place_of_the_result_and_gives_it_back(
@@ -208,27 +165,7 @@ def test_a_result_that_is_to_come_has_its_place_in_its_shape() -> None:
     assert place_html(state_of("running", media_type="audio")) == ""
 
 
-def test_a_form_keeps_the_place_of_its_results_from_the_start(client: Client) -> None:
-    form = client.form("text-to-video")
-    body = form.widget.children[1]
-    _, results = body.children
-    assert "mk-results" in results._dom_classes
-    assert results.children == ()
-    assert ".mk-results:empty::before" in CSS
-    form.close()
-
-
 # -- erase ----------------------------------------------------------------------------
-
-
-def test_erase_says_what_goes_and_what_stays(client: Client, picture_job: Job) -> None:
-    view = JobView(picture_job.core, client)
-    press(view, "Erase…")
-    said = words(view)
-    assert "The service deletes the result and the request." in said
-    assert "the row in your history with its charge" in said
-    assert "files that you saved" in said
-    view.close()
 
 
 def prompted(client: Client) -> Job:
@@ -259,6 +196,8 @@ def test_without_the_tick_the_prompt_stays_and_can_be_forgotten_later(
     client: Client,
 ) -> None:
     job = prompted(client)
+    with pytest.raises(ConflictError, match="was not erased"):
+        job.forget()
     view = JobView(job.core, client)
     press(view, "Erase…")
     press(view, "Yes, erase it")
@@ -267,20 +206,8 @@ def test_without_the_tick_the_prompt_stays_and_can_be_forgotten_later(
     press(view, "Forget the prompt…")
     press(view, "Yes, forget it")
     eventually(lambda: "secret" not in view.card_html)
-    found = client.history.frame()
-    assert "secret" not in found.to_csv()
+    assert "secret" not in client.history.frame().to_csv()
     view.close()
-
-
-def test_a_prompt_is_forgotten_in_code_too_once_the_job_is_erased(
-    client: Client,
-) -> None:
-    job = prompted(client)
-    with pytest.raises(ConflictError, match="was not erased"):
-        job.forget()
-    job.erase(forget=True)
-    assert job.state.prompt is None
-    assert client.components.store.find(job.id).prompt is None  # type: ignore[union-attr]
 
 
 def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
@@ -289,6 +216,7 @@ def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
     job = prompted(client)
     prompt = job.state.prompt
     job.erase(forget=True)
+    assert job.state.prompt is None
     again = client.run("text-to-image", prompt=prompt, take="next")
     assert again.id != job.id
     assert client.components.store.find(job.id).prompt is None  # type: ignore[union-attr]

@@ -47,13 +47,12 @@ def test_every_function_that_takes_a_medium_is_offered_and_no_other(
     assert set(fields(medium)) == takers(medium)
 
 
-def test_a_clip_is_offered_to_the_field_that_must_be_given() -> None:
+def test_a_result_is_offered_first_to_the_fields_that_need_it() -> None:
     assert fields("video")["video-upscale"] == "video_url"
     assert fields("video")["region-replace"] == "video"
-
-
-def test_a_picture_is_a_reference_rather_than_a_mask() -> None:
-    assert fields("image")["region-replace"] == "image"
+    assert fields("image")["region-replace"] == "image"  # rather than its mask
+    first, second, *_ = fields("video")
+    assert {first, second} == {"region-replace", "video-upscale"}
 
 
 def test_a_list_keeps_what_it_held_and_takes_the_same_result_once() -> None:
@@ -65,33 +64,16 @@ def test_a_list_keeps_what_it_held_and_takes_the_same_result_once() -> None:
     assert r1.value(PICTURE, [*held, PICTURE.url]) == [*held, PICTURE.url]
 
 
-def test_a_clip_is_placed_on_a_track_of_its_own_for_as_long_as_it_is() -> None:
-    compose = use("compose-video", "video")
-    tracks = compose.value(CLIP)
-
-    keyframe = {"timestamp": 0, "duration": 4500, "url": CLIP.url}
-    assert tracks == [{"type": "video", "id": "video-1", "keyframes": [keyframe]}]
-    assert not FormState.start(compose.function, {"tracks": tracks}).problems
-
-
 def test_a_second_clip_comes_behind_the_first_one_and_a_picture_beside_them() -> None:
     once = use("compose-video", "video").value(CLIP)
     twice = use("compose-video", "video").value(CLIP, once)
     tracks: Any = use("compose-video", "image").value(PICTURE, twice)
 
     clips, pictures = tracks
-    starts = [keyframe["timestamp"] for keyframe in clips["keyframes"]]
-    assert starts == [0, 4500]
+    spans = [(each["timestamp"], each["duration"]) for each in clips["keyframes"]]
+    assert spans == [(0, 4500), (4500, 4500)]
+    assert (clips["type"], clips["id"]) == ("video", "video-1")
     assert pictures["type"] == "image"
     assert pictures["keyframes"][0]["url"] == PICTURE.url
     function = use("compose-video", "video").function
     assert not FormState.start(function, {"tracks": tracks}).problems
-
-
-def test_what_needs_the_medium_and_no_more_is_offered_first() -> None:
-    first, second, *_ = uses_of(CATALOG, "video")
-
-    assert {first.function.kind, second.function.kind} == {
-        "region-replace",
-        "video-upscale",
-    }
