@@ -12,7 +12,7 @@ from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.widgets.form.controller import Form
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_png
-from tests.widgets.form.test_form import error_of, finish, generate_button, shown, until
+from tests.support.widgets import error_of, finish, generate_button, shown, until
 
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
 BUSY = {"kind": "status", "status": 429, "retry_after": 3}

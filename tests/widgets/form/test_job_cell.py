@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client import AsyncJob
+from mediakit.client import AsyncJob, JobState
 from mediakit.errors import JobFailedError
 from mediakit.records import ErrorCode
 from mediakit.widgets.form.controller import Form
@@ -17,10 +16,17 @@ from mediakit.widgets.form.job_cell import JobCell, show_in
 from mediakit.widgets.job.actions import NEXT, RETRY, VARY, next_text, offered
 from mediakit.widgets.job.host import JobHost, varied
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
-from tests.support.job_states import BODY, RANGE, UNKNOWN, failed, settled, state_of
-from tests.support.samples.media_samples import make_png
-from tests.widgets.form.test_form import press_generate
-from tests.widgets.job.test_view import buttons, eventually, in_use, press, words
+from tests.support.job_states import (
+    BODY,
+    RANGE,
+    UNKNOWN,
+    failed,
+    settled,
+    state_of,
+)
+from tests.support.widgets import in_use, press_generate
+from tests.support.widgets import until as eventually
+from tests.widgets.job.test_view import buttons, press, words
 
 DONE = ("Download", "Save to folder", "Erase…")
 FULL = JobHost(add=lambda job: None, vary=lambda state: "")
@@ -51,12 +57,6 @@ def column(client: Client, sent: Publications) -> Iterator[JobCell]:
     column.close()
 
 
-@pytest.fixture
-def picture_job(client: Client, tmp_path: Path) -> Job:
-    picture = make_png(tmp_path / "in.png", (96, 64))
-    return client.run("image-upscale", image_url=str(picture), timeout_s=60)
-
-
 def shown(column: JobCell) -> list[Any]:
     """Return the jobs, newest first, and the form, without what only gives names."""
     jobs, *others = column.widget.children
@@ -67,13 +67,33 @@ def shown(column: JobCell) -> list[Any]:
 # -- what is offered when -----------------------------------------------------------
 
 
-def test_what_is_offered_follows_from_how_the_job_stands() -> None:
-    assert offered(state_of("queued"), FULL) == (VARY,)
-    assert offered(state_of("running"), FULL) == (VARY,)
-    completed = state_of("completed", **settled(340_000))
-    assert offered(completed, FULL) == (NEXT, VARY, *DONE)
-    assert offered(completed, None) == DONE
-    assert offered(completed, JobHost(add=print)) == (NEXT, *DONE)
+COMPLETED = state_of("completed", **settled(340_000))
+FROM_ELSEWHERE = state_of("completed", body={}, estimate=None)
+
+
+@pytest.mark.parametrize(
+    ("state", "host", "actions"),
+    [
+        (state_of("queued"), FULL, (VARY,)),
+        (state_of("running"), FULL, (VARY,)),
+        (COMPLETED, FULL, (NEXT, VARY, *DONE)),
+        (COMPLETED, None, DONE),
+        (COMPLETED, JobHost(add=print), (NEXT, *DONE)),
+        (FROM_ELSEWHERE, FULL, DONE),
+    ],
+)
+def test_what_is_offered_follows_from_how_the_job_stands(
+    state: JobState, host: JobHost | None, actions: tuple[str, ...]
+) -> None:
+    assert offered(state, host) == actions
+
+
+def test_the_next_take_says_its_price_where_there_is_one() -> None:
+    assert next_text(state_of("completed")) == "Another take · $0.34"
+    ranged = next_text(state_of("completed", estimate=RANGE))
+    assert ranged.startswith("Another take · $")
+    for estimate in (UNKNOWN, None):
+        assert next_text(state_of("completed", estimate=estimate)) == "Another take"
 
 
 @pytest.mark.parametrize("code", list(ErrorCode))
@@ -81,20 +101,6 @@ def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
     hopeless = code in (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
     assert (RETRY in offered(failed(code.value), FULL)) is not hopeless
     assert VARY in offered(failed(code.value), FULL)
-
-
-def test_a_job_from_elsewhere_cannot_be_asked_for_again_from_here() -> None:
-    elsewhere = state_of("completed", body={}, estimate=None)
-    assert offered(elsewhere, FULL) == DONE
-
-
-def test_the_next_take_says_its_price_where_there_is_one() -> None:
-    assert next_text(state_of("completed")) == "Another take · $0.34"
-    assert next_text(state_of("completed", estimate=RANGE)).startswith(
-        "Another take · $"
-    )
-    assert next_text(state_of("completed", estimate=UNKNOWN)) == "Another take"
-    assert next_text(state_of("completed", estimate=None)) == "Another take"
 
 
 # -- what it does -------------------------------------------------------------------
@@ -111,19 +117,6 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     assert newest is not first.widget
     eventually(lambda: len(sent.cards) == 2)
     assert len(client.history.frame()) == 2
-
-
-def test_next_take_in_code_submits_the_same_bytes_once_more(
-    client: Client, picture_job: Job
-) -> None:
-    other = picture_job.next_take().wait(60)
-    assert isinstance(other, Job)
-    assert other.id != picture_job.id
-    frame = client.history.frame()
-    assert sorted(frame["take"]) == [1, 2]
-    assert other.state.body == picture_job.state.body
-    assert other.state.estimate is not None
-    assert other.state.estimate.text == "$0.126"
 
 
 def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
@@ -149,71 +142,26 @@ def test_trying_again_shows_the_new_job_above_the_failed_one(
     assert len(client.history.frame()) == 2
 
 
-def test_varying_opens_a_form_of_its_own_with_the_same_settings(
-    client: Client, picture_job: Job, column: JobCell
+def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
+    client: Client, picture_job: Job, column: JobCell, sent: Publications
 ) -> None:
     elsewhere = client.form("image-upscale")
     view = column.add(picture_job.core)
     press(view, VARY)
+    press(view, VARY)
     assert "nothing is sent yet" in words(view)
     assert len(shown(column)) == 2
-    assert column._form is not None
-    assert column._form.request() == picture_job.state.body
+    form = column._form
+    assert form is not None
+    assert form.request() == picture_job.state.body
     assert not elsewhere._closed
-    elsewhere.close()
 
-
-def test_varying_twice_keeps_one_form(picture_job: Job, column: JobCell) -> None:
-    view = column.add(picture_job.core)
-    press(view, VARY)
-    press(view, VARY)
-    assert len(shown(column)) == 2
-
-
-def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
-    client: Client, column: JobCell
-) -> None:
-    first, second = (
-        column.add(AsyncJob(client.components.jobs, state_of("completed", body=body)))
-        for body in (BODY, BODY | {"prompt": "a boat"})
-    )
-    press(first, VARY)
-    form = column._form
-    assert form is not None
-    form.values.duration = 10
-    press(second, VARY)
-    assert column._form is form
-    assert form.request() == BODY | {"prompt": "a boat"}
-
-
-def test_varying_in_a_form_leaves_no_further_field_of_another_job(
-    client: Client,
-) -> None:
-    function = client.catalog.function("text-to-image")
-    bodies: list[dict[str, object]] = [
-        {"prompt": "a kite", "steps": 9},
-        {"prompt": "a boat"},
-    ]
-    form = Form(client, function)
-    for body in bodies:
-        form._vary(state_of("completed", function=function.path, body=body))
-        assert form.request() == body
-    form.close()
-
-
-def test_a_job_that_the_varied_form_makes_stays_in_the_notebook_too(
-    picture_job: Job, column: JobCell, sent: Publications
-) -> None:
-    view = column.add(picture_job.core)
-    press(view, VARY)
-    form = column._form
-    assert form is not None
-    eventually(lambda: form.state.submit_reason is None)
     # The job that is varied is the same request, which the button says first.
-    eventually(lambda: form.state.is_another_take)
+    eventually(lambda: form.state.is_another_take and not form.state.submit_reason)
     press_generate(form)
     eventually(lambda: len(form.jobs) == 1)
     eventually(lambda: len(sent.cards) == 2)
+    elsewhere.close()
 
 
 def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> None:
@@ -222,6 +170,23 @@ def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> N
     press(column.add(picture_job.core), VARY)
     column.close()
     assert in_use() == before
+
+
+def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
+    client: Client, column: JobCell
+) -> None:
+    bodies = [BODY, BODY | {"prompt": "a boat"}]
+    first, second = (
+        column.add(AsyncJob(client.components.jobs, state_of("completed", body=body)))
+        for body in bodies
+    )
+    press(first, VARY)
+    form = column._form
+    assert form is not None
+    form.values.duration = 10
+    press(second, VARY)
+    assert column._form is form
+    assert form.request() == bodies[1]
 
 
 def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
@@ -246,19 +211,22 @@ def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
 # -- in a form ----------------------------------------------------------------------
 
 
-def test_varying_in_a_form_brings_the_settings_back(
-    client: Client, picture_job: Job
+def test_varying_in_a_form_brings_the_settings_back_and_no_other(
+    client: Client,
 ) -> None:
-    form = Form(client, client.catalog.function("image-upscale"))
-    form._accept(picture_job.core)
-    (view,) = form.jobs
-    assert form.request() != picture_job.state.body
-    press(view, VARY)
-    assert "The form has these settings now" in words(view)
-    assert form.request() == picture_job.state.body
-    press(view, next_text(picture_job.state))
-    eventually(lambda: len(form.jobs) == 2)
-    assert form.jobs[1] is view
+    function = client.catalog.function("text-to-image")
+    bodies: list[dict[str, object]] = [
+        {"prompt": "a kite", "steps": 9},
+        {"prompt": "a boat"},
+    ]
+    form = Form(client, function)
+    for number, body in enumerate(bodies):
+        job_id = f"media_{number}"
+        state = state_of("completed", id=job_id, function=function.path, body=body)
+        form._accept(AsyncJob(client.components.jobs, state))
+        press(form.jobs[0], VARY)
+        assert "The form has these settings now" in words(form.jobs[0])
+        assert form.request() == body
     form.close()
 
 

@@ -10,7 +10,6 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.records import Balance
-from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.form.price.price_bar import (
     PriceBar,
@@ -20,15 +19,10 @@ from mediakit.widgets.form.price.price_bar import (
     tone_of,
 )
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.styles import Tone
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+from tests.support.widgets import make_context
 
 CATALOG = Catalog.default()
-
-
-def fail(sentence: str) -> None:
-    raise AssertionError(sentence)
 
 
 def state_of(kind: str, funds: Funds, **values: object) -> FormState:
@@ -43,86 +37,80 @@ def whole(state: FormState) -> str:
     return price_html(state) + balance_html(state)
 
 
-def test_an_exact_price_stands_with_its_share_and_its_count() -> None:
-    html = whole(state_of("text-to-video", usd(100)))
-
-    assert "<b>$0.34</b>" in html
-    assert ">exact<" in html
-    assert "Balance: $100.00 · enough for about 294 runs" in html
-    assert "width:0.34%" in html
+def budget(spent_micro_usd: int, reserved_micro_usd: int = 0) -> BudgetState:
+    return BudgetState(1_000_000, spent_micro_usd, reserved_micro_usd)
 
 
-def test_a_range_stands_with_its_kind() -> None:
-    html = whole(state_of("r1", usd(100), prompt="a", duration="auto"))
-
-    assert "<b>$0.97\u2013$7.28</b>" in html
-    assert ">upper bound<" in html
-    assert "enough for about 13 runs" in html
+AUTO = {"prompt": "a", "duration": "auto"}
 
 
-def test_a_price_of_which_the_rate_alone_is_known_takes_no_share() -> None:
-    source = "https://clips.example/a.mp4"
-    state = state_of("video-upscale", usd(100), video_url=source)
+@pytest.mark.parametrize(
+    ("state", "texts"),
+    [
+        (
+            state_of("text-to-video", usd(100)),
+            [
+                "<b>$0.34</b>",
+                ">exact<",
+                "Balance: $100.00 · enough for about 294 runs",
+                "width:0.34%",
+            ],
+        ),
+        (
+            state_of("r1", usd(100), **AUTO),
+            ["<b>$0.97\u2013$7.28</b>", ">upper bound<", "enough for about 13 runs"],
+        ),
+        (
+            state_of("text-to-video", usd(10, 680_000, 2)),
+            [
+                "Balance: $9.32 · enough for about 27 runs",
+                "$0.68 is held by 2 running jobs",
+            ],
+        ),
+        (
+            state_of("text-to-video", replace(usd(100), budget=budget(300_000))),
+            ["Budget: $0.70 · enough for about 2 runs", 'class="mk-price mk-warn"'],
+        ),
+        (  # the balance has less than the budget
+            state_of(
+                "text-to-video", replace(usd(100, 99_500_000, 2), budget=budget(0))
+            ),
+            ["Balance: $0.50 · enough for about 1 run "],
+        ),
+        (  # of a budget, only what its own jobs hold is said
+            state_of(
+                "text-to-video",
+                replace(usd(100, 50_000_000, 7), budget=budget(0, 340_000)),
+            ),
+            [
+                "Budget: $0.66 · enough for about 1 run ",
+                "$0.34 is held by running jobs",
+            ],
+        ),
+        (state_of("r1", usd(5), **AUTO), ["Exceeds your $5.00 balance"]),
+        (
+            state_of("keyframes", usd(100)),
+            ["Add pictures to see the price.", ">Balance: $100.00<"],
+        ),
+        (
+            state_of("text-to-video", Funds(trouble="No answer <b>")),
+            ["No answer &lt;b&gt;"],
+        ),
+        (
+            state_of("video-upscale", usd(100), video_url="https://a.test/a.mp4"),
+            [">no upper price known<", " per s</b>", ">Balance: $100.00<"],
+        ),
+    ],
+)
+def test_a_price_stands_with_its_kind_beside_what_is_left(
+    state: FormState, texts: list[str]
+) -> None:
     html = whole(state)
 
-    assert ">no upper price known<" in html
-    assert " per s</b>" in html
-    assert ">Balance: $100.00<" in html
-    assert "%" not in html.split("width:")[1].split("</i>")[1]
-    assert "<td class=mk-num>price not known yet</td>" in lines_html(state.estimate)
-
-
-def test_held_amounts_are_shown_and_are_not_left() -> None:
-    html = whole(state_of("text-to-video", usd(10, 680_000, 2)))
-
-    assert "Balance: $9.32" in html
-    assert "$0.68 is held by 2 running jobs" in html
-
-
-def test_a_budget_is_named_where_less_is_left_of_it_than_of_the_balance() -> None:
-    budget = BudgetState(1_000_000, spent_micro_usd=300_000, reserved_micro_usd=0)
-    state = state_of("text-to-video", replace(usd(100), budget=budget))
-
-    assert "Budget: $0.70 · enough for about 2 runs" in whole(state)
-    assert 'class="mk-price mk-warn"' in whole(state)
-    poor = replace(usd(100, 99_500_000, 2), budget=budget)
-    assert "Balance: $0.50 · enough for about 1 run " in whole(
-        state_of("text-to-video", poor)
-    )
-    assert "Budget: $0.70<" in whole(
-        state_of("keyframes", replace(usd(100), budget=budget))
-    )
-
-
-def test_of_a_budget_only_what_its_own_jobs_hold_is_said() -> None:
-    budget = BudgetState(1_000_000, spent_micro_usd=0, reserved_micro_usd=340_000)
-    funds = replace(usd(100, 50_000_000, 7), budget=budget)
-
-    html = whole(state_of("text-to-video", funds))
-    assert "Budget: $0.66" in html
-    assert "$0.34 is held by running jobs" in html
-
-
-def test_what_is_not_enough_for_one_is_not_counted() -> None:
-    html = whole(state_of("r1", usd(5), prompt="a", duration="auto"))
-
-    assert "Exceeds your $5.00 balance" in html
-    assert "enough for" not in html
-
-
-def test_a_price_that_is_not_there_yet_says_what_it_needs() -> None:
-    html = whole(state_of("keyframes", usd(100)))
-
-    assert "Add pictures to see the price." in html
-    assert "Balance: $100.00" in html
-    assert "runs" not in html
-
-
-def test_a_balance_that_is_not_known_is_said_and_escaped() -> None:
-    html = whole(state_of("text-to-video", Funds(trouble="No answer <b>")))
-
-    assert "No answer &lt;b&gt;" in html
-    assert "$0.00" not in html
+    assert [text for text in texts if text not in html] == []
+    # Without a count, no number of runs is made up; without a balance, no amount.
+    assert ("enough for" in html) is ("enough for" in "".join(texts))
+    assert ("$0.00" in html) is ("$0.00" in "".join(texts))
 
 
 @pytest.mark.parametrize(
@@ -153,15 +141,13 @@ def test_the_lines_of_a_price_are_quantity_rate_and_amount() -> None:
     )
     assert row in html
     assert "There is no price yet." in lines_html(None)
+    unknown = state_of("video-upscale", usd(1), video_url="https://a.test/a.mp4")
+    assert "price not known yet</td>" in lines_html(unknown.estimate)
 
 
 def test_the_lines_are_shown_on_demand_and_follow_the_price() -> None:
     placed: list[Any] = []
-    bar = PriceBar(
-        WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None),
-        lambda: None,
-        placed.append,
-    )
+    bar = PriceBar(make_context(), lambda: None, placed.append)
     toggle, _ = bar.buttons
 
     bar.show(state_of("text-to-video", usd(1)))
@@ -173,15 +159,3 @@ def test_the_lines_are_shown_on_demand_and_follow_the_price() -> None:
     assert "$0.68" in lines.value
     toggle.value = False
     assert lines.value == ""
-
-
-def test_the_balance_is_read_again_on_demand() -> None:
-    asked: list[str] = []
-    bar = PriceBar(
-        WidgetContext(WidgetFactory(), guarded(fail), lambda *_: None),
-        lambda: asked.append("balance"),
-        fail,
-    )
-
-    bar.buttons[1].click()
-    assert asked == ["balance"]

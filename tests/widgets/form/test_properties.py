@@ -6,26 +6,21 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from html import escape
-from pathlib import Path
-from typing import Any
 
-import ipywidgets as w
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Described, Function
 from mediakit.rules import Problem, Rule
-from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.view import FormView
-from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
 from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
+from tests.support.widgets import make_context, shown
 
 FUNCTIONS = (*Catalog.default(), MADE_UP)
 every_shape = pytest.mark.parametrize(
@@ -35,23 +30,17 @@ with_rules = pytest.mark.parametrize(
     "function", [f for f in FUNCTIONS if f.rules], ids=lambda f: f.kind
 )
 few = settings(
-    max_examples=trials(4, 100),
+    max_examples=trials(4, 25),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-many = settings(few, max_examples=trials(15, 100))
+many = settings(few, max_examples=trials(15, 50))
 Values = dict[str, object]
 
 
 def make_view(function: Function) -> FormView:
-    def fail(sentence: str) -> None:
-        raise AssertionError(sentence)
-
-    context = WidgetContext(
-        WidgetFactory(), guarded(fail), lambda name, content, done: done(Path(name))
-    )
     return FormView(
         function,
-        context,
+        make_context(),
         meta=(),
         generate=list,
         show_owned=list,
@@ -153,17 +142,10 @@ def test_a_rule_is_shown_when_it_applies_to_the_request_and_only_then(
     check()
 
 
-def htmls(widget: Any) -> Iterator[str]:
-    if isinstance(widget, w.HTML):
-        yield widget.value
-    for child in getattr(widget, "children", ()):
-        yield from htmls(child)
-
-
 def notes(view: FormView, name: str) -> list[str]:
     """Return the line below a control, and what stands inside it."""
     below = [s._notes[name].value for s in view._sections if name in s._notes]
-    return [*below, *htmls(view.controls[name].widget)]
+    return [*below, shown(view.controls[name])]
 
 
 def is_red(view: FormView, name: str) -> bool:

@@ -19,14 +19,13 @@ from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import ANOTHER, Form, is_open
 from mediakit.widgets.form.memory import form_memory
-from mediakit.widgets.form.memory.form_memory import current_notebook, origin_of
-from mediakit.widgets.job.actions import NEXT
+from mediakit.widgets.form.memory.form_memory import origin_of
+from mediakit.widgets.job.actions import next_text
 from mediakit.widgets.studio.catalogue.forms import StudioForms
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import Cell
-from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
-from tests.widgets.form.test_form import (
+from tests.support.widgets import (
     PATIENCE_S,
     box,
     error_of,
@@ -39,6 +38,7 @@ from tests.widgets.form.test_form import (
 from tests.widgets.job.test_view import buttons, press
 
 KIND = "text-to-video"
+A_PICTURE = "https://a.test/1.png"
 KITE: dict[str, Any] = {"prompt": "a kite", "duration": 3}
 
 
@@ -121,119 +121,50 @@ def ids(form: Form) -> list[str]:
 # -- values ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("is_killed", [False, True])
 def test_what_was_typed_and_not_sent_is_there_after_a_restart(
-    kernels: Kernels,
+    kernels: Kernels, *, is_killed: bool
 ) -> None:
-    form = kernels.form(prompt="from code")
+    form = kernels.form(kind="keyframes", images=[A_PICTURE])
+    form.values.update(images=[A_PICTURE, "cat.png"], seed=3)
+    box(form, "transition_duration_s").value = 99
     box(form, "prompt").value = "typed, and not sent"
-    box(form, "duration").value = 99
-
-    kernels.restart()
-    again = kernels.form(prompt="from code")
-    assert again.values.prompt == "typed, and not sent"
-    assert again.values.duration == 99
-    assert [p.field for p in again.state.problems_of("duration")] == ["duration"]
-    assert again.jobs == ()
-
-
-def test_it_is_written_without_a_restart_in_good_order(kernels: Kernels) -> None:
-    form = kernels.form()
-    box(form, "prompt").value = "typed"
     store, origin = form.client.components.store, form._memory.origin
     assert origin is not None
     until(lambda: "typed" in (tuning.draft(store, origin) or ""))
 
-    kernels.start()
-    assert kernels.form().values.prompt == "typed"
+    kernels.start() if is_killed else kernels.restart()
+    function, cell = form.function, Cell("cell-1", "later")
+    assert not is_open(kernels.client, function, cell, "another")
+    assert is_open(kernels.client, function, cell)
+    again = kernels.form(kind="keyframes", images=[A_PICTURE], seed=4)
+    assert "mk-returns" in again.widget._dom_classes
+    assert again.values.prompt == "typed, and not sent"
+    assert again.values.images == [A_PICTURE, "cat.png"]
+    assert again.values.seed == 4  # the code has changed
+    assert again.values.transition_duration_s == 99
+    assert again.state.problems_of("transition_duration_s")
+    assert again.jobs == ()
 
 
-def test_a_form_that_nobody_changed_writes_nothing(kernels: Kernels) -> None:
-    form = kernels.form(prompt="from code")
-    kernels.restart()
-    assert form._memory.origin is not None
-    assert tuning.draft(kernels.client.components.store, form._memory.origin) is None
-
-
-def test_what_the_code_gives_differently_wins_over_what_was_held(
-    kernels: Kernels,
-) -> None:
-    form = kernels.form(prompt="from code", duration=5)
-    box(form, "prompt").value = "by hand"
-    box(form, "duration").value = 7
-
-    kernels.restart()
-    again = kernels.form(prompt="new code", duration=5)
-    assert again.values.prompt == "new code"
-    assert again.values.duration == 7
-
-
-def test_a_local_file_comes_back_as_a_local_file(
-    kernels: Kernels, tmp_path: Path
-) -> None:
-    cat = str(make_png(tmp_path / "cat.png", (96, 64)))
-    form = kernels.form(kind="image-upscale", image_url=cat)
-    box(form, "image_url").value = ""
-    box(form, "image_url").value = cat
-    until(lambda: form.state.submit_reason is None, form)
-    press_generate(form)
-
-    kernels.restart()
-    again = kernels.form(kind="image-upscale", image_url=cat)
-    assert again.values.image_url == cat
-    until(lambda: again.state.submit_reason is None, again)
-    assert again.state.media.files
-    assert len(again.jobs) == 1
-    assert again.state.is_another_take
-
-
-def test_lists_come_back_with_their_files_and_urls(kernels: Kernels) -> None:
-    given: dict[str, Any] = {"kind": "r1", "image_urls": ["https://a.test/1.png"]}
-    form = kernels.form(**given)
-    form.values.update(prompt="a", video_urls=["clip.mp4"])
-    kernels.restart()
-    again = kernels.form(**given)
-    assert again.values.image_urls == ["https://a.test/1.png"]
-    assert again.values.video_urls == ["clip.mp4"]
-
-
-def test_fresh_begins_empty_for_good(kernels: Kernels) -> None:
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_fresh_begins_empty_for_good(kernels: Kernels, *, is_restarted: bool) -> None:
     form = kernels.form(**KITE)
-    box(form, "prompt").value = "a boat"
     press_generate(form)
+    box(form, "prompt").value = "a boat"
 
-    kernels.restart()
+    if is_restarted:
+        kernels.restart()
     fresh = kernels.form(**KITE, fresh=True)
+    assert "mk-returns" not in fresh.widget._dom_classes
     assert fresh.values.prompt == "a kite"
     assert fresh.jobs == ()
     assert not fresh.state.is_another_take
-    press_generate(fresh)
-    made = ids(fresh)
 
     kernels.restart()
     again = kernels.form(**KITE)
     assert again.values.prompt == "a kite"
-    assert ids(again) == made
-
-
-def test_fresh_begins_empty_in_the_same_kernel_too(kernels: Kernels) -> None:
-    form = kernels.form(**KITE)
-    press_generate(form)
-    box(form, "prompt").value = "a boat"
-    fresh = kernels.form(**KITE, fresh=True)
-    assert fresh.values.prompt == "a kite"
-    assert fresh.jobs == ()
-    assert form.widget.comm is None
-    kernels.restart()
-    assert kernels.form(**KITE).jobs == ()
-
-
-def test_a_form_says_that_all_comes_back_only_where_it_does(
-    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "mk-returns" in kernels.form().widget._dom_classes
-    assert "mk-returns" not in kernels.form(fresh=True).widget._dom_classes
-    monkeypatch.setattr(form_memory, "current_notebook", lambda: None)
-    assert "mk-returns" not in kernels.form("cell-2").widget._dom_classes
+    assert again.jobs == ()
 
 
 # -- jobs -----------------------------------------------------------------------------
@@ -309,19 +240,25 @@ def claimed(form: Form, origin: str | None) -> Entry:
     return entry
 
 
-def test_the_next_take_of_a_result_belongs_to_its_form(kernels: Kernels) -> None:
-    form = kernels.form(**KITE)
+def test_a_local_file_and_the_next_take_of_its_result_belong_to_their_form(
+    kernels: Kernels, tmp_path: Path
+) -> None:
+    cat = str(make_png(tmp_path / "cat.png", (96, 64)))
+    form = kernels.form(kind="image-upscale", image_url=cat)
+    until(lambda: form.state.submit_reason is None, form)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: view.state.record.status is JobStatus.COMPLETED)
-    take = f"{NEXT} · $0.20"
-    until(lambda: take in buttons(view))
-    press(view, take)
+    until(lambda: next_text(view.state) in buttons(view))
+    press(view, next_text(view.state))
     until(lambda: len(form.jobs) == 2, form)
     made = ids(form)
 
     kernels.restart()
-    assert ids(kernels.form(**KITE)) == made
+    again = kernels.form(kind="image-upscale", image_url=cat)
+    assert again.values.image_url == cat
+    until(lambda: again.state.submit_reason is None, again)
+    assert ids(again) == made
+    assert again.state.is_another_take
 
 
 def test_a_copy_of_a_notebook_shows_nothing_of_the_first_one(
@@ -336,12 +273,6 @@ def test_a_copy_of_a_notebook_shows_nothing_of_the_first_one(
     copy = kernels.form(**KITE)
     assert copy.jobs == ()
     assert copy.values.prompt == "a kite"
-
-    job = kernels.client.job(ids(form)[0])
-    job.next_take()
-    kernels.notebook = "/home/me/a.ipynb"
-    kernels.restart()
-    assert ids(kernels.form(**KITE)) == ids(form)
 
 
 def test_cells_and_names_tell_forms_apart_after_a_restart(kernels: Kernels) -> None:
@@ -372,16 +303,6 @@ def test_the_form_of_a_studio_continues_when_it_is_opened_again(
     again = opened()
     assert ids(again) == ids(form)
     assert again.values.prompt == "typed in the studio"
-
-
-def test_like_last_is_for_a_form_that_held_nothing(kernels: Kernels) -> None:
-    function = kernels.client.catalog.function(KIND)
-    cell = Cell("cell-1", "later")
-    assert not is_open(kernels.client, function, cell)
-    box(kernels.form(), "prompt").value = "typed"
-    kernels.restart()
-    assert is_open(kernels.client, function, cell)
-    assert not is_open(kernels.client, function, cell, "another")
 
 
 def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
@@ -420,30 +341,12 @@ def label(form: Form) -> str:
     return str(generate_button(form).description)
 
 
-def test_the_button_says_when_the_same_would_be_paid_again(
-    kernels: Kernels,
-) -> None:
-    form = kernels.form(**KITE)
-    assert label(form) == "Generate · $0.20"
-    press_generate(form)
-    assert label(form) == "Another take · $0.20"
-
-    box(form, "prompt").value = "a kite in snow"
-    assert label(form) == "Generate · $0.20"
-    box(form, "duration").value = 5
-    assert label(form) == "Generate · $0.34"
-    form.values.update(KITE)
-    assert label(form) == "Another take · $0.20"
-
-    kernels.restart()
-    assert label(kernels.form(**KITE)) == "Another take · $0.20"
-
-
 def test_a_second_click_before_the_button_could_be_read_submits_nothing(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = kernels.form(**KITE)
     press_generate(form)
+    assert label(form) == "Another take · $0.20"
     with monkeypatch.context() as patch:
         patch.setattr(form_module, "ARRIVES_S", PATIENCE_S)  # however slow the machine
         generate_button(form).click()
@@ -451,8 +354,9 @@ def test_a_second_click_before_the_button_could_be_read_submits_nothing(
         assert len(ids(form)) == 1
         assert "already" in error_of(form)
 
+    first = ids(form)
     press_generate(form)
-    assert len(ids(form)) == 2
+    assert ids(form)[1:] == first
     assert error_of(form) == ""
 
 
@@ -499,40 +403,6 @@ def test_what_failed_is_not_charged_and_not_counted_as_submitted(
     again = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
     assert label(again) == "Generate · $0.20"
-
-
-# -- a real kernel --------------------------------------------------------------------
-
-
-def cells(sandbox: RunningSandbox, home: Path, then: str) -> list[str]:
-    return [
-        "import mediakit as mk\n"
-        f"client = mk.Client({sandbox.base_url!r}, {sandbox.api_key!r}, "
-        f"home={str(home)!r})\n"
-        'form = client.form("text-to-video", prompt="a kite", duration=3, name="n")',
-        then,
-    ]
-
-
-FILL = 'form.values.prompt = "typed"'
-TELL = "print(form.values.prompt)"
-
-
-@pytest.mark.soak
-def test_without_cell_ids_a_form_is_known_by_notebook_function_and_name(
-    sandbox: RunningSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
-    run_cells(cells(sandbox, tmp_path / "home", FILL), tmp_path)
-    after = run_cells(cells(sandbox, tmp_path / "home", TELL), tmp_path)
-    assert after[-1].outputs[0].text.strip() == "typed"
-
-
-def test_outside_of_a_kernel_there_is_no_notebook(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
-    assert current_notebook() is None
 
 
 def test_people_who_share_a_database_do_not_share_forms(

@@ -125,30 +125,13 @@ def test_a_field_that_does_not_apply_is_not_sent_and_keeps_its_value() -> None:
     assert standard.with_value("model", "wonder").body()["creativity"] == 7
 
 
-def test_the_remembered_value_of_such_a_field_switches_nothing() -> None:
-    state = start(
-        "image-upscale", image_url=A_PICTURE, model="wonder", detail=True, texture=1
-    )
+def test_what_is_required_comes_from_the_fields_and_the_rules_that_apply() -> None:
+    wonder = start("image-upscale", model="wonder", detail=True, texture=1)
 
-    assert "detail_strength" in state.required
-    assert "detail_strength" not in state.with_value("model", "cgi").required
-
-
-def test_a_rule_gives_its_reason_when_and_only_when_it_bites() -> None:
-    state = start("image-upscale", model="wonder", autoprompt=True)
-
-    assert state.disabled["prompt"] == "applies only when autoprompt is not true"
-    assert "prompt" not in state.with_value("autoprompt", value=False).disabled
-
-
-@pytest.mark.parametrize(
-    ("values", "required"),
-    [({}, {"image_url"}), ({"model": "wonder", "detail": True}, {"detail_strength"})],
-)
-def test_what_is_required_comes_from_the_fields_and_the_rules(
-    values: dict[str, object], required: set[str]
-) -> None:
-    assert start("image-upscale", **values).required == {"image_url"} | required
+    assert start("image-upscale").required == {"image_url"}
+    assert wonder.required == {"image_url", "detail_strength"}
+    # The value of a field that is switched off requires nothing.
+    assert wonder.with_value("model", "cgi").required == {"image_url"}
 
 
 def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> None:
@@ -159,12 +142,8 @@ def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> Non
     touched = touched_in(untouched, "duration")
     assert [p.got for p in touched.problems_of("duration")] == [99]
     assert touched.problems_of("prompt") == ()
-
-
-def test_a_value_that_is_set_by_hand_is_touched() -> None:
-    state = start("text-to-video").with_value("prompt", None)
-
-    assert [p.field for p in state.problems_of("prompt")] == ["prompt"]
+    cleared = start("text-to-video").with_value("prompt", None)
+    assert [p.field for p in cleared.problems_of("prompt")] == ["prompt"]
 
 
 @pytest.mark.parametrize(
@@ -219,45 +198,13 @@ def test_a_missing_price_says_what_it_is_missing(
     assert (state.estimate is None) is (gap is not None)
 
 
-def test_a_price_needs_only_the_fields_that_it_is_made_from() -> None:
-    estimate = start("text-to-video").estimate
+def test_one_mistake_is_explained_once() -> None:
+    state = FormState.start(CATALOG.function("text-to-video"), {"prompt": "a"})
+    wrong = state.with_value("duration", 99)
 
-    assert estimate is not None
-    assert (estimate.low, estimate.kind) == (340_000, EstimateKind.EXACT)
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "reason"),
-    [
-        ("text-to-video", {}, None),
-        (
-            "text-to-video",
-            {"duration": 15, "resolution": "4k"},
-            "It costs $5.04; $5.00 is left.",
-        ),
-        ("r1", {"duration": "auto"}, "It may cost up to $7.28028; $5.00 is left."),
-    ],
-)
-def test_what_is_left_decides_with_the_upper_end_of_the_price(
-    kind: str, values: dict[str, object], reason: str | None
-) -> None:
-    state = start(kind, prompt="a kite", **values)
-
-    assert with_usd(state, 5).submit_reason == reason
-
-
-def test_a_balance_that_does_not_suffice_says_when_it_was_read() -> None:
-    read_at = datetime(2026, 3, 1, 12, 30, 5).astimezone()
-    state = with_usd(start("text-to-video", prompt="a kite", duration=8), 0)
-    funds = replace(state.funds, read_at=read_at)
-
-    assert state.with_balance(funds).submit_reason == (
-        "It costs $0.544; $0.00 is left. The balance was read at 12:30:05."
-    )
-    limit = in_budget(state, 500_000).funds
-    assert "was read" not in (
-        state.with_balance(replace(limit, read_at=read_at)).submit_reason or ""
-    )
+    assert wrong.estimate_gap == "Correct duration to see the price."
+    assert wrong.submit_hint == ""
+    assert wrong.submit_reason is not None
 
 
 def in_budget(state: FormState, left_micro_usd: int) -> FormState:
@@ -269,99 +216,100 @@ def in_budget(state: FormState, left_micro_usd: int) -> FormState:
     return state.with_balance(funds)
 
 
+CLIP_FROM_TEXT = start("text-to-video", prompt="a kite")
+LONGER = CLIP_FROM_TEXT.with_value("duration", 8)
+AUTO = start("r1", prompt="a kite", duration="auto")
+NOMINAL = start("r1", prompt="a kite", duration=4, resolution="480p")  # $0.4494
+WITHOUT_PRICE = FormState.start(Function("a/b/unpriced", Unpriced), {"prompt": "a"})
+OPEN_END = FormState.start(Function("a/b/open", Open), {"prompt": "a"})
+NO_UPPER_PRICE = (
+    "Nobody knows what it may cost at most, so your budget could not be kept."
+)
+
+
 @pytest.mark.parametrize(
-    ("kind", "values", "reason"),
+    ("state", "reason"),
     [
-        ("text-to-video", {}, None),
+        (with_usd(CLIP_FROM_TEXT, 5), None),
+        (with_usd(LONGER, 0), "It costs $0.544; $0.00 is left."),
+        (with_usd(AUTO, 5), "It may cost up to $7.28028; $5.00 is left."),
         (
-            "text-to-video",
-            {"duration": 8},
+            with_usd(CLIP_FROM_TEXT, 1, held_micro_usd=680_000),
+            "It costs $0.34; $0.32 is left; $0.68 is held by 2 running jobs.",
+        ),
+        (with_usd(OPEN_END, 5), None),
+        (with_usd(OPEN_END, 1), "It costs at least $2.00; $1.00 is left."),
+        (with_usd(WITHOUT_PRICE, 5), None),
+        (in_budget(CLIP_FROM_TEXT, 500_000), None),
+        (
+            in_budget(LONGER, 500_000),
             "It costs $0.544; $0.50 of your budget is left.",
         ),
         (
-            "r1",
-            {"duration": "auto"},
+            in_budget(AUTO, 500_000),
             "It may cost up to $10.92042; $0.50 of your budget is left.",
         ),
-        (  # $0.4494 nominal
-            "r1",
-            {"duration": 4, "resolution": "480p"},
+        (
+            in_budget(NOMINAL, 500_000),
             "It may cost up to $0.6741; $0.50 of your budget is left.",
         ),
+        (in_budget(AUTO, 200_000_000), None),
+        (in_budget(WITHOUT_PRICE, 50_000_000), NO_UPPER_PRICE),
+        (in_budget(OPEN_END, 50_000_000), NO_UPPER_PRICE),
+        (replace(CLIP_FROM_TEXT, sending="Sending it."), "Sending it."),
     ],
 )
-def test_a_budget_decides_where_less_is_left_of_it_than_of_the_balance(
-    kind: str, values: dict[str, object], reason: str | None
+def test_what_is_left_decides_with_the_upper_end_of_the_price(
+    state: FormState, reason: str | None
 ) -> None:
-    state = start(kind, prompt="a kite", **values)
-
-    assert in_budget(state, 500_000).submit_reason == reason
-    assert in_budget(state, 200_000_000).submit_reason is None
+    assert state.submit_reason == reason
 
 
-@pytest.mark.parametrize("declaration", [Unpriced, Open])
-def test_what_has_no_upper_price_is_not_submitted_within_a_budget(
-    declaration: type[MediaRequest],
-) -> None:
-    state = FormState.start(Function("a/b/c", declaration), {"prompt": "a"})
+def test_a_balance_that_does_not_suffice_says_when_it_was_read() -> None:
+    read_at = datetime(2026, 3, 1, 12, 30, 5).astimezone()
 
-    assert in_budget(state, 50_000_000).submit_reason == (
-        "Nobody knows what it may cost at most, so your budget could not be kept."
+    def reason(state: FormState) -> str:
+        return str(
+            state.with_balance(replace(state.funds, read_at=read_at)).submit_reason
+        )
+
+    assert reason(with_usd(LONGER, 0)).endswith(
+        "$0.00 is left. The balance was read at 12:30:05."
     )
+    assert "was read" not in reason(in_budget(LONGER, 500_000))
 
 
 def test_a_budget_is_known_without_the_service() -> None:
     budget = BudgetState(300_000, spent_micro_usd=0, reserved_micro_usd=0)
     funds = Funds(trouble="The service does not answer.", budget=budget)
-    state = start("text-to-video", prompt="a kite").with_balance(funds)
+    state = CLIP_FROM_TEXT.with_balance(funds)
 
     assert state.submit_reason == "It costs $0.34; $0.30 of your budget is left."
     assert state.caution == "The service does not answer."
 
 
-def test_what_running_jobs_hold_is_not_left() -> None:
-    state = start("text-to-video", prompt="a kite")
-
-    assert with_usd(state, 1, held_micro_usd=680_000).submit_reason == (
-        "It costs $0.34; $0.32 is left; $0.68 is held by 2 running jobs."
-    )
-
-
-def test_a_balance_that_is_not_known_is_said_and_is_not_zero() -> None:
-    state = start("text-to-video", prompt="a kite")
-    failed = state.with_balance(Funds(trouble="The service does not answer."))
-
+@pytest.mark.parametrize(
+    ("state", "caution"),
+    [
+        (CLIP_FROM_TEXT, "The balance is not known yet."),
+        (
+            CLIP_FROM_TEXT.with_balance(Funds(trouble="The service does not answer.")),
+            "The service does not answer.",
+        ),
+        (with_usd(CLIP_FROM_TEXT, 1), None),
+        (
+            with_usd(WITHOUT_PRICE, 5),
+            "You will be charged; the price isn't known in advance.",
+        ),
+        (with_usd(OPEN_END, 5), "It has no known upper price."),
+    ],
+)
+def test_what_is_not_known_of_price_or_balance_is_said_and_keeps_nothing_back(
+    state: FormState, caution: str | None
+) -> None:
+    assert state.caution == caution
     assert state.submit_reason is None
-    assert state.affordability.covered is None
-    assert state.caution == "The balance is not known yet."
-    assert failed.caution == "The service does not answer."
-    assert with_usd(state, 1).caution is None
-
-
-def test_a_price_that_is_not_known_is_said_and_is_not_free() -> None:
-    unpriced = Function("a/b/unpriced", Unpriced)
-    state = with_usd(FormState.start(unpriced, {"prompt": "a"}), 5)
-
-    assert state.submit_reason is None
-    assert state.affordability.count is None
-    assert state.caution == "You will be charged; the price isn't known in advance."
-
-
-def test_a_price_without_an_upper_end_needs_at_least_the_lower_one() -> None:
-    state = FormState.start(Function("a/b/open", Open), {"prompt": "a"})
-
-    assert with_usd(state, 5).caution == "It has no known upper price."
-    assert with_usd(state, 5).submit_reason is None
-    assert with_usd(state, 1).submit_reason == (
-        "It costs at least $2.00; $1.00 is left."
-    )
-
-
-def test_a_request_that_is_under_way_is_not_sent_again() -> None:
-    state = start("text-to-video", prompt="a kite")
-    sending = FormState(state.function, state.values, sending="Sending the request.")
-
-    assert sending.submit_reason == "Sending the request."
+    assert caution is None or state.affordability.covered in (None, True)
 
 
 @pytest.mark.parametrize(
@@ -514,19 +462,6 @@ def test_what_is_known_of_a_clip_behind_a_url_keeps_nothing_back() -> None:
     assert state.submit_reason is None
     (warning,) = touched_in(state, "video_urls").warnings_of("video_urls")
     assert warning.sentence == "video_urls[0] must be 2 to 30 s (got 31.2 s)"
-
-
-def test_a_file_that_is_a_clip_and_a_sound_is_held_against_the_limits_of_both() -> None:
-    state = start("r1", prompt="a", duration=5, video_urls=["a.mp4"])
-    sound = MediaInfo("audio", "audio/mp4", 1_000, duration_s=31.0)
-    found: dict[MediaKey, Inspection] = {
-        ("video", "a.mp4"): Inspection(LONG_CLIP),
-        ("audio", "a.mp4"): Inspection(sound),
-    }
-
-    assert state.with_inspections(found).submit_reason == (
-        "Reference video 1 must be 2 to 30 s (got 31.2 s)."
-    )
 
 
 @given(needed=st.integers(1, 10**9), left=st.integers(-(10**9), 10**12))

@@ -18,9 +18,10 @@ from mediakit.money import format_usd
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from tests.support.soak import IS_SOAK
-from tests.widgets.form.test_form import (
+from tests.support.widgets import (
     box,
     control,
+    error_of,
     finish,
     generate_button,
     shown,
@@ -31,54 +32,31 @@ Act = Callable[[], None]
 ANSWER_S = 60.0
 
 
-def on_the_main_thread(act: Act) -> None:
-    act()
+def on_a_subshell(act: Act) -> None:
+    """Act in a running loop on a thread of its own, as a subshell does."""
 
-
-def in_a_running_loop(act: Act) -> None:
     async def run() -> None:
         act()
         # Handlers leave nothing behind on a loop that may stop at any time.
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
-    asyncio.run(run())
-
-
-def on_a_thread_of_its_own(act: Act) -> None:
-    thread = threading.Thread(target=act)
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
     thread.start()
     thread.join()
 
 
-def on_a_subshell(act: Act) -> None:
-    on_a_thread_of_its_own(lambda: in_a_running_loop(act))
-
-
-# A subshell is a loop that runs on a thread of its own; the other tests of the form use
-# the main thread.
-@pytest.mark.parametrize(
-    "heard",
-    [
-        on_a_subshell,
-        pytest.param(on_the_main_thread, marks=pytest.mark.soak),
-        pytest.param(in_a_running_loop, marks=pytest.mark.soak),
-        pytest.param(on_a_thread_of_its_own, marks=pytest.mark.soak),
-    ],
-)
-def test_typing_moving_and_clicking_work_wherever_they_are_heard(
-    client: Client, heard: Callable[[Act], None]
-) -> None:
+def test_typing_moving_and_clicking_work_on_a_subshell(client: Client) -> None:
     form = Form(client, client.catalog.function("text-to-video"))
     duration = control(form, "duration").parts[1]
     until(lambda: form.state.funds.balance is not None, form)
 
-    heard(lambda: box(form, "prompt").set_state({"value": "a kite"}))
-    heard(lambda: duration.set_state({"value": 3}))
+    on_a_subshell(lambda: box(form, "prompt").set_state({"value": "a kite"}))
+    on_a_subshell(lambda: duration.set_state({"value": 3}))
     assert "<b>$0.204</b>" in shown(form)
-    heard(generate_button(form).click)
+    on_a_subshell(generate_button(form).click)
     until(lambda: form._jobs, form)
     assert form._jobs[0].state.body["prompt"] == "a kite"
-    assert form._view._error.value == ""
+    assert error_of(form) == ""
     finish(form)
 
 

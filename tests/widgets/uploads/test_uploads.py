@@ -8,21 +8,17 @@ from typing import Any
 
 import pytest
 
-from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.job.actions import VARY
-from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media import upload_button as upload_widget
 from mediakit.widgets.media.media_fields import MediaControl
-from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.widget_factory import close_tree
 from mediakit.widgets.uploads import upload_folder as folder_module
 from mediakit.widgets.uploads import uploaded_names
 from mediakit.widgets.uploads.chunked_upload import PIECE_BYTES
@@ -31,25 +27,24 @@ from mediakit.widgets.uploads.upload_folder import (
     KEPT_DAYS,
     UploadFolder,
     own_name,
-    shown_path,
 )
 from tests.support import zygote
 from tests.support.samples.media_samples import make_png
-from tests.widgets.form.test_form import (
+from tests.support.widgets import (
     box,
     control,
     error_of,
     generate_button,
-    make_form,
+    make_context,
     press_generate,
     shown,
     until,
 )
 from tests.widgets.form.test_return import Kernels, kernels
 from tests.widgets.job.test_view import press
-from tests.widgets.media.test_media_fields import fail, give_file
+from tests.widgets.media.test_media_fields import give_file
 
-__all__ = ["kernels", "make_form"]
+__all__ = ["kernels"]
 
 
 class Page:
@@ -114,10 +109,8 @@ def field(folder: UploadFolder) -> Iterator[Callable[[str, str], MediaControl]]:
     made: list[MediaControl] = []
 
     def make(kind: str, name: str) -> MediaControl:
-        context = WidgetContext(
-            WidgetFactory(),
-            guarded(fail),
-            lambda name, content, done: done(folder.keep(name, content)),
+        context = make_context(
+            keep=lambda name, content, done: done(folder.keep(name, content)),
             work=lambda do, done: done(do()),
             uploads=folder,
         )
@@ -188,33 +181,24 @@ def test_one_piece_is_under_way_at_a_time(
     assert kept.stat().st_size == 2 * PIECE_BYTES + 5
 
 
-def test_several_files_fill_the_rows_of_a_list(
+def test_several_files_fill_the_rows_of_a_list_until_it_is_full(
     field: Callable[[str, str], MediaControl],
 ) -> None:
     images = field("keyframes", "images")
     page = Page(images)
-    for name in ("a.png", "b.png"):
+    names = [f"{n}.png" for n in range(6)]
+    for name in names:
         page.offer(name, name.encode())
 
     assert page.upload.multiple
-    assert [row.box.value for row in images.given] == ["a.png", "b.png"]
-    assert [own_name(path) for path in images.value] == ["a.png", "b.png"]  # type: ignore[attr-defined]
-    assert not field("image-upscale", "image_url").parts[-1].multiple
+    assert [row.box.value for row in images.given] == names[:5]
+    assert [own_name(path) for path in images.value] == names[:5]  # type: ignore[attr-defined]
+    assert page.refusal == "5.png was not uploaded: this field takes 5 files."
+    images.rows[0].box.value = "cat.png"  # what is typed over a name is a path
+    assert images.value[0] == "cat.png"  # type: ignore[index]
 
 
-def test_what_is_typed_over_a_name_is_a_path_again(
-    field: Callable[[str, str], MediaControl],
-) -> None:
-    image = field("image-upscale", "image_url")
-    Page(image).offer("cat.png", b"png")
-    assert own_name(str(image.value)) == "cat.png"
-
-    image.rows[0].box.value = "cat.pn"
-    image.rows[0].box.value = "cat.png"
-    assert image.value == "cat.png"
-
-
-# -- refused ---------------------------------------------------------------------------
+# -- refused and ended -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -239,11 +223,18 @@ def test_what_is_typed_over_a_name_is_a_path_again(
             "film.mkv is not a video that this field takes (mp4 or mov).",
         ),
         ("none.mov", 0, "", "none.mov is empty. Choose another file."),
+        (
+            "much.mov",
+            3,
+            "",
+            "much.mov was not uploaded: the disk has no room for it (3 bytes).",
+        ),
     ],
 )
 def test_a_file_that_will_not_do_is_refused_before_a_byte_is_sent(
     field: Callable[[str, str], MediaControl],
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     name: str,
     size_bytes: int,
     content_type: str,
@@ -251,6 +242,8 @@ def test_a_file_that_will_not_do_is_refused_before_a_byte_is_sent(
 ) -> None:
     videos = field("r1", "video_urls")
     page = Page(videos)
+    if name == "much.mov":
+        monkeypatch.setattr(folder_module, "MIN_FREE_BYTES", 1 << 62)
 
     page.offer_size(name, size_bytes, content_type)
     assert page.kinds == ["refused"]
@@ -259,58 +252,7 @@ def test_a_file_that_will_not_do_is_refused_before_a_byte_is_sent(
     assert files_in(tmp_path / "home") == []
 
 
-def test_a_field_without_formats_refuses_another_medium(
-    field: Callable[[str, str], MediaControl],
-) -> None:
-    page = Page(field("image-upscale", "image_url"), waits=True)
-
-    page.offer_size("clip.mp4", 10, "video/mp4")
-    assert "clip.mp4 is not a picture" in page.refusal
-    page.offer_size("raw.dng", 10, "")
-    assert page.kinds[-1] == "want"  # what nobody knows is looked at once it is there
-
-
-def test_a_full_list_takes_no_further_file(
-    field: Callable[[str, str], MediaControl],
-) -> None:
-    images = field("keyframes", "images")
-    page = Page(images)
-    for n in range(6):
-        page.offer(f"{n}.png", f"{n}".encode())
-
-    assert page.refusal == "5.png was not uploaded: this field takes 5 files."
-    assert len(images.given) == 5
-
-
-def test_a_full_disk_is_reported_before_a_byte_is_sent(
-    field: Callable[[str, str], MediaControl], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = Page(field("image-upscale", "image_url"))
-    monkeypatch.setattr(folder_module, "MIN_FREE_BYTES", 1 << 62)
-
-    page.offer("cat.png", b"png")
-    assert page.refusal == (
-        "cat.png was not uploaded: the disk has no room for it (3 bytes)."
-    )
-
-
-def test_pieces_that_are_not_what_was_asked_for_end_the_upload(
-    field: Callable[[str, str], MediaControl], tmp_path: Path
-) -> None:
-    page = Page(field("image-upscale", "image_url"), waits=True)
-    page.offer("cat.png", b"content")
-
-    page.tell({"kind": "piece", "id": "1", "at": 3}, [b"tent"])
-    assert "cat.png was not uploaded" in page.refusal
-    assert files_in(tmp_path / "home") == []
-    page.give(0, 7)
-    assert page.kinds == ["want", "refused"]
-
-
-# -- ended -----------------------------------------------------------------------------
-
-
-def test_a_cancelled_upload_leaves_nothing(
+def test_an_upload_that_is_cancelled_wrong_or_closed_leaves_nothing(
     field: Callable[[str, str], MediaControl], tmp_path: Path
 ) -> None:
     image = field("image-upscale", "image_url")
@@ -323,42 +265,37 @@ def test_a_cancelled_upload_leaves_nothing(
     assert files_in(tmp_path / "home") == []
     page.give(PIECE_BYTES, 1)  # it was on its way
     assert page.kinds == ["want", "want"]
+    page.offer("cat.png", b"content")
+    page.tell({"kind": "piece", "id": "1", "at": 3}, [b"tent"])  # not asked for
+    assert "cat.png was not uploaded" in page.refusal
+    assert files_in(tmp_path / "home") == []
     assert image.value is None
     page.waits = False
     page.offer("cat.png", b"another")
     assert page.kinds[-1] == "done"
-
-
-def test_a_closed_field_leaves_no_half_of_a_file(
-    field: Callable[[str, str], MediaControl], tmp_path: Path
-) -> None:
-    image = field("image-upscale", "image_url")
-    page = Page(image, waits=True)
-    page.offer("cat.png", bytes(PIECE_BYTES + 1))
+    page.waits = True
+    page.offer("dog.png", bytes(PIECE_BYTES + 1))
     page.give(0, PIECE_BYTES)
-
     close_tree(image.widget)
-    assert files_in(tmp_path / "home") == []
+    assert [path.name for path in files_in(tmp_path / "home")] == ["cat.png"]
 
 
-# -- where anywidget is not ------------------------------------------------------------
-
-
-@pytest.fixture
-def _no_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload_widget, "has_anywidget", lambda: False)
-
-
-@pytest.mark.usefixtures("_no_anywidget")
-def test_without_anywidget_a_file_comes_whole_and_the_limit_is_said(
-    make_form: Callable[..., Form], tmp_path: Path
+def test_without_anywidget_a_file_comes_whole_and_what_will_not_do_is_said(
+    make_form: Callable[..., Form], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(upload_widget, "has_anywidget", lambda: False)
     content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     form = make_form("image-upscale")
     image = control(form, "image_url")
     assert isinstance(image, MediaControl)
     assert "about 10 MB; larger files by path" in shown(form)
 
+    other = make_form("r1")
+    audios = control(other, "audio_urls")
+    assert isinstance(audios, MediaControl)
+    give_file(audios, "long.wav", bytes(15_000_001))
+    assert "This field takes files of up to 15 MB." in error_of(other)
+    assert audios.value is None
     give_file(image, "my cat.png", content)
     until(lambda: form.state.submit_reason is None, form)
     kept = Path(str(form.request()["image_url"]))
@@ -366,46 +303,22 @@ def test_without_anywidget_a_file_comes_whole_and_the_limit_is_said(
     assert box(form, "image_url").value == "my cat.png"
 
 
-@pytest.mark.usefixtures("_no_anywidget")
-def test_without_anywidget_a_file_that_will_not_do_has_its_sentence(
-    make_form: Callable[..., Form],
-) -> None:
-    form = make_form("r1")
-    audios = control(form, "audio_urls")
-    assert isinstance(audios, MediaControl)
-
-    give_file(audios, "long.wav", bytes(15_000_001))
-    assert "This field takes files of up to 15 MB." in error_of(form)
-    assert audios.value is None
-    give_file(audios, "notes.txt", b"text")
-    assert "notes.txt is not a sound file" in error_of(form)
-
-
-@pytest.mark.usefixtures("_no_anywidget")
-def test_without_anywidget_a_disk_that_takes_no_file_is_said(
-    make_form: Callable[..., Form], tmp_path: Path
-) -> None:
-    form = make_form("image-upscale")
-    image = control(form, "image_url")
-    assert isinstance(image, MediaControl)
-    (tmp_path / "home" / "uploads").write_text("a file is in the way")
-
-    give_file(image, "cat.png", b"png")
-    until(lambda: "cat.png was not uploaded: File exists." in error_of(form))
-    assert image.value is None
-
-
 # -- staying ---------------------------------------------------------------------------
+
+
+def give_cat(form: Form, folder: Path) -> Path:
+    """Upload a picture to a form, and return where it is kept."""
+    content = make_png(folder / "cat.png", (64, 48)).read_bytes()
+    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
+    until(lambda: form.state.submit_reason is None, form)
+    return Path(str(form.request()["image_url"]))
 
 
 def test_copied_code_runs_in_another_process_with_an_uploaded_file(
     make_form: Callable[..., Form], sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     form = make_form("image-upscale")
-    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
-    until(lambda: form.state.submit_reason is None, form)
-
+    give_cat(form, tmp_path)
     code = form.as_python()
     assert "my cat.png" in code
     form.close()
@@ -423,90 +336,49 @@ def test_copied_code_runs_in_another_process_with_an_uploaded_file(
     assert "completed" in said, errors
 
 
-def test_an_upload_comes_back_after_a_restart_under_its_name(
-    kernels: Kernels, tmp_path: Path
+def test_an_upload_comes_back_after_a_restart_under_its_name_while_it_is_kept(
+    kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = kernels.form(kind="image-upscale")
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
-    until(lambda: form.state.submit_reason is None, form)
+    path = give_cat(form, tmp_path)
+    press_generate(form)
     before = form.request()
 
     kernels.restart()
+    monkeypatch.setattr(uploaded_names, "_paths", {})
     again = kernels.form(kind="image-upscale")
     until(lambda: again.state.submit_reason is None, again)
     assert again.request() == before
     assert box(again, "image_url").value == "my cat.png"
     assert "Uploaded · 64 x 48" in shown(again)
-
-
-def test_a_form_says_when_an_upload_is_not_kept_any_more(
-    kernels: Kernels, tmp_path: Path
-) -> None:
-    form = kernels.form(kind="image-upscale")
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    Page(control(form, "image_url")).offer("my cat.png", content, "image/png")
-    until(lambda: form.state.submit_reason is None, form)
-    path = Path(str(form.request()["image_url"]))
+    until(lambda: "my cat.png" in again.jobs[0].card_html)
 
     kernels.restart()
     path.unlink()
-    again = kernels.form(kind="image-upscale")
-    until(lambda: "not kept any more" in shown(again), again)
-    assert "my cat.png: the upload is not kept any more; upload it again" in shown(
-        again
-    )
-    assert str(path.parent) not in shown(again)
-    assert generate_button(again).disabled
+    last = kernels.form(kind="image-upscale")
+    gone = "my cat.png: the upload is not kept any more; upload it again"
+    until(lambda: gone in shown(last), last)
+    assert str(path.parent) not in shown(last)
+    assert generate_button(last).disabled
 
 
-def bought_with(form: Form, name: str, content: bytes) -> JobView:
-    """Upload a file to a form and make a job with it."""
-    Page(control(form, "image_url")).offer(name, content, "image/png")
-    until(lambda: form.state.submit_reason is None, form)
-    press_generate(form)
-    (view,) = form.jobs
-    until(lambda: name in view.card_html)
-    return view
-
-
-def test_a_card_names_the_file_and_vary_brings_it_back(
+def test_vary_brings_the_file_back_or_else_the_url_that_the_service_has(
     make_form: Callable[..., Form], tmp_path: Path
 ) -> None:
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     form = make_form("image-upscale")
-    view = bought_with(form, "my cat.png", content)
-    path = form.request()["image_url"]
+    path = give_cat(form, tmp_path)
+    press_generate(form)
+    (view,) = form.jobs
     assert str(view.state.body["image_url"]).startswith("http")
+    until(lambda: "my cat.png" in view.card_html)
 
     box(form, "image_url").value = "another.png"
     press(view, VARY)
-    assert form.request()["image_url"] == path
+    assert form.request()["image_url"] == str(path)
     assert box(form, "image_url").value == "my cat.png"
     until(lambda: form.state.submit_reason is None, form)
     assert form.state.is_another_take
-
-
-def test_a_card_names_the_file_after_a_restart(
-    kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    bought_with(kernels.form(kind="image-upscale"), "my cat.png", content)
-
-    kernels.restart()
-    monkeypatch.setattr(uploaded_names, "_paths", {})
-    again = kernels.form(kind="image-upscale")
-    until(lambda: "my cat.png" in again.jobs[0].card_html)
-
-
-def test_a_file_that_is_gone_leaves_the_url_that_the_service_has(
-    make_form: Callable[..., Form], tmp_path: Path
-) -> None:
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    form = make_form("image-upscale")
-    view = bought_with(form, "my cat.png", content)
-    Path(str(form.request()["image_url"])).unlink()
-
+    path.unlink()
     press(view, VARY)
     assert form.request()["image_url"] == view.state.body["image_url"]
 
@@ -556,23 +428,3 @@ def test_the_longest_unused_go_when_all_is_too_much(tmp_path: Path) -> None:
     assert [path.exists() for path in kept] == [False, False, True]
     today = [folder.keep(f"today{n}.png", bytes([n + 9]) * 100) for n in range(4)]
     assert all(path.exists() for path in today)
-
-
-@pytest.mark.parametrize(
-    "value",
-    ["cat.png", "", "https://a.test/uploads/0123456789abcdef/x.png?a", "uploads/x.png"],
-)
-def test_only_paths_of_uploads_are_shown_by_name(value: str) -> None:
-    assert shown_path(value) == value
-
-
-def test_a_client_without_a_home_keeps_uploads_for_its_kernel(client: Client) -> None:
-    client.components.home = None
-    form = Form(client, client.catalog.function("image-upscale"))
-    try:
-        Page(control(form, "image_url")).offer("cat.png", b"png")
-        until(lambda: form.request().get("image_url"), form)
-        assert own_name(str(form.request()["image_url"])) == "cat.png"
-    finally:
-        form.close()
-        until(lambda: not form._tasks._tasks)
