@@ -17,7 +17,7 @@ from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.union import Either
 from tests.catalog.test_from_schema import SIZE, function_of
 from tests.support.rows import assert_each
-from tests.widgets.controls.test_controls import make_context
+from tests.support.widgets import make_context
 from tests.widgets.form.test_properties import filled, make_view
 
 Json = dict[str, Any]
