@@ -161,7 +161,7 @@ def test_a_result_that_cannot_be_fetched_is_said_and_still_linked(
     at: Any, show: Any
 ) -> None:
     view = show(at(state_of("completed")))
-    eventually(lambda: "There is no poster of the result" in part(view, "stage"))
+    eventually(lambda: "There is no poster of the result" in words(view))
     assert "<video" in part(view, "stage")
     assert "base64" not in view.card_html
 

@@ -243,6 +243,8 @@ class JobView:
             # A player that is there already may be playing: it is not replaced.
             if not self._shown or preview.needs_clip:
                 self._show_stage()
+            elif preview.trouble is not None:
+                self._panel.note(preview.trouble)
             self._tell()
 
     async def _bring_embedded(self) -> None:
