@@ -220,7 +220,7 @@ def _instant(http_date: str) -> datetime | None:
 BALANCE_CODES = {ErrorCode.INSUFFICIENT_BALANCE, ErrorCode.CYCLE_LIMIT_EXCEEDED}
 NOT_ADMITTED = {ErrorCode.ADMISSION_SUSPENDED, ErrorCode.MEMBERSHIP_REQUIRED}
 NOT_CHARGED = "Nothing was charged."
-SUBMITS_AGAIN = "the same call then submits it under a new key."
+SUBMITS_AGAIN = "the same call then submits the request again."
 NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
 
 

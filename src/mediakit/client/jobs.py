@@ -227,7 +227,7 @@ class Jobs:
             if job.state.entry.state is EntryState.SETTLED:
                 await self._mark_gone(job.id)
             raise
-        await self._take(job, record)
+        await self._apply(job, record)
         if job.status.terminal:
             self.poller.heard(job)
 
@@ -235,9 +235,9 @@ class Jobs:
         """Read the URL of an output that the job does not show."""
         url = await self.reads.output_url(job.id)
         if url is not None:
-            await self._take(job, job.state.record.with_file(url))
+            await self._apply(job, job.state.record.with_file(url))
 
-    async def _take(self, job: AsyncJob, record: JobRecord) -> None:
+    async def _apply(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
         if record.deleted_at is not None:
             await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
@@ -278,7 +278,7 @@ class Jobs:
         except NotFoundError as error:
             raise await self._unknown(job.id) from error
         self._unknown_since_s.pop(job.id, None)
-        await self._take(job, record)
+        await self._apply(job, record)
 
     async def _unknown(self, job_id: str) -> AnswerError:
         """Return the error for a job that the service accepted and does not know.

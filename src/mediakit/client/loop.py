@@ -104,7 +104,7 @@ class IOThread:
         if self.is_here:
             raise RuntimeError(
                 "a blocking call was made on the I/O thread, where it would wait for "
-                "itself; use AsyncClient, or the job's callbacks, there"
+                "itself; use AsyncClient, or job.subscribe(...), there"
             )
 
     def call(

@@ -21,19 +21,19 @@ from mediakit.client.answers import (
 from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
-from mediakit.client.lost_responses import (
-    BOUND,
-    decides,
-    is_success,
-    job_unless_lost,
-    leaves_doubt,
-)
 from mediakit.client.retrying import (
     ASKED_FOR_S,
     FIRST_PAUSE_S,
     Rejections,
     Silence,
     temporary_rejection,
+)
+from mediakit.client.unclear_answers import (
+    BOUND,
+    decides,
+    is_success,
+    job_unless_lost,
+    leaves_doubt,
 )
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -285,7 +285,8 @@ def _is_taken(answer: Answer, entry: Entry) -> bool:
 SHOWN_DIGITS = 12
 _ADVICE = {
     401: "Set the key; the same call then submits the request again.",
-    403: "Its owner has to allow that; the same call then submits the request again.",
+    403: "The owner of the API key has to allow that; the same call then submits the "
+    "request again.",
     404: "Bind the function in mediakit.toml to one that the service has.",
     429: "Wait; the same call then submits the request again.",
 }
@@ -323,8 +324,8 @@ def _conflict(answer: Answer, asked: Submission) -> ConflictError:
     callback = "a" if asked.webhook_url else "no"
     digest = sha256(asked.body).hexdigest()
     return ConflictError(
-        f"The key {asked.key[:SHOWN_DIGITS]}… of this request is bound at the service "
-        "to another body or webhook_url (409). This request was sent for "
+        f"The idempotency key {asked.key[:SHOWN_DIGITS]}… of this request is bound at "
+        "the service to another body or webhook_url (409). This request was sent for "
         f"{asked.function} with the prompt {shown(asked.prompt)} and {callback} "
         f"webhook_url: {len(asked.body):,} bytes, sha256 {digest[:SHOWN_DIGITS]}…, "
         f"take {asked.take}, attempt {asked.attempt}.{said} It created no job and is "

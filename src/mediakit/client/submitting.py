@@ -27,9 +27,9 @@ from mediakit.client.idempotency import (
 )
 from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.lost_responses import BOUND, may_resend_unasked
 from mediakit.client.requests import Requests, ValidatedRequest
 from mediakit.client.sending import Sender
+from mediakit.client.unclear_answers import BOUND, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,

@@ -143,7 +143,7 @@ def _chosen(count: int, sample: Any) -> Sequence[int]:
     given = sample if isinstance(sample, tuple) else (sample, 0)
     numbers = [n for n in given if isinstance(n, int) and not isinstance(n, bool)]
     if len(given) != 2 or len(numbers) != 2 or numbers[0] < 1:
-        accepted = "how many points, such as 20, or this and a seed: (20, 7)"
+        accepted = "a number of points, such as 20, or with a seed: (20, 7)"
         raise InputError("sample", got=sample, accepted=accepted)
     wanted, seed = numbers
     if wanted >= count:
@@ -165,7 +165,7 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     slots = {slot for value in names.values() for slot in slots_in(value)}
     known = fields_by_name(function)
     for name in sorted(slots & RESERVED - set(known)):
-        accepted = "a slot with another name: frames of results have this column"
+        accepted = "another name for the slot: frames of results have this column"
         raise InputError(name, got=f"the slot {{{name}}}", accepted=accepted)
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
@@ -220,7 +220,9 @@ def _refuse_twice(names: Sequence[str]) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InputError(
-                name, got="given twice", accepted="one of an axis, zip= and rows="
+                name,
+                got="given twice",
+                accepted="given once: as an axis, in zip= or in rows=",
             )
 
 

@@ -177,7 +177,9 @@ class BasePlan:
 
     async def _drafts(self) -> Self:
         if not self.can_draft:
-            accepted = "a plan for finals, of a function that makes drafts"
+            accepted = (
+                "a function that makes drafts, and a plan that is not of drafts yet"
+            )
             raise InputError(DRAFT, got=self.function.kind, accepted=accepted)
         made = await self._with(draft=True)
         made.code = f"{self.code}\nplan = plan.drafts()"

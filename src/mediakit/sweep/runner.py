@@ -51,6 +51,10 @@ LONGEST_TURN_S = 0.01
 BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
 MAX_UNANSWERED_N = 16
 """The rest is not sent after this many unanswered submissions in a row."""
+SILENT = (
+    "This cell was not sent: the service does not answer the cells before it. Call "
+    "results.retry() to send it."
+)
 STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
 
 
@@ -630,7 +634,7 @@ class Runner:
         if isinstance(error, ServiceError) and error.status is None:
             self._unanswered_n += 1
             if self._unanswered_n >= MAX_UNANSWERED_N:
-                self.stop(f"The service does not answer. {NOTHING_SENT} {error}")
+                self.stop(SILENT)
 
     def _wait_for_service(self, error: RateLimitError, its_round: int) -> None:
         """Pause for as long as the service asks, and reduce concurrency.

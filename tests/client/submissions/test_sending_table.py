@@ -25,8 +25,8 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import key_of, submission_of
 from mediakit.client.loop import io_thread
-from mediakit.client.lost_responses import may_resend_unasked
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.unclear_answers import may_resend_unasked
 from mediakit.clock import VirtualClock
 from mediakit.errors import (
     BalanceError,

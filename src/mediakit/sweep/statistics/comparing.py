@@ -139,7 +139,7 @@ def compare_sweeps(
     axes = axes_of(after)
     names = [name for name in axes_of(before) if name in axes] if by is None else by
     if not names:
-        raise InputError("by", got=None, accepted="a column that makes a pair")
+        raise InputError("by", got=None, accepted="a column that both sweeps have")
     parts = []
     for version, frame in (("before", before), ("after", after)):
         chosen = _names(frame, names)
@@ -315,16 +315,11 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
     listed = largest[: SENTENCES if told else 1]
     more = len(told) - len(listed)
     few = len(rows) - len(compared)
-    unknown = f"{few} of the {len(rows)} have fewer than two pairs."
     return [
         *([summary] if compared else []),
         *(_sentence(row, value, what) for row in listed),
         *([f"{more} more are in the frame."] if more > 0 else []),
-        *(
-            [f"{unknown} of the {len(rows)} have fewer than two pairs."]
-            if unknown
-            else []
-        ),
+        *([f"{few} of the {len(rows)} have fewer than two pairs."] if few else []),
     ]
 
 
