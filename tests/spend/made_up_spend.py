@@ -43,6 +43,27 @@ def made_up_days(
     return whole
 
 
+def two_days_of_seven(random: np.random.Generator, count: int) -> Whole:
+    """Return the spend of one person who works on two of seven days."""
+    spend = _days_of_work(random, count)
+    works = random.random(count) < 2 / 7
+    whole: Whole = np.rint(spend * works).astype("int64")
+    return whole
+
+
+def on_and_off(random: np.random.Generator, count: int) -> Whole:
+    """Return the spend of projects of two weeks, with pauses of three."""
+    works = (np.arange(count) + random.integers(35)) % 35 < 14
+    spend = _days_of_work(random, count)
+    works &= random.random(count) < 0.8
+    whole: Whole = np.rint(spend * works).astype("int64")
+    return whole
+
+
+def _days_of_work(random: np.random.Generator, count: int) -> Any:
+    return 20e6 * np.exp(random.normal(0, 0.5, count))
+
+
 def daily_of(
     totals: Sequence[int] | Whole, first: date, **columns: str
 ) -> pd.DataFrame:

@@ -34,7 +34,9 @@ class Organization(Bill):
             return super().handle(request)
         return self.service.handle(request)
 
-    def client(self, budget: Budget | None = None) -> Client:
+    def client(
+        self, budget: Budget | None = None, project: str | None = None
+    ) -> Client:
         return Client(
             BASE_URL,
             KEY,
@@ -43,6 +45,7 @@ class Organization(Bill):
             clock=self.calendar,
             transport=httpx.MockTransport(self.handle),
             budget=budget,
+            project=project,
         )
 
 
@@ -68,6 +71,20 @@ def test_the_forecast_of_a_budget_counts_what_the_budget_counts(client: Client) 
     assert forecast.so_far_micro_usd == status.spent_micro_usd == CLIP_MICRO_USD
     assert int(forecast.frame()["spent_micro_usd"].max()) == CLIP_MICRO_USD
     assert "team" in forecast.text
+
+
+def test_the_forecast_of_a_project_counts_its_charges_in_this_history(
+    organization: Organization,
+) -> None:
+    with organization.client(project="spring") as client:
+        generate(client, "a kite")
+    with organization.client(project="autumn") as client:
+        generate(client, "a gull")
+        generate(client, "a boat")
+        said = client.spend.forecast(project="spring", budget="$9")
+    assert said.so_far_micro_usd == CLIP_MICRO_USD
+    assert "in November 2026 for the project 'spring'" in said.text
+    assert said.text.endswith("The whole interval is within the budget of $9.00.")
 
 
 def test_a_budget_that_nobody_used_is_not_forecast_to_be_exceeded(

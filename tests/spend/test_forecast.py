@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
+from collections.abc import Callable
 from datetime import date, timedelta
 from typing import Any
 
@@ -11,100 +12,123 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit import Budget, InputError
-from mediakit.spend.forecasting.forecast import (
-    HISTORY_DAYS,
-    Forecast,
-    first_day_needed,
-    forecast_month,
+from mediakit import Budget
+from mediakit.spend.outlook import HISTORY, Forecast, forecast_month
+from tests.spend.made_up_spend import (
+    Whole,
+    made_up_days,
+    on_and_off,
+    two_days_of_seven,
 )
-from mediakit.spend.forecasting.weekday_medians import daily_totals, weekday_medians
-from tests.spend.made_up_spend import daily_of, made_up_days
 from tests.support.soak import trials
 
 NOVEMBER = "2026-11"
 FIRST = date(2026, 11, 1)
-MONTHS = trials(100, soak=200)
-SHAPES: dict[str, dict[str, float]] = {
-    "habits": {},
-    "bursts": {"bursts": 0.03},
-    "many bursts": {"bursts": 0.06},
-    "a trend": {"trend": 0.03},
-    "a trend and bursts": {"trend": 0.02, "bursts": 0.03},
-}
-EASIER_SHAPES = [shape for shape in SHAPES if shape != "a trend and bursts"]
+DAYS_BEFORE = HISTORY.days
+MONTHS = trials(60, soak=200)
+LEVEL_CHANGED_DAYS = 35
 
 
 def asked(totals: Any, day_n: int, **more: Any) -> Forecast:
     """Ask on a day of November with these charges up to and with that day."""
-    needed = np.zeros(HISTORY_DAYS + day_n, "int64")
+    needed = np.zeros(DAYS_BEFORE + day_n, "int64")
     given_n = min(len(totals), len(needed))
     needed[len(needed) - given_n :] = totals[-given_n:]
     today = FIRST + timedelta(days=day_n - 1)
     return forecast_month(NOVEMBER, needed, today, **more)
 
 
-def tried(seed: int, **shape: float) -> tuple[list[bool], list[float], list[float]]:
+# -- how good it is ---------------------------------------------------------------
+
+Process = Callable[[np.random.Generator, int], Whole]
+
+
+def bursts(random: np.random.Generator, count: int) -> Whole:
+    return made_up_days(random, count, bursts=0.03)
+
+
+def many_bursts(random: np.random.Generator, count: int) -> Whole:
+    return made_up_days(random, count, bursts=0.06)
+
+
+def trend(random: np.random.Generator, count: int) -> Whole:
+    return made_up_days(random, count, trend=0.03)
+
+
+def doubled(random: np.random.Generator, count: int) -> Whole:
+    """Return habits; `tried` halves what is older than five weeks."""
+    return made_up_days(random, count)
+
+
+# Process, and the least and the most months of 100 that the interval holds.
+PROCESSES: list[tuple[Process, float, float]] = [
+    (made_up_days, 0.75, 0.87),
+    (bursts, 0.75, 0.85),
+    (many_bursts, 0.75, 0.85),
+    (trend, 0.75, 0.87),
+    (two_days_of_seven, 0.75, 0.87),
+    (doubled, 0.75, 0.90),
+    (on_and_off, 0.75, 0.97),  # pauses begin and end in every month that it saw
+]
+
+
+def tried(process: Process) -> tuple[float, float, float]:
     """Forecast many simulated months, each on some day.
 
     Returns:
-        Whether the range held the truth, and how far off the forecast and the plain
-        run rate were, as shares of the truth.
+        The share of totals in the interval, and the median errors of the forecast and
+        of the plain mean of 28 days, as shares of the total.
     """
-    held, errors, run_rate_errors = [], [], []
+    held, errors, plain_errors = [], [], []
     for number in range(MONTHS):
-        random = np.random.default_rng([seed, number])
-        spend = made_up_days(random, HISTORY_DAYS + 30, **shape)
+        random = np.random.default_rng([1, number])
+        spend = process(random, DAYS_BEFORE + 30)
         day_n = int(random.integers(2, 31))  # today, of which nothing is known yet
-        known = spend[: HISTORY_DAYS + day_n].copy()
+        today = DAYS_BEFORE + day_n - 1
+        if process is doubled:
+            spend[: today - LEVEL_CHANGED_DAYS] //= 2
+        known = spend[: today + 1].copy()
         known[-1] = 0
-        said, truth = asked(known, day_n), int(spend[HISTORY_DAYS:].sum())
+        said, truth = asked(known, day_n), max(1, int(spend[DAYS_BEFORE:].sum()))
         held.append(said.low_micro_usd <= truth <= said.high_micro_usd)
         errors.append(abs(said.expected_micro_usd - truth) / truth)
-        run_rate = said.so_far_micro_usd * 30 / (day_n - 1)
-        run_rate_errors.append(abs(run_rate - truth) / truth)
-    return held, errors, run_rate_errors
+        plain = said.so_far_micro_usd + spend[today - 28 : today].mean() * (31 - day_n)
+        plain_errors.append(abs(plain - truth) / truth)
+    median = float(np.median(errors)), float(np.median(plain_errors))
+    return float(np.mean(held)), *median
 
 
-# -- how good it is ---------------------------------------------------------------
+@pytest.mark.soak
+@pytest.mark.parametrize(("process", "least", "most"), PROCESSES)
+def test_the_interval_holds_about_eight_of_ten_months(
+    process: Process, least: float, most: float
+) -> None:
+    held, error, plain_error = tried(process)
+    row = f"{process.__name__:18} {held:6.1%} {error:6.1%} {plain_error:6.1%}"
+    print(row)  # noqa: T201 - the table of docs/spend.md, with -s
+    assert least <= held <= most
+    assert error <= plain_error + 0.001
 
 
-@pytest.mark.parametrize(
-    "shape",
-    [
-        "a trend and bursts",
-        *(pytest.param(shape, marks=pytest.mark.soak) for shape in EASIER_SHAPES),
-    ],
-)
-def test_the_range_holds_eight_of_ten_months_and_beats_the_run_rate(shape: str) -> None:
-    held, errors, run_rate_errors = tried(1, **SHAPES[shape])
-    assert 0.75 <= np.mean(held) <= 0.85
-    assert np.median(errors) < np.median(run_rate_errors)
-    assert np.mean(errors) < 0.8 * np.mean(run_rate_errors)
+def test_bursts_do_not_mislead_it_as_they_do_the_plain_mean() -> None:
+    held, error, plain_error = tried(bursts)
+    assert 0.7 <= held <= 0.9
+    assert error < plain_error
 
 
 def test_the_range_narrows_in_the_course_of_the_month() -> None:
-    spend = made_up_days(np.random.default_rng(5), HISTORY_DAYS + 30)
+    spend = made_up_days(np.random.default_rng(5), DAYS_BEFORE + 30)
     widths = []
     for day_n in (2, 15, 30):
-        said = asked(spend[: HISTORY_DAYS + day_n], day_n)
+        said = asked(spend[: DAYS_BEFORE + day_n], day_n)
         widths.append(said.high_micro_usd - said.low_micro_usd)
     assert widths[0] > widths[1] > widths[2] > 0
 
 
-def test_a_burst_does_not_make_the_next_weeks_dear() -> None:
-    calm = np.full(HISTORY_DAYS + 10, 1_000_000)
-    burst = calm.copy()
-    burst[-20] = 100_000_000
-    calm_says, burst_says = asked(calm, 10), asked(burst, 10)
-    assert calm_says.expected_micro_usd == 30_000_000
-    excess = burst_says.expected_micro_usd - calm_says.expected_micro_usd
-    assert 0 <= excess < 5_000_000
-
-
-def test_the_same_charges_are_the_same_forecast() -> None:
-    spend = made_up_days(np.random.default_rng(5), HISTORY_DAYS + 9, bursts=0.05)
-    assert asked(spend, 9) == asked(spend, 9)
+def test_a_pause_does_not_end_the_spend_for_sure() -> None:
+    spend = [20_000_000] * 14 + [0] * 21
+    said = asked((spend * 4)[:-1], 10)
+    assert said.high_micro_usd > said.expected_micro_usd > said.so_far_micro_usd
 
 
 # -- what always holds ------------------------------------------------------------
@@ -118,16 +142,11 @@ def test_a_forecast_is_never_below_what_is_spent_and_its_days_never_fall(
     totals: list[int], day_n: int
 ) -> None:
     said = asked(totals, day_n)
+    assert said == asked(totals, day_n)
     spent = sum(totals[-day_n:])
-
     assert said.so_far_micro_usd == spent
-    ordered = (
-        spent,
-        said.low_micro_usd,
-        said.expected_micro_usd,
-        said.high_micro_usd,
-    )
-    assert list(ordered) == sorted(ordered)
+    ends = (said.low_micro_usd, said.expected_micro_usd, said.high_micro_usd)
+    assert [spent, *ends] == sorted([spent, *ends])
     frame = said.frame()
     assert len(frame) == 30
     assert frame["spent_micro_usd"].dropna().iloc[-1] == spent
@@ -153,69 +172,54 @@ def test_a_frame_has_whole_numbers_and_days_in_utc() -> None:
 @pytest.mark.parametrize("month", ["2026-02", "2028-02", "2026-12"])
 def test_every_month_has_its_days(month: str) -> None:
     first = date.fromisoformat(f"{month}-01")
-    totals = np.full(HISTORY_DAYS + 1, 7)
+    totals = np.full(DAYS_BEFORE + 1, 7)
     frame = forecast_month(month, totals, first).frame()
     assert len(frame) == monthrange(first.year, first.month)[1]
 
 
 def test_what_today_costs_more_than_usual_is_added() -> None:
-    usual = [1_000_000] * (HISTORY_DAYS + 10)
-    dear = [*usual[:-1], 50_000_000]
+    usual = [1_000_000] * (DAYS_BEFORE + 10)
     assert asked(usual, 10).expected_micro_usd == 30_000_000
-    assert asked(dear, 10).expected_micro_usd == 79_000_000
+    dear = asked([*usual[:-1], 50_000_000], 10)
+    assert dear.expected_micro_usd == 79_000_000
 
 
 # -- what it says -----------------------------------------------------------------
 
 
 def test_it_says_what_is_charged_and_what_is_expected() -> None:
-    said = asked([1_234_567] * (HISTORY_DAYS + 10), 10)
+    said = asked([1_234_567] * (DAYS_BEFORE + 10), 10)
     assert str(said) == said.text
     assert said.text == (
         "$12.34567 has been charged so far in November 2026; about $37.04 is expected "
         "by the end of the month (80 % interval: $37.04 to $37.04)."
     )
-    assert "median of each weekday" in said.method
+    assert "mean of the last 28 days" in said.method
 
 
-def test_without_a_complete_day_nothing_is_made_up() -> None:
-    said = asked([0] * HISTORY_DAYS + [900_000], 1)
-    assert said.expected_micro_usd == said.high_micro_usd == 900_000
-    assert "no complete day" in said.text
-    assert "nothing is added" in said.method
-
-
-def test_one_day_is_a_rough_guess_and_says_so() -> None:
-    said = asked([1_000_000, 0], 2)
-    assert said.low_micro_usd == 1_000_000
-    assert said.expected_micro_usd == 30_000_000
-    assert said.high_micro_usd == 88_000_000
-    assert said.text.endswith(
-        "Only 1 day of spend is available, so this is a rough estimate."
-    )
-
-
-def test_a_week_is_a_mean_and_says_so() -> None:
-    said = asked([1_000_000, 3_000_000] * 4 + [0], 9)
-    assert said.expected_micro_usd == 16_000_000 - 8_000_000 + 8_000_000 + 44_000_000
-    assert said.low_micro_usd < said.expected_micro_usd < said.high_micro_usd
-    assert "Less than three weeks" in said.text
-    assert "mean of 8 days" in said.method
-
-
-def test_four_weeks_are_enough_for_habits() -> None:
-    said = asked([1_000_000] * 28, 10)
-    assert said.expected_micro_usd == 30_000_000
-    assert "median of each weekday" in said.method
-
-
-def test_rare_spend_is_not_forecast_as_none_for_sure() -> None:
-    said = asked(([0] * 9 + [5_000_000]) * 12, 10)
-    assert said.high_micro_usd > said.so_far_micro_usd
+@pytest.mark.parametrize(
+    ("totals", "day_n", "ends", "text", "method"),
+    [
+        ([0, 900], 1, (900, 900, 900), "no complete day", "nothing is added"),
+        ([10, 0], 2, (10, 300, 880), "Only 1 day of spend is", "less than a week"),
+        ([10, 0], 1, (0, 300, 900), "Only 1 day of spend is", "mean of 1 day;"),
+        ([10] * 8 + [0], 9, (300, 300, 300), "Less than three weeks", "mean of 8 days"),
+    ],
+)
+def test_little_history_is_a_rough_estimate_and_is_said(
+    totals: list[int], day_n: int, ends: tuple[int, ...], text: str, method: str
+) -> None:
+    said = asked([100_000 * amount for amount in totals], day_n)
+    low, expected, high = (100_000 * amount for amount in ends)
+    assert said.low_micro_usd == low
+    assert said.expected_micro_usd == expected
+    assert said.high_micro_usd == high
+    assert text in said.text
+    assert method in said.method
 
 
 def test_a_month_that_is_over_is_exact() -> None:
-    totals = np.full(HISTORY_DAYS + 31, 1_000_001)
+    totals = np.full(DAYS_BEFORE + 31, 1_000_001)
     said = forecast_month("2026-10", totals, date(2026, 11, 22))
     assert said.low_micro_usd == said.high_micro_usd == 31_000_031
     assert said.expected_micro_usd == said.so_far_micro_usd
@@ -225,60 +229,17 @@ def test_a_month_that_is_over_is_exact() -> None:
     assert frame["expected_micro_usd"].isna().all()
 
 
-def test_a_month_that_has_not_begun_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="up to 2026-11") as caught:
-        forecast_month("2026-12", np.zeros(1, "int64"), date(2026, 11, 22))
-    assert caught.value.field == "month"
-
-
-@pytest.mark.parametrize(
-    ("limit", "says"),
-    [
-        ("$100", "The whole interval is within the budget of $100.00."),
-        ("$11", "The whole interval is over the budget of $11.00."),
-    ],
-)
-def test_it_says_how_that_compares_with_a_budget(limit: str, says: str) -> None:
-    budget = Budget("team", limit)
-    said = asked([1_000_000] * (HISTORY_DAYS + 10), 10, budget=budget)
-    assert said.budget == budget
-    assert said.text.endswith(says)
-
-
-def test_it_says_that_only_the_range_or_also_the_middle_is_over() -> None:
-    spend = made_up_days(np.random.default_rng(5), HISTORY_DAYS + 10)
+def test_it_says_how_that_compares_with_a_budget() -> None:
+    spend = made_up_days(np.random.default_rng(5), DAYS_BEFORE + 10)
     said = asked(spend, 10)
-    between = (said.expected_micro_usd + said.high_micro_usd) // 2
-    below = (said.expected_micro_usd + said.low_micro_usd) // 2
-    for limit, says in ((between, "the upper end is over it"), (below, " over the ")):
-        text = asked(spend, 10, budget=Budget("team", f"{limit / 1e6:.6f}")).text
-        assert says in text
-
-
-# -- habits -----------------------------------------------------------------------
-
-
-def test_days_without_rows_cost_nothing_and_rows_of_a_day_are_added() -> None:
-    frame = daily_of([5, 0, 7, 9], FIRST)
-    twice = frame.loc[[0, 0, 1, 2]]
-    totals = daily_totals(twice, FIRST, FIRST + timedelta(days=2))
-    assert totals.tolist() == [10, 0, 7]
-    assert daily_totals(frame[:0], FIRST, FIRST).tolist() == [0]
-
-
-def test_amounts_that_no_float_can_hold_are_added_exactly() -> None:
-    frame = daily_of([2**53 + 1, 2**53 + 3], FIRST)
-    totals = daily_totals(frame, FIRST, FIRST + timedelta(days=1))
-    assert totals.tolist() == [2**53 + 1, 2**53 + 3]
-
-
-def test_a_habit_is_the_median_of_the_days_before_and_knows_no_later_one() -> None:
-    totals = np.array([*range(1, 8)] * 3 + [100] * 7)
-    known = weekday_medians(totals)
-    assert known[21].tolist() == [1, 2, 3, 4, 5, 6, 7]
-    assert known[22].tolist()[:2] == [1, 2]
-    assert np.isnan(known[3][3:]).all()
-
-
-def test_the_days_needed_begin_thirteen_weeks_before_the_month() -> None:
-    assert first_day_needed(NOVEMBER) == date(2026, 8, 2)
+    low, high = said.low_micro_usd, said.high_micro_usd
+    for limit, says in (
+        (high, "The whole interval is within the budget of $"),
+        ((said.expected_micro_usd + high) // 2, "but the upper end is over it."),
+        ((said.expected_micro_usd + low) // 2, " over the budget of $"),
+        (low - 1, "The whole interval is over the budget of $"),
+    ):
+        budget = Budget("team", f"{limit / 1e6:.6f}")
+        compared = asked(spend, 10, budget=budget)
+        assert says in compared.text
+        assert compared.budget == budget

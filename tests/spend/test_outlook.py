@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+import mediakit as mk
 from mediakit import Client, InputError
 from tests.spend.budget_desk import Calendar
 from tests.sweep.service import BASE_URL, CATALOG, KEY
@@ -29,6 +30,7 @@ class Bill:
         self.extra: dict[date, int] = {}
         self.ranges: list[tuple[str, str]] = []
         self.unread: set[date] = set()
+        self.keys: list[str | None] = ["key_1", "key_2"]
 
     def handle(self, request: httpx.Request) -> httpx.Response:
         asked = request.url.params
@@ -38,7 +40,7 @@ class Bill:
         rows: list[dict[str, Any]] = []
         for n in range((min(last, self.now.date()) - first).days + 1):
             day = first + n * A_DAY
-            for key in ("key_1", "key_2"):
+            for key in self.keys:
                 more = self.extra.get(day, 0) if key == "key_2" else 0
                 micro_usd = None if day in self.unread else 1_000_000 + more
                 charge = {"day": day.isoformat(), "charge_micro_usd": micro_usd}
@@ -95,12 +97,35 @@ def test_a_month_that_is_over_can_be_compared_with_an_amount(bill: Bill) -> None
     assert said.text.endswith("The budget of $60.00 was exceeded by $2.00.")
 
 
+def test_a_key_is_forecast_by_its_own_rows(bill: Bill) -> None:
+    bill.extra = {date(2026, 11, 4): 2_000_000}
+    with bill.client() as client:
+        said = client.spend.forecast(api_key_id="key_2", budget="$100")
+        nobody = client.spend.forecast(api_key_id="key_3")
+    assert said.so_far_micro_usd == 13_000_000
+    assert said.text.startswith(
+        "$13.00 has been charged so far in November 2026 by the key 'key_2'; about $"
+    )
+    assert said.text.endswith("within the budget of $100.00.")
+    assert nobody.high_micro_usd == 0
+
+
+def test_a_key_that_the_report_does_not_name_is_not_forecast_as_free(
+    bill: Bill,
+) -> None:
+    bill.keys = [None]
+    with bill.client() as client, pytest.raises(InputError, match="names none") as why:
+        client.spend.forecast(api_key_id="key_1")
+    assert why.value.field == "api_key_id"
+
+
 @pytest.mark.parametrize(
     ("field", "given"),
     [
         ("month", {"month": "2026-12"}),
         ("month", {"month": "November"}),
         ("budget", {"budget": 0.5}),
+        ("budget", {"budget": mk.Budget("team", "$5"), "project": "spring"}),
     ],
 )
 def test_what_cannot_be_forecast_is_an_input_error(

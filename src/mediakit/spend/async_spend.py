@@ -15,7 +15,7 @@ from mediakit.client.account import Billing
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
-from mediakit.errors import InputError
+from mediakit.errors import InputError, shown
 from mediakit.spend.charges import charges_frame
 from mediakit.spend.daily import DailyReader, DayQuery
 from mediakit.spend.dates import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mediakit.spend.budget_status import BudgetStatus
-    from mediakit.spend.forecasting import Forecast
+    from mediakit.spend.outlook import Forecast
 
 
 class AsyncSpend:
@@ -247,50 +247,74 @@ class AsyncSpend:
         return await to_thread.run_sync(budget_status, history, budget, now, month)
 
     async def forecast(
-        self, month: str | None = None, budget: AnyBudget | None = None
+        self,
+        month: str | None = None,
+        budget: AnyBudget | None = None,
+        *,
+        project: str | None = None,
+        api_key_id: str | None = None,
     ) -> Forecast:
         """Forecast a month's total, with an 80 % interval.
 
-        It is the total of all keys, or with a `mk.Budget`, of what counts against that
-        budget in this history, as in `budget()`. The forecast uses the charges of the
-        thirteen weeks before the month and of the month so far. `text` summarizes it,
-        and `method` says how it was made.
+        It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
+        what counts against that budget in this history, as in `budget()`. The forecast
+        uses the charges of the thirteen weeks before the month and of the month so far.
+        `text` summarizes it, and `method` says how it was made.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted. For
                 a month that is over, the forecast is its exact sum.
             budget: What to compare it with: a `mk.Budget`, or an amount such as "$5",
-                which the spend of all keys is compared with.
+                which the spend of all keys, the project or the key is compared with.
+            project: Only of this project, by the charges in this history.
+            api_key_id: Only of this key, by the service's daily report.
 
         Raises:
-            InputError: The month cannot be read or has not begun, or the budget is not
-                an amount; nothing was sent.
+            InputError: The month cannot be read or has not begun, the budget is not an
+                amount, more than one of a `mk.Budget`, a project and a key is given,
+                or the service does not report keys.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend.forecasting import forecast
-        from mediakit.spend.forecasting.weekday_medians import daily_totals, unread_text
+        from mediakit.spend import outlook
 
         compared = budget_of("forecast", budget)
+        named = compared if compared is not None and compared.counts_by_name else None
+        if sum(each is not None for each in (named, project, api_key_id)) > 1:
+            accepted = "only one of a mk.Budget, project and api_key_id"
+            got = (budget, project, api_key_id)
+            raise InputError("budget", got=got, accepted=accepted)
         asked = None if month is None else month_text(month)
         today = await self._today()
         asked = asked or month_of(today)
-        forecast.refuse_future(asked, today)
-        first, last = forecast.first_day_needed(asked), min(today, end_of_month(asked))
-        if compared is not None and compared.counts_by_name:
+        outlook.refuse_future(asked, today)
+        first, last = outlook.first_day_needed(asked), min(today, end_of_month(asked))
+        before_micro_usd, of, notes = 0, "", list[str]()
+        if named is not None:
             from mediakit.spend.budget_status import budget_days
 
             store = self._history.store
             totals, before_micro_usd = await to_thread.run_sync(
-                budget_days, store, compared, asked, first, last
+                budget_days, store, named, asked, first, last
             )
-            return forecast.forecast_month(
-                asked, totals, today, compared, before_micro_usd=before_micro_usd
-            )
-        daily = await self.daily(first, last)
-        totals = daily_totals(daily, first, last)
-        return forecast.forecast_month(
-            asked, totals, today, compared, note=unread_text(daily)
+            of = f" under the budget {shown(named.name)}"
+        else:
+            if project is not None:
+                daily = await self._charged(first, last, project)
+                of = f" for the project {shown(project)}"
+            else:
+                daily = await self.daily(first, last)
+            if api_key_id is not None:
+                daily = _of_key(daily, api_key_id)
+                of = f" by the key {shown(api_key_id)}"
+            totals = outlook.daily_totals(daily, first, last)
+            notes = outlook.unread_notes(daily)
+        make = partial(
+            outlook.forecast_month,
+            of=of,
+            before_micro_usd=before_micro_usd,
+            notes=notes,
         )
+        return await to_thread.run_sync(make, asked, totals, today, compared)
 
     async def anomalies(
         self,
@@ -301,8 +325,9 @@ class AsyncSpend:
     ) -> pd.DataFrame:
         """Find the days that cost far more or less than their weekday usually does.
 
-        A day is compared with the median of its weekday over the eight weeks before.
-        Today is not complete and is not judged.
+        A day is compared with the median of its weekday over the eight weeks before,
+        and with how far the days before were from theirs. Today is not complete and is
+        not judged.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
@@ -311,34 +336,40 @@ class AsyncSpend:
                 "function", "key", "model" and "project", or a list of these.
 
         Returns:
-            One row per unusual day: day (datetime64, UTC), the columns `by` (category),
-            charge_micro_usd and usual_micro_usd (int64), factor (float64, charge by
-            usual), direction (category: high, low) and text, the explanation.
-            `attrs["notes"]` says what could not be judged.
+            One row per unusual day: day (datetime64, UTC), the columns `by` (str),
+            charge_micro_usd and usual_micro_usd (int64), z_score (float64, how far off
+            the logarithm is, in robust standard deviations), factor (float64, charge
+            by usual) and direction (str: high, low). `attrs["notes"]` says what could
+            not be judged.
 
         Raises:
             InputError: A day cannot be read, or there is no such column; nothing was
                 sent.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend.forecasting import anomalies
+        from mediakit.spend import outlook
 
-        columns = anomalies.by_columns(by)
+        columns = outlook.by_columns(by)
         first_day = None if start is None else read_day("start", start)
         last_day = None if end is None else read_day("end", end)
         yesterday = await self._today() - timedelta(days=1)
         last = min(last_day or yesterday, yesterday)
         first = first_day or days_before(last, DEFAULT_DAYS - 1)
         day_range(first, last_day or max(first, last))
-        anomalies.refuse_incomplete(first, yesterday)
-        begin = first - timedelta(days=anomalies.HISTORY_DAYS)
-        return anomalies.anomalies_frame(
-            await self.daily(begin, last, by=by), first, last, columns
+        if first > yesterday:
+            accepted = f"a day that is over, up to {yesterday.isoformat()}"
+            raise InputError(
+                "start", got=first.isoformat(), accepted=accepted, spec="4.19"
+            )
+        daily = await self.daily(first - outlook.HISTORY, last, by=by)
+        return await to_thread.run_sync(
+            outlook.anomalies_frame, daily, first, last, columns
         )
 
     async def _today(self) -> date:
-        """Return today by the service's clock, from its responses."""
-        await self._days.rows(DayQuery(None, None))
+        """Return today by the service's clock, which is read once."""
+        if not self.service_clock.is_known:
+            await self._days.rows(DayQuery(None, None))
         return self.service_clock.today()
 
     async def csv_bytes(self, month: str | None = None) -> bytes:
@@ -430,3 +461,15 @@ class AsyncSpend:
 
 async def _shown(frame: pd.DataFrame, *, usd: bool) -> pd.DataFrame:
     return await to_thread.run_sync(with_usd, frame) if usd else frame
+
+
+def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
+    """Return the rows of one key.
+
+    Raises:
+        InputError: The service reports no keys.
+    """
+    if len(daily) and daily["api_key_id"].isna().all():
+        accepted = "no key, because the service's daily report names none"
+        raise InputError("api_key_id", got=api_key_id, accepted=accepted, spec="4.19")
+    return daily[daily["api_key_id"] == api_key_id]

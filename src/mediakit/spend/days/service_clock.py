@@ -22,11 +22,13 @@ class ServiceClock:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead = NO_DIFFERENCE
+        self.is_known = False
 
     def note(self, responded_at: datetime | None) -> None:
         """Record the time at which the service responded; None is ignored."""
         if responded_at is not None:
             self._ahead = responded_at - self._clock.now()
+            self.is_known = True
 
     def now(self) -> datetime:
         """Return the instant at the service, in UTC."""

@@ -1,0 +1,391 @@
+"""Forecasts of a month's total, and days with unusual spend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from mediakit.errors import InputError
+from mediakit.money import format_usd
+from mediakit.spend.dates import end_of_month, month_name, month_of
+
+if TYPE_CHECKING:
+    from mediakit.client.budgets import Budget
+
+CHARGE = "charge_micro_usd"
+WEEK = 7
+HISTORY = timedelta(weeks=13)
+MEAN_DAYS = 28
+CLIP = 4
+"""A day counts in the mean up to this many times the median of the days with spend."""
+BACKTEST_FROM = 14
+LEAST_BACKTEST = 21
+NORMAL_80 = 1.2816
+CENT_MICRO_USD = 10_000
+
+BY_COLUMNS = {
+    "function": "function",
+    "key": "api_key_id",
+    "model": "model",
+    "project": "project",
+}
+MEDIAN_WEEKS = 8
+FEWEST_WEEKS = 3
+MAD_TO_DEVIATION = 1.4826
+LEAST_SPREAD, UNKNOWN_SPREAD = 0.15, 0.75
+MOST_Z, LEAST_FACTOR = 3.5, 2.0
+SMALL_SHARE = 20
+"""Amounts below a twentieth of a usual day count as zero."""
+
+Whole = np.ndarray[Any, np.dtype[np.int64]]
+Real = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The forecast of a month; amounts are micro-USD.
+
+    Args:
+        month: The month, YYYY-MM in UTC.
+        so_far_micro_usd: The charges so far, including today; exact.
+        expected_micro_usd: The expected total of the whole month.
+        low_micro_usd: The lower end of the 80 % interval.
+        high_micro_usd: The upper end of the 80 % interval.
+        method: How it was made, in a sentence.
+        text: A summary, in a sentence or two.
+        budget: The budget that it is compared with; None for none.
+    """
+
+    month: str
+    so_far_micro_usd: int
+    expected_micro_usd: int
+    low_micro_usd: int
+    high_micro_usd: int
+    method: str
+    text: str
+    budget: Budget | None
+    _days: pd.DataFrame = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def frame(self) -> pd.DataFrame:
+        """Return the cumulative forecast by day.
+
+        Returns:
+            One row per day of the month: day (datetime64[us, UTC]); spent_micro_usd
+            (Int64, <NA> after today); expected_micro_usd, low_micro_usd and
+            high_micro_usd (Int64, <NA> before today, and everywhere for a month that
+            is over).
+        """
+        return self._days.copy()
+
+
+def first_day_needed(month: str) -> date:
+    """Return the first day whose charges a forecast of a month uses."""
+    return date.fromisoformat(f"{month}-01") - HISTORY
+
+
+def refuse_future(month: str, today: date) -> None:
+    """Raise an `InputError` for a month that has not begun."""
+    current = month_of(today)
+    if month > current:
+        raise InputError(
+            "month",
+            got=month,
+            accepted=f"a month that has begun, up to {current}: a forecast is made "
+            "from what the month has cost so far",
+            spec="4.19",
+        )
+
+
+def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
+    """Add up the known charges of each day of a range, micro-USD."""
+    known = daily.dropna(subset=["day", CHARGE]).astype({CHARGE: "int64"})
+    days = pd.date_range(first, last, tz="UTC")
+    totals = known.groupby("day")[CHARGE].sum().reindex(days, fill_value=0)
+    return totals.to_numpy("int64")
+
+
+def unread_notes(daily: pd.DataFrame) -> list[str]:
+    """Describe how many rows have no charge, if any."""
+    count = int(daily[CHARGE].isna().sum())
+    rows, has, are = ("row", "has", "is") if count == 1 else ("rows", "have", "are")
+    text = f"{count} {rows} of the report {has} no charge and {are} not included in any"
+    return [f"{text} sum."] if count else []
+
+
+def forecast_month(
+    month: str,
+    totals: Whole,
+    today: date,
+    budget: Budget | None = None,
+    *,
+    of: str = "",
+    before_micro_usd: int = 0,
+    notes: Sequence[str] = (),
+) -> Forecast:
+    """Forecast a month from its charges so far and those before it.
+
+    Args:
+        month: The month, YYYY-MM, which has begun.
+        totals: The charges of each day from `first_day_needed(month)` to today, or
+            to the end of the month if that is earlier; micro-USD.
+        today: Today in UTC by the service's clock; its charges are incomplete.
+        budget: What to compare it with; None for nothing.
+        of: Whose charges these are, to follow the month's name; empty for all.
+        before_micro_usd: What the budget had spent before the month.
+        notes: Notes about the charges, to append to the text.
+    """
+    first, last = date.fromisoformat(f"{month}-01"), end_of_month(month)
+    spent = np.cumsum(totals[HISTORY.days :])
+    so_far, where = int(spent[-1]), f"{month_name(month)}{of}"
+    if today > last:
+        ahead = np.zeros((0, 3), "int64")
+        low = expected = high = so_far
+        method = "The sum of the month's charges; nothing is estimated."
+        text = f"{format_usd(so_far)} was charged in {where}; the month is over."
+    else:
+        complete = np.trim_zeros(totals[:-1], "f")
+        ahead = _ahead(complete, int(totals[-1]), so_far, (last - today).days + 1)
+        low, expected, high = ahead[-1].tolist()
+        method = _method(len(complete))
+        text = _text(where, so_far, (low, expected, high), len(complete))
+    if budget is not None:
+        total = (low, expected, high)
+        text += _budget_text(
+            month, budget, before_micro_usd, total, is_over=today > last
+        )
+    days = pd.DataFrame({"day": pd.date_range(first, last, tz="UTC", unit="us")})
+    days["spent_micro_usd"] = pd.Series(spent, dtype="Int64")
+    for name, place in (("expected", 1), ("low", 0), ("high", 2)):
+        index = days.index[len(days) - len(ahead) :]
+        days[f"{name}_micro_usd"] = pd.Series(ahead[:, place], index, dtype="Int64")
+    return Forecast(
+        month=month,
+        so_far_micro_usd=so_far,
+        expected_micro_usd=expected,
+        low_micro_usd=low,
+        high_micro_usd=high,
+        method=method,
+        text=" ".join([text, *notes]),
+        budget=budget,
+        _days=days,
+    )
+
+
+def _ahead(complete: Whole, of_today: int, so_far: int, left_n: int) -> Whole:
+    """Return low, expected and high, cumulative, for today and each day after."""
+    if not len(complete):
+        return np.full((left_n, 3), so_far)
+    means = np.array([_mean(complete[:n]) for n in range(1, len(complete) + 1)])
+    ranges = np.array([_range(complete, means, n) for n in range(1, left_n + 1)])
+    # What today has cost beyond the usual is known and not part of the forecast.
+    ranges += so_far - of_today + max(0.0, of_today - means[-1])
+    # Each number of days has its own interval, but a cumulative sum never falls.
+    ranges = np.minimum.accumulate(ranges[::-1])[::-1]
+    whole: Whole = np.maximum(np.rint(ranges).astype("int64"), so_far)
+    return whole
+
+
+def _mean(days: Whole) -> float:
+    recent = days[-MEAN_DAYS:]
+    if not recent.any():
+        return 0.0
+    return float(np.minimum(recent, CLIP * np.median(recent[recent > 0])).mean())
+
+
+def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, float]:
+    """Return low, expected and high for the total of the next days."""
+    mean, count = float(means[-1]), len(complete)
+    if count < WEEK:
+        return 0.0, mean * days_n, 3 * mean * days_n
+    if count <= LEAST_BACKTEST:
+        spread = float(complete.std(ddof=1))
+        half = NORMAL_80 * spread * float(np.sqrt(days_n + days_n**2 / count))
+        return max(0.0, mean * days_n - half), mean * days_n, mean * days_n + half
+    length = min(days_n, (count - BACKTEST_FROM) // 2)
+    at = np.arange(BACKTEST_FROM, count - length + 1)
+    sums = np.concatenate([[0], np.cumsum(complete)])
+    came = (sums[at + length] - sums[at]) / length
+    # After a pause the mean is small: errors are then relative to the usual spend.
+    scales = np.maximum(means[at - 1], sums[at] / at / 2)
+    low, high = np.quantile((came - means[at - 1]) / scales, [0.1, 0.9])
+    # Forecasts that overlap are not independent; few of them need a wider interval, as
+    # with Student's t.
+    n = len(at) / length
+    wider = (1 + 0.66 / n + 0.45 / n**2) * np.sqrt(1 + 1 / n)
+    scale = max(mean, sums[-1] / count / 2) * wider
+    return (
+        days_n * max(0.0, min(mean, mean + low * scale)),
+        days_n * mean,
+        days_n * max(mean, mean + high * scale),
+    )
+
+
+def _method(days_n: int) -> str:
+    days = "1 day" if days_n == 1 else f"{days_n} days"
+    if not days_n:
+        return "There is no complete day with spend before today, so nothing is added."
+    if days_n < WEEK:
+        return (
+            f"Each remaining day is the mean of {days}; the interval runs from $0 to "
+            "three times that, because there is less than a week of data."
+        )
+    if days_n <= LEAST_BACKTEST:
+        return (
+            f"Each remaining day is the mean of {days}; the interval comes from how "
+            "much these days vary."
+        )
+    return (
+        f"Each remaining day is the mean of the last {min(days_n, MEAN_DAYS)} days, in "
+        f"which a day counts up to {CLIP} times their median; the 80 % interval comes "
+        f"from the errors of the same forecast within the last {days}."
+    )
+
+
+def _text(where: str, so_far: int, total: tuple[int, int, int], days_n: int) -> str:
+    begin = f"{format_usd(so_far)} has been charged so far in {where}"
+    if not days_n:
+        return (
+            f"{begin}. There is no complete day of spend to forecast from; try again "
+            "tomorrow."
+        )
+    low, expected, high = map(_cents, total)
+    rough = ""
+    if days_n < WEEK:
+        days, are = ("1 day", "is") if days_n == 1 else (f"{days_n} days", "are")
+        rough = f" Only {days} of spend {are} available, so this is a rough estimate."
+    elif days_n <= LEAST_BACKTEST:
+        rough = (
+            " Less than three weeks of spend are available, so this is a rough "
+            "estimate."
+        )
+    return (
+        f"{begin}; about {expected} is expected by the end of the month (80 % "
+        f"interval: {low} to {high}).{rough}"
+    )
+
+
+def _budget_text(
+    month: str,
+    budget: Budget,
+    before_micro_usd: int,
+    total: tuple[int, int, int],
+    *,
+    is_over: bool,
+) -> str:
+    low, expected, high = total
+    limit = budget.limit_micro_usd - before_micro_usd
+    named = f"the budget of {format_usd(budget.limit_micro_usd)}"
+    if before_micro_usd:
+        named = f"the {format_usd(max(0, limit))} that {month_name(month)} began with"
+    if is_over:
+        over = f"exceeded by {_cents(expected - limit)}"
+        result = "not exceeded" if expected <= limit else over
+        return f" {named[0].upper()}{named[1:]} was {result}."
+    if high <= limit:
+        return f" The whole interval is within {named}."
+    if low > limit:
+        return f" The whole interval is over {named}."
+    if expected <= limit:
+        return f" The estimate is within {named}, but the upper end is over it."
+    return f" The estimate is {_cents(expected - limit)} over {named}."
+
+
+def _cents(micro_usd: int) -> str:
+    """Format an estimate in whole cents; finer digits are not meaningful."""
+    cents = (2 * micro_usd + CENT_MICRO_USD) // (2 * CENT_MICRO_USD)
+    return format_usd(cents * CENT_MICRO_USD)
+
+
+# -- unusual days ----------------------------------------------------------------------
+
+
+def by_columns(by: str | Sequence[str] | None) -> list[str]:
+    """Return the columns that `by` names; raises an `InputError` for other names."""
+    asked = [] if by is None else [by] if isinstance(by, str) else list(by)
+    for name in asked:
+        if name not in BY_COLUMNS:
+            accepted = "function, key, model or project, or a list of these"
+            raise InputError("by", got=name, accepted=accepted, spec="4.19")
+    return [BY_COLUMNS[name] for name in asked]
+
+
+def anomalies_frame(
+    daily: pd.DataFrame, start: date, end: date, by: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Find unusual days; see `AsyncSpend.anomalies`.
+
+    Args:
+        daily: Rows with `day`, `charge_micro_usd` and the columns `by`, from
+            thirteen weeks before the start.
+        start: The first day to judge.
+        end: The last day to judge, which is complete.
+        by: Columns whose values are each judged on their own.
+    """
+    from mediakit.history.frames import text_array
+
+    groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
+    if by:
+        groups = list(daily.groupby(list(by), observed=True, dropna=False)) or groups
+    unjudged_n, found = 0, []
+    for names, rows in groups:
+        judged = _judged(daily_totals(rows, start - HISTORY, end), start, end)
+        unjudged_n += int(judged["z_score"].isna().sum())
+        unusual = judged[judged["is_unusual"]].drop(columns="is_unusual")
+        for place, name in enumerate(by):
+            text = names[place] if names and pd.notna(names[place]) else None
+            unusual.insert(1 + place, name, text_array([text] * len(unusual)))
+        found.append(unusual)
+    frame = pd.concat(found).sort_values("day", kind="stable", ignore_index=True)
+    usual = frame["usual_micro_usd"].round().astype("int64")
+    frame["usual_micro_usd"] = usual
+    frame["factor"] = frame[CHARGE] / usual
+    directions = ["high" if z > 0 else "low" for z in frame["z_score"]]
+    frame["direction"] = text_array(directions)
+    frame.attrs = {"notes": [*_unjudged_notes(unjudged_n), *unread_notes(daily)]}
+    return frame
+
+
+def _judged(totals: Whole, start: date, end: date) -> pd.DataFrame:
+    """Return the robust z-score of each day from the first spend on.
+
+    It uses only days before the judged one. On a logarithmic scale, twice as much is as
+    far off as half.
+    """
+    days = pd.date_range(start - HISTORY, end, tz="UTC", unit="us")
+    charges = pd.Series(totals, days)
+    spent = charges.where(charges.cumsum() > 0)
+    small = spent.where(spent > 0).expanding().median().shift() / SMALL_SHARE
+    usual = spent.groupby(days.day_of_week).transform(
+        lambda own: own.shift().rolling(MEDIAN_WEEKS, min_periods=FEWEST_WEEKS).median()
+    )
+    off = np.log((spent + small) / (usual + small))
+    spread = off.abs().rolling(HISTORY.days, min_periods=WEEK).median().shift()
+    spread = (MAD_TO_DEVIATION * spread).fillna(UNKNOWN_SPREAD).clip(LEAST_SPREAD)
+    z_score = off / spread
+    is_unusual = (z_score.abs() > MOST_Z) & (off.abs() > np.log(LEAST_FACTOR))
+    columns = {
+        CHARGE: charges,
+        "usual_micro_usd": usual,
+        "z_score": z_score,
+        "is_unusual": is_unusual,
+    }
+    judged = pd.DataFrame(columns).rename_axis("day").reset_index()
+    return judged[spent.notna().to_numpy() & (days >= pd.Timestamp(start, tz="UTC"))]
+
+
+def _unjudged_notes(days_n: int) -> list[str]:
+    if not days_n:
+        return []
+    days = "1 day has" if days_n == 1 else f"{days_n} days have"
+    return [
+        f"{days} less than three weeks of spend before; too little to tell what is "
+        "usual."
+    ]
