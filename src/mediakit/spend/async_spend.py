@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -29,7 +29,6 @@ from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
 from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
-from mediakit.spend.rate_audit import audited
 from mediakit.spend.reconciliation import Reconciler, Reconciliation
 from mediakit.spend.usd import with_usd
 
@@ -202,29 +201,24 @@ class AsyncSpend:
         """
         return await self._reconciler.compare(month, own_keys)
 
-    async def rates(
-        self, *, by: Literal["function", "line"] = "function"
-    ) -> pd.DataFrame:
+    async def rates(self) -> pd.DataFrame:
         """Compare what was charged with what was estimated (spec 8).
 
-        Args:
-            by: "function" for one row per function and kind of estimate; "line" for
-                one per line of today's price list as well.
+        Only completed jobs whose charge is known count. A job is wrong if its estimate
+        was exact and its charge differs, or if it cost more than its upper bound.
 
         Returns:
-            Columns function and kind (category), line (str, by line only),
-            estimate_kind (category), jobs, charge_micro_usd, estimate_micro_usd,
-            difference_micro_usd (charge less estimate) and wrong_jobs (int64),
-            first_wrong_day (datetime64[us, UTC]), better_estimate_ppm (Int64) and
-            text (str). Only completed jobs whose charge and estimate are known count.
-            A job is wrong if its estimate was exact and its charge differs, or if it
-            cost more than its upper bound. `better_estimate_ppm` is the correction
-            factor for nominal estimates, in parts per million.
-
-        Raises:
-            InputError: There is no such grouping.
+            One row per function and kind of estimate: function, kind and estimate_kind
+            (str), jobs and charge_micro_usd (int64), estimate_micro_usd and
+            difference_micro_usd (Int64, charge less estimate, <NA> for unknown
+            estimates), charge_by_estimate (float64, the factor by which to correct a
+            nominal estimate), wrong_jobs (int64), first_wrong_day and
+            out_of_date_since (datetime64, UTC: the day from which on every job is
+            wrong).
         """
-        return await audited(self._history, self._catalog, by)
+        from mediakit.spend.rate_audit import rate_audit
+
+        return await to_thread.run_sync(rate_audit, await self._history.frame())
 
     async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
         """Report how much of a budget is used, over all clients of the history.
