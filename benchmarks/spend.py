@@ -2,7 +2,7 @@
 
 mediakit reads a response of unknown shape, checks its total, names the functions and
 marks complete days. The plain way knows every column in advance, builds it by hand and
-factorises the texts. `pandas.json_normalize` is the obvious way. Limits: at most 1.3
+types the texts. `pandas.json_normalize` is the obvious way. Limits: at most 1.3
 times the plain columns, and at least 4 times as fast as `json_normalize`, as medians of
 rounds in turn.
 """
@@ -22,7 +22,6 @@ import pandas as pd
 
 from mediakit.catalog import Catalog
 from mediakit.spend import daily_frame
-from mediakit.spend.days.day_numbers import is_over
 from mediakit.spend.days.function_names import kinds_of, with_column
 
 ROWS = 1_000_000
@@ -59,7 +58,8 @@ def answer() -> Any:
 def ours(body: Any) -> pd.DataFrame:
     frame = daily_frame(body)
     with_column(frame, "kind", kinds_of(frame, Catalog.default()))
-    with_column(frame, "complete", is_over(frame["day"], FIRST + timedelta(days=DAYS)))
+    today = pd.Timestamp(FIRST + timedelta(days=DAYS), tz="UTC")
+    with_column(frame, "complete", frame["day"] < today)
     return frame
 
 
@@ -70,8 +70,7 @@ def plain(body: Any) -> pd.DataFrame:
     instants = np.array(days, dtype="datetime64[us]")[codes]
     made: dict[str, Any] = {"day": pd.DatetimeIndex(instants).tz_localize("UTC")}
     for name in TEXTS:
-        codes, texts = pd.factorize(np.array(columns[name], dtype="object"))
-        made[name] = pd.Categorical.from_codes(codes, categories=pd.Index(texts))
+        made[name] = pd.array(columns[name], dtype="str")
     for name in ("jobs", "charge_micro_usd"):
         made[name] = np.array(columns[name], dtype="int64")
     return pd.DataFrame(made)
@@ -80,12 +79,12 @@ def plain(body: Any) -> pd.DataFrame:
 def normalized(body: Any) -> pd.DataFrame:
     frame = pd.json_normalize(body["rows"])
     frame["date"] = pd.to_datetime(frame["date"], utc=True)
-    return frame.astype(dict.fromkeys(TEXTS, "category"))
+    return frame
 
 
 WAYS: dict[str, Callable[[Any], pd.DataFrame]] = {
     "daily spend": ours,
-    "plain factorised columns": plain,
+    "plain columns": plain,
     "pandas.json_normalize": normalized,
 }
 

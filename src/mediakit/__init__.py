@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mediakit.errors import BudgetError as BudgetError
     from mediakit.errors import ConflictError as ConflictError
     from mediakit.errors import GoneError as GoneError
+    from mediakit.errors import IncompleteDataWarning as IncompleteDataWarning
     from mediakit.errors import InputError as InputError
     from mediakit.errors import JobFailedError as JobFailedError
     from mediakit.errors import MediakitError as MediakitError
@@ -54,6 +55,7 @@ _HOMES = {
     "Estimate": "rates",
     "Event": "webhooks",
     "GoneError": "errors",
+    "IncompleteDataWarning": "errors",
     "InputError": "errors",
     "Job": "job",
     "JobFailedError": "errors",

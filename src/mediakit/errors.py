@@ -319,6 +319,10 @@ class WaitTimeoutError(MediakitError):
     waited_s: float
 
 
+class IncompleteDataWarning(UserWarning):
+    """A report has more than could be read, so that sums over its frame lack it."""
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class SignatureError(MediakitError):
     """A webhook could not be verified (spec 6.4).

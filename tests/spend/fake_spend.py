@@ -12,7 +12,6 @@ import pandas as pd
 
 from mediakit.errors import ServiceError
 from mediakit.spend.dates import month_text, read_day
-from mediakit.spend.responses.columns import as_category
 from tests.support.frames import TEXT
 
 TODAY = date(2026, 10, 20)
@@ -42,19 +41,22 @@ def days(first: date, last: date) -> list[date]:
 COLUMN_NAMES = (
     "settled_at day job_id function kind model prompt project budget sweep take "
     "attempt estimate_kind estimate_low_micro_usd estimate_high_micro_usd "
-    "charge_micro_usd variance_micro_usd runtime_s rating keep created_at "
+    "charge_micro_usd charge_usd variance_micro_usd runtime_s rating keep created_at "
     "submitted_at finished_at account status"
 )
-CATEGORY_NAMES = "function kind model project budget sweep estimate_kind account status"
-COLUMNS, CATEGORIES = COLUMN_NAMES.split(), CATEGORY_NAMES.split()
+TEXT_NAMES = (
+    "job_id prompt function kind model project budget sweep estimate_kind account "
+    "status"
+)
+COLUMNS = COLUMN_NAMES.split()
 DTYPES = {
-    "job_id": TEXT,
-    "prompt": TEXT,
+    **dict.fromkeys(TEXT_NAMES.split(), TEXT),
     "take": "int64",
     "attempt": "int64",
     "estimate_low_micro_usd": "Int64",
     "estimate_high_micro_usd": "Int64",
     "charge_micro_usd": "int64",
+    "charge_usd": "float64",
     "variance_micro_usd": "Int64",
     "runtime_s": "float64",
     "rating": "Int8",
@@ -65,13 +67,8 @@ INSTANTS = ("settled_at", "day", "created_at", "submitted_at", "finished_at")
 
 def typed(frame: pd.DataFrame) -> pd.DataFrame:
     instants = dict.fromkeys(INSTANTS, "datetime64[us, UTC]")
-    categories = {name: as_category(_known(frame[name])) for name in CATEGORIES}
-    made: pd.DataFrame = frame.astype({**DTYPES, **instants}).assign(**categories)
+    made: pd.DataFrame = frame.astype({**DTYPES, **instants})
     return made
-
-
-def _known(column: pd.Series[Any]) -> list[str | None]:
-    return [value if isinstance(value, str) else None for value in column]
 
 
 def _rows_of(day: date) -> list[dict[str, Any]]:
@@ -98,6 +95,7 @@ def _rows_of(day: date) -> list[dict[str, Any]]:
                 "estimate_low_micro_usd": price if place else None,
                 "estimate_high_micro_usd": price if place else None,
                 "charge_micro_usd": charge,
+                "charge_usd": charge / 1_000_000,
                 "variance_micro_usd": charge - price if place else None,
                 "runtime_s": 12.5,
                 "rating": 1 + day.day % 5,

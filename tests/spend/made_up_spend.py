@@ -76,5 +76,5 @@ def daily_of(
         }
     )
     for name, value in columns.items():
-        frame[name] = pd.Categorical([value] * len(frame))
+        frame[name] = [value] * len(frame)
     return frame[frame["charge_micro_usd"] > 0].reset_index(drop=True)

@@ -35,19 +35,20 @@ TYPES = {
     "settled_at": "datetime64[us, UTC]",
     "day": "datetime64[us, UTC]",
     "job_id": "str",
-    "function": "category",
-    "kind": "category",
-    "model": "category",
+    "function": "str",
+    "kind": "str",
+    "model": "str",
     "prompt": "str",
-    "project": "category",
-    "budget": "category",
-    "sweep": "category",
+    "project": "str",
+    "budget": "str",
+    "sweep": "str",
     "take": "int64",
     "attempt": "int64",
-    "estimate_kind": "category",
+    "estimate_kind": "str",
     "estimate_low_micro_usd": "Int64",
     "estimate_high_micro_usd": "Int64",
     "charge_micro_usd": "int64",
+    "charge_usd": "float64",
     "variance_micro_usd": "Int64",
     "runtime_s": "float64",
     "rating": "Int8",
@@ -55,8 +56,8 @@ TYPES = {
     "created_at": "datetime64[us, UTC]",
     "submitted_at": "datetime64[us, UTC]",
     "finished_at": "datetime64[us, UTC]",
-    "account": "category",
-    "status": "category",
+    "account": "str",
+    "status": "str",
 }
 
 
@@ -129,7 +130,7 @@ def test_a_charge_says_what_it_was_for_and_how_far_the_estimate_was_off(
         reserved_micro_usd=0,
     )
     frame = charges(history)
-    assert types(frame) == {**TYPES, "duration": "Int64", "param_model": "category"}
+    assert types(frame) == {**TYPES, "duration": "Int64", "param_model": "str"}
     assert frame["job_id"].tolist() == ["media_2", "media_1"]
     assert frame["variance_micro_usd"].isna().tolist() == [True, False]
     assert str(frame["day"].iloc[0]) == "2026-11-02 00:00:00+00:00"
@@ -140,6 +141,7 @@ def test_a_charge_says_what_it_was_for_and_how_far_the_estimate_was_off(
         *("spring", "3f2a", "a kite"),
     )
     assert (first["charge_micro_usd"], first["variance_micro_usd"]) == (350_000, 10_000)
+    assert first["charge_usd"] == 0.35
     assert (first["rating"], first["keep"], first["param_model"]) == (4, True, "wonder")
     assert first["settled_at"] == pd.Timestamp(START)
     assert frame.attrs["total_micro_usd"] == 350_007
@@ -249,7 +251,7 @@ def test_a_project_has_what_the_history_says_and_the_rest_has_none(
     buy(history, 3, 3)  # of no project
     frame = by_project(history, [charged("2026-11-01", 150, jobs=5)])
     assert list(frame.columns) == [
-        *("day", "project", "jobs", "charge_micro_usd", "complete")
+        *("day", "project", "jobs", "charge_micro_usd", "charge_usd", "complete")
     ]
     assert sorted(projects(frame), key=str) == [
         (1, "autumn", 1, 20),
@@ -284,8 +286,8 @@ def test_a_projects_charges_are_found_among_those_of_all_keys(
     buy(history, 1, 100, project="spring")
     rows = [charged("2026-11-01", 100), charged("2026-11-01", 5, key="key_2")]
     assert projects(by_project(history, rows)) == [
-        (1, None, 1, 5),
         (1, "spring", 1, 100),
+        (1, None, 1, 5),
     ]
 
 

@@ -188,9 +188,9 @@ def test_the_awaited_client_says_the_same(bill: Bill) -> None:
 def test_rows_without_a_charge_are_said_and_not_counted_silently(bill: Bill) -> None:
     bill.unread = {date(2026, 11, 4)}
     with bill.client() as client:
-        with pytest.warns(UserWarning, match="have no charge"):
+        with pytest.warns(mk.IncompleteDataWarning, match="have no charge"):
             said = client.spend.forecast()
-        with pytest.warns(UserWarning, match="have no charge"):
+        with pytest.warns(mk.IncompleteDataWarning, match="have no charge"):
             notes = client.spend.anomalies().attrs["notes"]
     assert said.so_far_micro_usd == 20_000_000
     assert said.text.endswith(notes[0])

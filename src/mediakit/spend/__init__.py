@@ -6,10 +6,7 @@ It depends on the client's billing and on the history.
 from mediakit.spend.async_spend import AsyncSpend
 from mediakit.spend.blocking_spend import Spend
 from mediakit.spend.dates import day_range, month_text
-from mediakit.spend.days.grouping import weekly
-from mediakit.spend.days.rolling_sums import rolling
 from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
-from mediakit.spend.usd import with_usd
 
 __all__ = [
     "AsyncSpend",
@@ -19,7 +16,4 @@ __all__ = [
     "day_range",
     "month_text",
     "monthly_frame",
-    "rolling",
-    "weekly",
-    "with_usd",
 ]

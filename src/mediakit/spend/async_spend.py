@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import InputError, shown
 from mediakit.spend.charges import charges_frame
-from mediakit.spend.daily import DailyReader, DayQuery
+from mediakit.spend.daily import COLUMNS, By, DailyReader, DayQuery, read_by
 from mediakit.spend.dates import (
     day_range,
     end_of_month,
@@ -25,12 +25,11 @@ from mediakit.spend.dates import (
     month_text,
     read_day,
 )
-from mediakit.spend.days.grouping import By, Every
 from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
 from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.monthly import MonthlyReader, Months, write_bytes
+from mediakit.spend.exporting import write_file
+from mediakit.spend.monthly import MonthlyReader, Months
 from mediakit.spend.reconciliation import Reconciler, Reconciliation
-from mediakit.spend.usd import with_usd
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +56,6 @@ class AsyncSpend:
         clock: Clock,
     ) -> None:
         self._history = history
-        self._catalog = catalog
         self._clock = clock
         self.service_clock = ServiceClock(clock)
         self._days = DailyReader(billing, catalog, self.service_clock)
@@ -67,7 +65,7 @@ class AsyncSpend:
     def __repr__(self) -> str:
         return (
             "<spend, read by daily(...), monthly(...), monthly_csv(...), "
-            "csv_bytes(...), to_csv(...), charges(...), reconcile(...), rates(...), "
+            "to_csv(...), charges(...), reconcile(...), rates(...), "
             "forecast(...), anomalies(...) and budget(...)>"
         )
 
@@ -79,8 +77,6 @@ class AsyncSpend:
         by: By = None,
         api_key_id: str | None = None,
         model: str | None = None,
-        every: Every = "day",
-        usd: bool = False,
         refresh: bool = False,
     ) -> pd.DataFrame:
         """Read the spend of some days by key and function (spec 4.19).
@@ -88,7 +84,7 @@ class AsyncSpend:
         A range is read by calendar month, a few months at a time. Days that
         ended two days ago are kept in memory and not read again: a refund of such a
         day shows only with `refresh`. A row whose charge cannot be read is in no sum;
-        a `UserWarning` says so.
+        an `mk.IncompleteDataWarning` says so.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
@@ -98,22 +94,20 @@ class AsyncSpend:
                 name or a list; by day alone with an empty list.
             api_key_id: Only what this key spent.
             model: Only what this model cost.
-            every: "day", or "week" for sums of weeks that begin on Monday.
-            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
-                micro-USD.
             refresh: Read every day again, also those that are kept in memory.
 
         Returns:
-            Columns day (datetime64, UTC), api_key_id, model and function (category),
-            jobs (Int64), charge_micro_usd (int64), whatever else the service sends,
-            kind (category: mediakit's name for the function, <NA> if its path is not
-            bound), and complete (bool: False for the service's today and later); no
-            rows but the same dtypes when nothing has settled.
+            Columns day (datetime64, UTC), api_key_id, model and function (str), jobs
+            (Int64), charge_micro_usd (int64; Int64 where a row names none), charge_usd
+            (float64, US dollars), whatever else the service sends, kind (str:
+            mediakit's name for the function, missing if its path is not bound), and
+            complete (bool: False for the service's today and later); no rows but the
+            same dtypes when nothing has settled.
 
             With `by`: day, function and kind, api_key_id, model or project, then jobs,
-            charge_micro_usd and complete. Projects come from the history; charges that
-            are not in the history are in a row without a project, so that the sums
-            do not change.
+            charge_micro_usd, charge_usd and complete. Projects come from the history;
+            charges that are not in the history are in a row without a project, so that
+            the sums do not change.
 
         Raises:
             InputError: A day cannot be read, the end is before the start, all of the
@@ -127,39 +121,32 @@ class AsyncSpend:
             model,
             refresh=refresh,
         )
-        frame = await self._days.summed(asked, by, every, self._charges_from)
-        return await _shown(frame, usd=usd)
+        return await self._days.summed(asked, by, self._charges_from)
 
-    async def monthly(self, month: Months = None, *, usd: bool = False) -> pd.DataFrame:
+    async def monthly(self, month: Months = None) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19).
 
         Args:
             month: YYYY-MM in UTC, or a pair of the first and the last month, both
                 included; this month by the service's clock when omitted.
-            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
-                micro-USD.
 
         Returns:
-            One row per month and function; amounts are int64 micro-USD, kind
-            (category) is mediakit's name for the function. The report's other fields
-            are in `attrs["report"]`, by month in "months" for several months.
+            One row per month and function; amounts are int64 micro-USD, charge_usd is
+            float64, kind (str) is mediakit's name for the function. The report's other
+            fields are in `attrs["report"]`, by month in "months" for several months.
 
         Raises:
             InputError: A month cannot be read, the last is before the first, or it
                 is in the future.
             ServiceError: The service does not respond.
         """
-        return await _shown(await self._months.frame(month), usd=usd)
+        return await self._months.frame(month)
 
-    async def monthly_csv(
-        self, month: str | None = None, *, usd: bool = False
-    ) -> pd.DataFrame:
+    async def monthly_csv(self, month: str | None = None) -> pd.DataFrame:
         """Read the same month from its CSV, without the totals row (spec 4.19).
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
-            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
-                micro-USD.
 
         Returns:
             One row per function; the totals row is in `attrs["total_micro_usd"]`, and
@@ -169,7 +156,7 @@ class AsyncSpend:
             InputError: The month cannot be read, or is in the future.
             ServiceError: The service does not respond.
         """
-        return await _shown(await self._months.csv(month), usd=usd)
+        return await self._months.csv(month)
 
     async def reconcile(
         self, month: str | None = None, *, own_keys: str | Iterable[str] | None = None
@@ -315,7 +302,7 @@ class AsyncSpend:
         start: str | date | None = None,
         end: str | date | None = None,
         *,
-        by: str | Sequence[str] | None = None,
+        by: By = None,
     ) -> pd.DataFrame:
         """Find the days that cost far more or less than their weekday usually does.
 
@@ -343,7 +330,7 @@ class AsyncSpend:
         """
         from mediakit.spend import outlook
 
-        columns = outlook.by_columns(by)
+        columns = [COLUMNS[name][0] for name in read_by(by) or ()]
         first_day = None if start is None else read_day("start", start)
         last_day = None if end is None else read_day("end", end)
         yesterday = await self._today() - timedelta(days=1)
@@ -366,21 +353,6 @@ class AsyncSpend:
             await self._days.rows(DayQuery(None, None))
         return self.service_clock.today()
 
-    async def csv_bytes(self, month: str | None = None) -> bytes:
-        """Read the CSV of a month as the service sends it (spec 4.19).
-
-        Args:
-            month: YYYY-MM in UTC; this month by the service's clock when omitted.
-
-        Returns:
-            The bytes, unchanged.
-
-        Raises:
-            InputError: The month cannot be read, or is in the future.
-            ServiceError: The service does not respond.
-        """
-        return await self._months.csv_bytes(month)
-
     async def to_csv(self, month: str | None, path: str | Path) -> Path:
         """Save the CSV of a month as the service sends it (spec 4.19).
 
@@ -396,8 +368,8 @@ class AsyncSpend:
                 cannot be written.
             ServiceError: The service does not respond; no file is written.
         """
-        content = await self._months.csv_bytes(month)
-        return await to_thread.run_sync(write_bytes, path, content)
+        content = await self._months.csv_content(month)
+        return await to_thread.run_sync(write_file, path, content)
 
     async def charges(
         self,
@@ -405,7 +377,6 @@ class AsyncSpend:
         end: str | date | None = None,
         *,
         project: str | None = None,
-        usd: bool = False,
     ) -> pd.DataFrame:
         """Return every settled charge in the history, with what it was for (spec 2.2).
 
@@ -417,16 +388,14 @@ class AsyncSpend:
                 charge on when omitted.
             end: The last day, included; up to the last charge when omitted.
             project: Only of this project.
-            usd: Show exact US dollars (`Decimal`) in `*_usd` columns in place of
-                micro-USD.
 
         Returns:
             One row per charge, newest first: settled_at (when it was first read as
             settled) and its day, what was asked for, estimate, charge_micro_usd
-            (int64), variance_micro_usd (charge less the upper estimate, <NA> when that
-            is unknown), runtime_s, rating and keep, then each parameter under its
-            name, or `param_` and its name where that is another column's. The same
-            dtypes without any row.
+            (int64), charge_usd (float64), variance_micro_usd (charge less the upper
+            estimate, <NA> when that is unknown), runtime_s, rating and keep, then each
+            parameter under its name, or `param_` and its name where that is another
+            column's. Texts are str. The same dtypes without any row.
 
         Raises:
             InputError: A day cannot be read, the end is before the start, or the
@@ -440,7 +409,7 @@ class AsyncSpend:
         if first is not None and first > today:
             accepted = f"a day up to today, {today.isoformat()} in UTC"
             raise InputError("start", got=first.isoformat(), accepted=accepted)
-        return await _shown(await self._charged(first, last, project), usd=usd)
+        return await self._charged(first, last, project)
 
     async def _charges_from(self, first: date) -> pd.DataFrame:
         return await self._charged(first, None, None)
@@ -451,10 +420,6 @@ class AsyncSpend:
         store, service = self._history.store, self._history.service
         read = partial(charges_frame, store, service, first, last, project)
         return await to_thread.run_sync(read)
-
-
-async def _shown(frame: pd.DataFrame, *, usd: bool) -> pd.DataFrame:
-    return await to_thread.run_sync(with_usd, frame) if usd else frame
 
 
 def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:

@@ -14,7 +14,6 @@ class Spend(Blocking):
     daily = blocking(AsyncSpend.daily)
     monthly = blocking(AsyncSpend.monthly)
     monthly_csv = blocking(AsyncSpend.monthly_csv)
-    csv_bytes = blocking(AsyncSpend.csv_bytes)
     to_csv = blocking(AsyncSpend.to_csv)
     charges = blocking(AsyncSpend.charges)
     budget = blocking(AsyncSpend.budget)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mediakit.history import History
-from mediakit.spend.days.day_numbers import day_numbers, days_of
+from mediakit.spend.days.function_names import dollars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,7 @@ COLUMNS = (
     "estimate_low_micro_usd",
     "estimate_high_micro_usd",
     "charge_micro_usd",
+    "charge_usd",
     "variance_micro_usd",
     "runtime_s",
     "rating",
@@ -56,7 +57,7 @@ def charges_frame(
         last: The last day, included; None for all after the first.
         project: Only of this project.
     """
-    from mediakit.history.frames import charges
+    from mediakit.history.frames import TEXT, charges
 
     found = charges(
         history.database,
@@ -66,18 +67,19 @@ def charges_frame(
         project=project,
         taken=COLUMNS,
     )
-    # The history's own columns, which all precede the parameters.
-    own = list(found.columns)[: list(found.columns).index("keep") + 1]
-    parameters = found.drop(columns=own)
+    found = found.astype(dict.fromkeys(found.select_dtypes("category"), TEXT))
     charge = found["charge_micro_usd"]
-    made: dict[str, Any] = {
-        "day": days_of(day_numbers(found["settled_at"])),
-        "model": _models(found["function"]),
-        "charge_micro_usd": charge.to_numpy("int64"),
-        "variance_micro_usd": charge - found["estimate_high_micro_usd"],
-    }
-    columns = {name: made.get(name, found.get(name)) for name in COLUMNS}
-    frame = pd_frame(columns, parameters)
+    found = found.assign(
+        day=found["settled_at"].dt.floor("D"),
+        model=found["function"].str.extract("^(.*)/", expand=False),
+        charge_micro_usd=charge.astype("int64"),
+        charge_usd=dollars(charge),
+        variance_micro_usd=charge - found["estimate_high_micro_usd"],
+    )
+    # The history's own columns all precede the parameters.
+    parameters = list(found.columns)[list(found.columns).index("keep") + 1 :]
+    parameters = [name for name in parameters if name not in COLUMNS]
+    frame = found[[*COLUMNS, *parameters]]
     total = int(frame["charge_micro_usd"].sum())
     frame.attrs = {
         "total_micro_usd": total,
@@ -87,13 +89,6 @@ def charges_frame(
     return frame
 
 
-def pd_frame(columns: dict[str, Any], more: pd.DataFrame) -> pd.DataFrame:
-    """Make a frame of columns and those of another frame."""
-    import pandas as pd
-
-    return pd.DataFrame(columns | {str(name): more[name] for name in more.columns})
-
-
 def midnight(day: date) -> datetime:
     """Return the instant in UTC at which a day begins."""
     return datetime.combine(day, time(), UTC)
@@ -101,18 +96,6 @@ def midnight(day: date) -> datetime:
 
 def _day_after(day: date) -> datetime | None:
     return None if day == date.max else midnight(day + timedelta(days=1))
-
-
-def _models(functions: pd.Series) -> pd.Categorical:
-    """Return `vendor/model` of each path `vendor/model/function`."""
-    import numpy as np
-    import pandas as pd
-
-    paths = functions.cat.categories
-    names = [path.rpartition("/")[0] for path in paths]
-    codes, models = pd.factorize(np.array(names, dtype="object"), sort=True)
-    places = np.array([*codes, -1], dtype="int64")[functions.cat.codes.to_numpy()]
-    return pd.Categorical.from_codes(places, categories=pd.Index(models, dtype="str"))
 
 
 def _report(first: date | None, last: date | None) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
@@ -13,20 +13,8 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account import Billing
 from mediakit.errors import InputError
-from mediakit.spend.days.cache import CachedDays, DayCache, missing
 from mediakit.spend.days.concurrency import gather_limited
-from mediakit.spend.days.day_numbers import DAYS_IN_WEEK, is_over
-from mediakit.spend.days.frame_concat import joined
-from mediakit.spend.days.function_names import kinds_of, with_column
-from mediakit.spend.days.grouping import (
-    COLUMNS,
-    Every,
-    check_every,
-    grouped,
-    of_all_keys,
-    read_by,
-    weekly_until,
-)
+from mediakit.spend.days.function_names import add_dollars, kinds_of, with_column
 from mediakit.spend.days.month_ranges import (
     DEFAULT_DAYS,
     Range,
@@ -36,17 +24,28 @@ from mediakit.spend.days.month_ranges import (
 )
 from mediakit.spend.days.projects import with_projects
 from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import daily_frame, warn_of_unread
+from mediakit.spend.responses import daily_frame, joined, warn_of_incomplete
+from mediakit.spend.responses.frames import CHARGE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from mediakit.spend.days.grouping import By
-
 MOST_TRIES = 3
+MOST_CACHED = 240
+# A day no longer changes two days after it ends: charges may settle late (spec 2.2).
+SETTLED_AFTER = timedelta(days=3)
 FUTURE = "Only the service's date was read; reading is free."
+COLUMNS = {
+    "function": ("function", "kind"),
+    "key": ("api_key_id",),
+    "model": ("model",),
+    "project": ("project",),
+}
+NAMES = ("model_id", "model", "function", "kind")
 
+By = str | Sequence[str] | None
 Charges = Callable[[date], Awaitable["pd.DataFrame"]]
+Filters = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class DayQuery:
 
 
 class DailyReader:
-    """Reads days, a few requests at a time, and keeps those that are complete.
+    """Reads days, a few months at a time, and keeps those that no longer change.
 
     Args:
         billing: Reads the reports from the service.
@@ -96,7 +95,7 @@ class DailyReader:
         self._billing = billing
         self._catalog = catalog
         self._clock = clock
-        self.cache = DayCache()
+        self._kept: dict[tuple[Filters, Range], pd.DataFrame] = {}
 
     async def rows(self, query: DayQuery) -> pd.DataFrame:
         """Read some days, one row per day, key and function.
@@ -107,6 +106,34 @@ class DailyReader:
         """
         frame, whole = await self._read_until_today(query)
         return await to_thread.run_sync(self._named, frame, whole)
+
+    async def summed(self, query: DayQuery, by: By, charges: Charges) -> pd.DataFrame:
+        """Read some days and sum them; see `AsyncSpend.daily`.
+
+        Args:
+            query: The days.
+            by: What to group by.
+            charges: Reads the history's charges from a day on.
+
+        Raises:
+            InputError: An argument is not acceptable.
+            ServiceError: The service does not respond.
+        """
+        names = read_by(by)
+        if names is None:
+            return await self.rows(query)
+        if "project" in names:
+            # Charges can be assigned to projects only when all keys are read.
+            frame = await self.rows(replace(query, api_key_id=None))
+            known = await charges(query.range(self._clock.today())[0])
+            if "key" not in names and query.api_key_id is None:
+                its = ["day", *(name for name in NAMES if name in frame)]
+                frame = await to_thread.run_sync(summed, frame, its)
+            frame = await to_thread.run_sync(with_projects, frame, known)
+            frame = _of_key(frame, query.api_key_id)
+        else:
+            frame = await self.rows(query)
+        return await to_thread.run_sync(self._grouped, frame, names)
 
     async def _read_until_today(self, query: DayQuery) -> tuple[pd.DataFrame, Range]:
         """Read the days; repeat if the response shows that today is another day."""
@@ -122,12 +149,14 @@ class DailyReader:
         return frame, whole
 
     async def _read(self, query: DayQuery, whole: Range, today: date) -> pd.DataFrame:
-        months = by_month(*whole)
         if query.refresh:
-            for days in months:
-                self.cache.forget(days)
-        reads = [partial(self._month, query, days, today) for days in months]
-        found = [frame for frames in await gather_limited(reads) for frame in frames]
+            self._kept = {
+                (filters, days): frame
+                for (filters, days), frame in self._kept.items()
+                if days[1] < whole[0] or whole[1] < days[0]
+            }
+        reads = [partial(self._month, query, days, today) for days in by_month(*whole)]
+        found = await gather_limited(reads)
         if len(found) == 1 and found[0].attrs["report"]:
             return found[0]
         frame = await to_thread.run_sync(joined, found)
@@ -136,35 +165,35 @@ class DailyReader:
         frame.attrs["report"] = ends | total
         return frame
 
-    async def _month(
-        self, query: DayQuery, days: Range, today: date
-    ) -> list[pd.DataFrame]:
-        """Return the days of one month, from memory and from the service."""
+    async def _month(self, query: DayQuery, days: Range, today: date) -> pd.DataFrame:
+        """Return days of one month, from memory or from the service."""
         filters = (query.api_key_id, query.model)
-        cached = self.cache.find(filters, days)
-        wanted = missing(cached, days)
-        frames = [] if cached is None else [_cached_part(cached, days)]
-        if wanted is None:
-            return frames
+        for (its, kept), whole in self._kept.items():
+            if its == filters and kept[0] <= days[0] and days[1] <= kept[1]:
+                return _part(whole, days)
         report = await self._billing.daily(
-            wanted[0].isoformat(),
-            wanted[1].isoformat(),
+            days[0].isoformat(),
+            days[1].isoformat(),
             api_key_id=query.api_key_id,
             model=query.model,
         )
         self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
-        warn_of_unread(frame)
+        warn_of_incomplete(frame)
         # A local clock that is ahead of the service's must not end a day too early.
-        until = min(today, self._clock.today())
-        self.cache.store(filters, wanted, frame, until)
-        return [*frames, frame]
+        settled = min(today, self._clock.today()) - days[1] >= SETTLED_AFTER
+        if settled and not frame.attrs["notes"] and _is_between(frame, days).all():
+            if len(self._kept) == MOST_CACHED:
+                del self._kept[next(iter(self._kept))]
+            self._kept[filters, days] = frame.copy()
+        return frame
 
     def _named(self, frame: pd.DataFrame, whole: Range) -> pd.DataFrame:
         today = self._clock.today()
         attrs = dict(frame.attrs)
+        add_dollars(frame)
         with_column(frame, "kind", kinds_of(frame, self._catalog))
-        with_column(frame, "complete", is_over(frame["day"], today))
+        with_column(frame, "complete", _is_over(frame, today))
         frame.attrs = attrs
         if whole[1] > today:
             days = (
@@ -176,52 +205,70 @@ class DailyReader:
             frame.attrs["notes"] = [*attrs["notes"], note]
         return frame
 
-    async def summed(
-        self, query: DayQuery, by: By, every: Every, charges: Charges
-    ) -> pd.DataFrame:
-        """Read some days and sum them; see `AsyncSpend.daily`.
-
-        Args:
-            query: The days.
-            by: What to group by.
-            every: A day or a week.
-            charges: Reads the history's charges from a day on.
-
-        Raises:
-            InputError: An argument is not acceptable.
-            ServiceError: The service does not respond.
-        """
-        names = read_by(by)
-        check_every(every)
-        if names and "project" in names:
-            # Charges can be assigned to projects only when all keys are read.
-            frame = await self.rows(replace(query, api_key_id=None))
-            first, _ = query.range(self._clock.today())
-            known = await charges(first)
-            if "key" not in names and query.api_key_id is None:
-                frame = await to_thread.run_sync(of_all_keys, frame)
-            frame = await to_thread.run_sync(with_projects, frame, known)
-            frame = _of_key(frame, query.api_key_id)
-        else:
-            frame = await self.rows(query)
-        return await to_thread.run_sync(self._grouped, frame, names, every)
-
-    def _grouped(
-        self, frame: pd.DataFrame, names: tuple[str, ...] | None, every: Every
-    ) -> pd.DataFrame:
-        today = self._clock.today()
-        if names is not None:
-            _note_nameless(frame, names)
-            frame = grouped(frame, names)
-            frame["complete"] = is_over(frame["day"], today)
-        if every == "week":
-            _note_part_weeks(frame)
-            frame = weekly_until(frame, today)
-        return frame
+    def _grouped(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+        columns = [column for name in names for column in COLUMNS[name]]
+        notes = [
+            f"The service reports no {name}; all is in one row."
+            for name in columns
+            if name not in ("kind", "project")
+            and len(frame)
+            and frame[name].isna().all()
+        ]
+        grouped = summed(frame, ["day", *columns])
+        add_dollars(grouped)
+        grouped["complete"] = _is_over(grouped, self._clock.today())
+        grouped.attrs["notes"] = [*frame.attrs["notes"], *notes]
+        return grouped
 
 
-def _cached_part(cached: CachedDays, days: Range) -> pd.DataFrame:
-    return cached.part(days[0], min(days[1], cached.last))
+def read_by(by: By) -> tuple[str, ...] | None:
+    """Read what to group by: one name or several; None for no grouping.
+
+    Raises:
+        InputError: There is no such name.
+    """
+    if by is None:
+        return None
+    names: object = (by,) if isinstance(by, str) else by
+    if isinstance(names, list | tuple) and all(name in list(COLUMNS) for name in names):
+        return tuple(dict.fromkeys(names))
+    accepted = f"any of {', '.join(COLUMNS)}, alone or in a list; or None"
+    raise InputError("by", got=by, accepted=accepted)
+
+
+def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Sum jobs and charges exactly by some columns, also where one is missing.
+
+    An unknown amount is left out of a sum; a sum of unknown ones only is unknown.
+    """
+    whole = frame.astype({"jobs": "Int64", CHARGE: "Int64"})
+    groups = whole.groupby(list(columns), dropna=False)[["jobs", CHARGE]]
+    result = groups.sum(min_count=1).reset_index()
+    result = result.astype({CHARGE: frame[CHARGE].dtype})
+    result.attrs = dict(frame.attrs)
+    return result
+
+
+def _part(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
+    """Return a copy of the rows of some of the days of a whole response."""
+    part = frame[_is_between(frame, days)].reset_index(drop=True)
+    total = frame.attrs["total_micro_usd"]
+    total = None if total is None else int(part[CHARGE].sum())
+    part.attrs = {"total_micro_usd": total, "notes": [], "report": {}}
+    return part
+
+
+def _is_between(frame: pd.DataFrame, days: Range) -> pd.Series[bool]:
+    import pandas as pd
+
+    first, last = (pd.Timestamp(day, tz="UTC") for day in days)
+    return frame["day"].between(first, last)
+
+
+def _is_over(frame: pd.DataFrame, today: date) -> pd.Series[bool]:
+    import pandas as pd
+
+    return frame["day"] < pd.Timestamp(today, tz="UTC")
 
 
 def _readable(whole: Range, today: date) -> Range:
@@ -249,31 +296,7 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
     if api_key_id is None:
         return frame
     found = frame[frame["api_key_id"] == api_key_id].reset_index(drop=True)
-    total = int(found["charge_micro_usd"].sum())
+    total = int(found[CHARGE].sum())
     report = dict(frame.attrs["report"]) | {"total_micro_usd": total}
     found.attrs = dict(frame.attrs) | {"total_micro_usd": total, "report": report}
     return found
-
-
-def _note_nameless(frame: pd.DataFrame, names: tuple[str, ...]) -> None:
-    """Note which names the service does not report at all."""
-    columns = [COLUMNS[name][0] for name in names if name != "project"]
-    nameless = [n for n in columns if len(frame) and frame[n].isna().all()]
-    notes = [f"The service reports no {name}; all is in one row." for name in nameless]
-    frame.attrs["notes"] = [*frame.attrs["notes"], *notes]
-
-
-def _note_part_weeks(frame: pd.DataFrame) -> None:
-    """Note the partial weeks at either end of a range."""
-    report = frame.attrs["report"]
-    try:
-        first = date.fromisoformat(str(report.get("start_date")))
-        last = date.fromisoformat(str(report.get("end_date")))
-    except ValueError:
-        return
-    notes = list(frame.attrs["notes"])
-    if first.weekday():
-        notes.append(f"The first week is partial: it starts on {first.isoformat()}.")
-    if last.weekday() != DAYS_IN_WEEK - 1:
-        notes.append(f"The last week is partial: it ends on {last.isoformat()}.")
-    frame.attrs["notes"] = notes

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.catalog import Catalog
@@ -15,11 +11,15 @@ from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
 from mediakit.spend.dates import month_text
 from mediakit.spend.days.concurrency import gather_limited
-from mediakit.spend.days.frame_concat import joined
-from mediakit.spend.days.function_names import kinds_of, with_column
+from mediakit.spend.days.function_names import add_dollars, kinds_of, with_column
 from mediakit.spend.days.month_ranges import months_between
 from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import csv_frame, monthly_frame, warn_of_unread
+from mediakit.spend.responses import (
+    csv_frame,
+    joined,
+    monthly_frame,
+    warn_of_incomplete,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,17 +71,19 @@ class MonthlyReader:
         """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
         _, report = await self._one(month, self._billing.monthly_csv)
         frame = csv_frame(report.body)
-        warn_of_unread(frame)
+        warn_of_incomplete(frame)
+        add_dollars(frame)
         return frame
 
-    async def csv_bytes(self, month: str | None) -> bytes:
+    async def csv_content(self, month: str | None) -> bytes:
         """Read the CSV of a month as it was sent."""
         _, report = await self._one(month, self._billing.monthly_csv)
         return report.content
 
     def _typed(self, month: str, report: Report) -> pd.DataFrame:
         frame = monthly_frame(report.body, month)
-        warn_of_unread(frame)
+        warn_of_incomplete(frame)
+        add_dollars(frame)
         with_column(frame, "kind", kinds_of(frame, self._catalog))
         return frame
 
@@ -131,31 +133,3 @@ def _range_of(months: object) -> tuple[str, str]:
         accepted = f"a last month not before the first, {first}"
         raise InputError("month", got=last, accepted=accepted, spec="4.19")
     return first, last
-
-
-def write_bytes(path: str | Path, content: bytes) -> Path:
-    """Write a file atomically: to a temporary file beside it, which is then renamed.
-
-    Readers never see a partial file, and an existing file is kept if writing fails.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    target = Path(path).expanduser()
-    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise InputError(
-            "path",
-            got=str(path),
-            accepted=f"a file that can be written ({error.strerror or error})",
-            then="Reading the report is free.",
-        ) from None
-    return target

@@ -28,12 +28,6 @@ LEAST_BACKTEST = 21
 NORMAL_80 = 1.2816
 CENT_MICRO_USD = 10_000
 
-BY_COLUMNS = {
-    "function": "function",
-    "key": "api_key_id",
-    "model": "model",
-    "project": "project",
-}
 MEDIAN_WEEKS = 8
 FEWEST_WEEKS = 3
 MAD_TO_DEVIATION = 1.4826
@@ -307,16 +301,6 @@ def _cents(micro_usd: int) -> str:
 # -- unusual days ----------------------------------------------------------------------
 
 
-def by_columns(by: str | Sequence[str] | None) -> list[str]:
-    """Return the columns that `by` names; raises an `InputError` for other names."""
-    asked = [] if by is None else [by] if isinstance(by, str) else list(by)
-    for name in asked:
-        if name not in BY_COLUMNS:
-            accepted = "function, key, model or project, or a list of these"
-            raise InputError("by", got=name, accepted=accepted, spec="4.19")
-    return [BY_COLUMNS[name] for name in asked]
-
-
 def anomalies_frame(
     daily: pd.DataFrame, start: date, end: date, by: Sequence[str] = ()
 ) -> pd.DataFrame:
@@ -333,7 +317,7 @@ def anomalies_frame(
 
     groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
     if by:
-        groups = list(daily.groupby(list(by), observed=True, dropna=False)) or groups
+        groups = list(daily.groupby(list(by), dropna=False)) or groups
     unjudged_n, found = 0, []
     for names, rows in groups:
         judged = _judged(daily_totals(rows, start - HISTORY, end), start, end)

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from mediakit.client.loop import io_thread
-from mediakit.spend.exporting import files
+from mediakit.spend import exporting as files
 from mediakit.widgets.dashboard import exports, panels
 from mediakit.widgets.dashboard.controller import Dashboard
 from mediakit.widgets.dashboard.exports import Format

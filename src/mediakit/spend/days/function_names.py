@@ -1,17 +1,18 @@
-"""Maps the rows of a service report to mediakit's function names."""
+"""Adds mediakit's own columns to the rows of a service report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog
+from mediakit.money import MICRO_PER_USD
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pandas as pd
 
 AS_SENT = "_as_sent"
+CHARGE, DOLLARS = "charge_micro_usd", "charge_usd"
 
 
 def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
@@ -21,45 +22,41 @@ def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
     frame[name] = values
 
 
-def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Categorical:
+def add_dollars(frame: pd.DataFrame) -> None:
+    """Add the charge in US dollars, as floats, beside the exact micro-USD."""
+    if DOLLARS in frame:
+        names = {DOLLARS: f"{DOLLARS}{AS_SENT}"}
+        frame.columns = [names.get(n, n) for n in frame.columns]
+    place = list(frame.columns).index(CHARGE) + 1
+    frame.insert(place, DOLLARS, dollars(frame[CHARGE]))
+
+
+def dollars(micro_usd: pd.Series[Any]) -> pd.Series[float]:
+    """Return US dollars, exact to the micro-USD below 9 billion."""
+    return micro_usd.astype("float64") / MICRO_PER_USD
+
+
+def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
     """Return mediakit's name for each row's function; missing if no path is bound.
 
-    Args:
-        frame: Rows with any of model_id, model and function as categories: the path
-            is the model_id, the function, the model, or both parts together.
-        catalog: Which function is bound to which path.
+    The path is the model_id, the function, the model, or both parts together.
     """
-    import numpy as np
     import pandas as pd
 
-    names = sorted({function.kind for function in catalog})
-    codes = {f.path: names.index(f.kind) for f in catalog}
-    found = np.full(len(frame), -1, dtype="int64")
-    for column in ("model_id", "function", "model"):
-        if column in frame and (found < 0).any():
-            found = np.where(found < 0, _by_path(frame[column], codes), found)
-    if "model" in frame and "function" in frame and (found < 0).any():
-        found = np.where(found < 0, _by_parts(frame, codes), found)
-    return pd.Categorical.from_codes(found, categories=pd.Index(names, dtype="str"))
+    from mediakit.history.frames import TEXT, text_array
 
-
-def _by_path(column: pd.Series, codes: dict[str, int]) -> npt.NDArray[np.int64]:
-    import numpy as np
-
-    known = [codes.get(path, -1) for path in column.cat.categories]
-    # A missing text has the code -1, which is the last place.
-    return np.array([*known, -1], dtype="int64")[column.cat.codes.to_numpy()]
-
-
-def _by_parts(frame: pd.DataFrame, codes: dict[str, int]) -> npt.NDArray[np.int64]:
-    import numpy as np
-
-    models, functions = frame["model"].cat, frame["function"].cat
-    found = np.full(len(frame), -1, dtype="int64")
-    for path, code in codes.items():
-        model, _, function = path.rpartition("/")
-        if model in models.categories and function in functions.categories:
-            is_model = models.codes == models.categories.get_loc(model)
-            is_function = functions.codes == functions.categories.get_loc(function)
-            found[(is_model & is_function).to_numpy()] = code
+    kinds = {function.path: function.kind for function in catalog}
+    found = pd.Series(None, frame.index, TEXT)
+    for path in _paths(frame):
+        if found.isna().any():
+            names = text_array([kinds.get(each) for each in path])
+            found = found.fillna(pd.Series(names, frame.index))
     return found
+
+
+def _paths(frame: pd.DataFrame) -> Iterator[pd.Series[str]]:
+    for name in ("model_id", "function", "model"):
+        if name in frame:
+            yield frame[name]
+    if "model" in frame and "function" in frame:
+        yield frame["model"].str.cat(frame["function"], sep="/")

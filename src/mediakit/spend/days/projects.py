@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import date
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from mediakit.spend.days.day_numbers import day_numbers
-from mediakit.spend.days.function_names import with_column
-from mediakit.spend.days.grouping import CHARGE
+from mediakit.spend.days.function_names import CHARGE, with_column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,9 +69,11 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
         charges: As `AsyncSpend.charges` returns them.
 
     Returns:
-        The same columns and project (category, <NA> if unknown).
+        The same columns and project (str, missing if unknown).
     """
     import pandas as pd
+
+    from mediakit.history.frames import text_array
 
     remainders, several = _remainders(frame)
     _fill(remainders, charges)
@@ -88,8 +89,8 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     divided["jobs"] = pd.array([jobs for _, jobs, _ in shares], dtype="Int64")
     micro_usd = pd.Series([amount for _, _, amount in shares], dtype="Int64")
     divided[CHARGE] = micro_usd.astype(frame[CHARGE].dtype)
-    projects = pd.array([project for project, _, _ in shares], dtype="object")
-    with_column(divided, "project", pd.Categorical(projects))
+    projects = text_array([project for project, _, _ in shares])
+    with_column(divided, "project", projects)
     divided.attrs = dict(frame.attrs)
     if several:
         divided.attrs["notes"] = [*frame.attrs["notes"], SEVERAL_KEYS]
@@ -104,7 +105,7 @@ def _remainders(frame: pd.DataFrame) -> tuple[Remainders, bool]:
     remainders: Remainders = defaultdict(dict)
     seen: set[tuple[str, int]] = set()
     several = False
-    rows = zip(_paths(frame), day_numbers(frame["day"]).tolist(), strict=True)
+    rows = zip(_paths(frame), _day_numbers(frame["day"]), strict=True)
     amounts = zip(_whole(frame["jobs"]), _whole(frame[CHARGE]), strict=True)
     for row, (place, amount) in enumerate(zip(rows, amounts, strict=True)):
         path, day = place
@@ -150,16 +151,22 @@ def _jobs(charges: pd.DataFrame) -> Iterator[tuple[str, str, int, int, int]]:
     """Yield path, project, charge, and the days of end and settlement, oldest first."""
     is_job = (charges["status"] == "completed") & charges["project"].notna()
     rows = charges[is_job].iloc[::-1]
-    settled = day_numbers(rows["settled_at"])
-    ended = day_numbers(rows["finished_at"].fillna(rows["settled_at"]))
+    settled = _day_numbers(rows["settled_at"])
+    ended = _day_numbers(rows["finished_at"].fillna(rows["settled_at"]))
     yield from zip(
         rows["function"].astype("object"),
         rows["project"].astype("object"),
         rows[CHARGE].tolist(),
-        ended.tolist(),
-        settled.tolist(),
+        ended,
+        settled,
         strict=True,
     )
+
+
+def _day_numbers(instants: pd.Series) -> list[int]:
+    """Return the days of instants in UTC as ordinals; 0 for a missing one."""
+    days = instants.dt.date.where(instants.notna(), date.min)
+    return [day.toordinal() for day in days]
 
 
 def _whole(column: pd.Series) -> list[int | None]:

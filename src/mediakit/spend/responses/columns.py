@@ -30,6 +30,13 @@ def as_category(values: Sequence[Any]) -> "pd.Categorical":
     return pd.Categorical.from_codes(codes, categories=pd.Index(names, dtype="str"))
 
 
+def as_text(values: Sequence[Any]) -> Any:
+    """Make texts; None is missing."""
+    from mediakit.history.frames import text_array
+
+    return text_array([v if v is None or type(v) is str else str(v) for v in values])
+
+
 def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
     """Make int64 of whole numbers, or Int64 where any is missing or unreadable.
 
@@ -89,7 +96,7 @@ def as_sent(values: Sequence[Any]) -> Any:
 
     kinds = set(map(type, values)) - {_NONE}
     if kinds == {int}:
-        whole = as_whole(values)
+        whole = as_whole(values, nullable=True)
         if int(pd.isna(whole).sum()) == values.count(None):
             return whole
     if kinds == {str}:

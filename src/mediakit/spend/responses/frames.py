@@ -13,12 +13,12 @@ from itertools import compress
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from mediakit.errors import ServiceError, shown
+from mediakit.errors import IncompleteDataWarning, ServiceError, shown
 from mediakit.money import format_usd
 from mediakit.spend.responses.columns import (
-    as_category,
     as_days,
     as_sent,
+    as_text,
     as_whole,
     whole_number,
 )
@@ -48,7 +48,7 @@ def daily_frame(body: object) -> "pd.DataFrame":
 
     Returns:
         One row per record, in the order sent and without totals: day
-        (datetime64[us, UTC]), api_key_id, model and function (category; where only the
+        (datetime64[us, UTC]), api_key_id, model and function (str; where only the
         model is sent and is a whole path, it is the function too), jobs (Int64),
         charge_micro_usd (int64; Int64 where a row names none), then every other
         column. `attrs` has total_micro_usd (None if not sent), notes, unread (what is
@@ -83,8 +83,7 @@ def monthly_frame(body: object, month: str) -> "pd.DataFrame":
 
     Returns:
         One row per record, in the order sent and without totals: month, model_id, model
-        and function
-        (category), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
+        and function (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column, usage as one
         column per unit. `attrs` as for the days; invoices are in its report.
 
@@ -111,7 +110,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
 
     Returns:
         One row per model, in the order sent: model_id, model and function
-        (category), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
+        (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column.
         `attrs["total_micro_usd"]` is what the totals row says, None without one;
         where it differs from the rows, a note says so.
@@ -145,10 +144,31 @@ def csv_frame(text: str) -> "pd.DataFrame":
     return _reported(frame, notes, report, CSV)
 
 
-def warn_of_unread(frame: "pd.DataFrame") -> None:
+def warn_of_incomplete(frame: "pd.DataFrame") -> None:
     """Warn of what a report has and no sum over its frame does; its notes say so."""
-    for text in frame.attrs.pop("unread"):
-        warnings.warn(text, UserWarning, stacklevel=2)
+    texts = frame.attrs.pop("unread")
+    total, rows = frame.attrs["total_micro_usd"], int(frame[CHARGE].sum())
+    if total not in (None, rows):
+        said, summed = format_usd(total), format_usd(rows)
+        texts.append(f"The report's total is {said}, but its rows sum to {summed}.")
+    for text in texts:
+        warnings.warn(text, IncompleteDataWarning, stacklevel=2)
+
+
+def joined(frames: Sequence["pd.DataFrame"]) -> "pd.DataFrame":
+    """Concatenate frames of several responses, with their totals and notes."""
+    import pandas as pd
+
+    filled = [frame for frame in frames if len(frame)] or frames[:1]
+    whole = pd.concat(filled, ignore_index=True)
+    totals = [frame.attrs["total_micro_usd"] for frame in frames]
+    notes = (note for frame in frames for note in frame.attrs["notes"])
+    whole.attrs = {
+        "total_micro_usd": None if None in totals else sum(totals),
+        "notes": list(dict.fromkeys(notes)),
+        "report": {},
+    }
+    return whole
 
 
 def _are_totals(columns: Columns, blank: str | None = "") -> list[bool]:
@@ -250,7 +270,7 @@ def _typed_column(name: str, values: list[Any]) -> Any:
     if name == "day":
         return as_days(values)
     if name in _TEXTS:
-        return as_category(values)
+        return as_text(values)
     if name == "jobs" or name.endswith(MONEY):
         return as_whole(values, nullable=name == "jobs")
     return as_sent(values)

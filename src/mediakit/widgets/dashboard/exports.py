@@ -12,8 +12,7 @@ from markupsafe import Markup
 
 from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.exporting import add_usd, export_bytes, to_focus
-from mediakit.spend.exporting.files import write_file
+from mediakit.spend.exporting import export_bytes, to_focus, write_file
 from mediakit.widgets.dashboard.month_data import CHARGE
 from mediakit.widgets.toolkit.styles import data_url, line_html
 
@@ -90,14 +89,10 @@ def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
         InputError: A package for the format is not installed.
     """
     suffix, ending, media_type = _FILES[form]
-    frame = charges
-    if form is Format.FOCUS:
-        frame = to_focus(charges)
-    elif form is Format.EXCEL:
-        frame = add_usd(charges)
+    frame = to_focus(charges) if form is Format.FOCUS else charges
     return Prepared(
         f"{stem}{ending}{suffix}",
-        export_bytes(frame, suffix),
+        export_bytes(frame, suffix, escape_formulas=True),
         media_type,
         len(charges),
         int(charges[CHARGE].sum()),

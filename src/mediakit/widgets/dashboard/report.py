@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import divide_half_up, format_usd
-from mediakit.spend.exporting.files import write_file
+from mediakit.spend.exporting import write_file
 from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.exports import Format, data_link, prepare
 from mediakit.widgets.dashboard.figures import (
