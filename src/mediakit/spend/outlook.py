@@ -238,8 +238,9 @@ def _method(days_n: int) -> str:
         )
     return (
         f"Each remaining day is the mean of the last {min(days_n, MEAN_DAYS)} days, in "
-        f"which a day counts up to {CLIP} times their median; the 80 % interval comes "
-        f"from the errors of the same forecast within the last {days}."
+        f"which a day counts up to {CLIP} times the median of the days with spend; the "
+        "80 % interval comes from the errors of the same forecast within the last "
+        f"{days}."
     )
 
 

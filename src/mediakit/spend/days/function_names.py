@@ -49,8 +49,9 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
     found = pd.Series(None, frame.index, TEXT)
     for path in _paths(frame):
         if found.isna().any():
-            names = text_array([kinds.get(each) for each in path])
-            found = found.fillna(pd.Series(names, frame.index))
+            codes, distinct = pd.factorize(path)
+            names = text_array([*map(kinds.get, distinct), None])
+            found = found.where(found.notna(), names[codes])  # -1 is the last
     return found
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress
+from itertools import compress, repeat
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
@@ -181,13 +181,23 @@ def _are_totals(columns: Columns, blank: str | None = "") -> list[bool]:
     named = [columns[name] for name in _NAMES if name in columns]
     first = next(iter(columns.values()), [])
     said = [*named, *(columns[n] for n in ("api_key_id", "day") if n in columns), first]
+    said = [column for column in said if _has_total(column)]
+    if not said and any(map(all, named)):
+        return [False] * len(first)
     rows = zip(columns.get(CHARGE, []), *named, strict=True)
-    texts = zip(*said, strict=True)
+    texts = zip(*said, strict=True) if said else repeat((), len(first))
     return [
         charge is not None
         and (any(map(_is_total, text)) or (not any(names) and blank in names))
         for (charge, *names), text in zip(rows, texts, strict=True)
     ]
+
+
+def _has_total(column: list[Any]) -> bool:
+    try:
+        return any(map(_is_total, set(column)))
+    except TypeError:  # lists and objects have no hash
+        return any(map(_is_total, column))
 
 
 def _is_total(text: object) -> bool:
