@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from mediakit.spend.rate_audit import rate_audit
-from tests.spend.reconciliation.bills import Job, entry, history_of
+from tests.spend.bills import Job, entry, history_of
 from tests.support.frames import types
 
 R1 = "acme/sora/reference-to-video"

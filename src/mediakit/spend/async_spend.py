@@ -16,6 +16,7 @@ from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import Clock
 from mediakit.errors import InputError, shown
+from mediakit.spend.bill import read_bill
 from mediakit.spend.charges import charges_frame
 from mediakit.spend.daily import COLUMNS, By, DailyReader, DayQuery, read_by
 from mediakit.spend.dates import (
@@ -29,7 +30,8 @@ from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
 from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.exporting import write_file
 from mediakit.spend.monthly import MonthlyReader, Months
-from mediakit.spend.reconciliation import Reconciler, Reconciliation
+from mediakit.spend.reconcile import reconciled
+from mediakit.spend.reconciliation import Reconciliation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +62,7 @@ class AsyncSpend:
         self.service_clock = ServiceClock(clock)
         self._days = DailyReader(billing, catalog, self.service_clock)
         self._months = MonthlyReader(billing, catalog, self.service_clock)
-        self._reconciler = Reconciler(billing, history, catalog, clock)
+        self._billing = billing
 
     def __repr__(self) -> str:
         return (
@@ -164,29 +166,43 @@ class AsyncSpend:
         """Compare this history with the bill of a month (spec 4.19).
 
         The history, the daily report, the monthly report, its CSV and, for owners and
-        admins, the movements of the balance are compared by function. Each difference
-        has a verdict: match, pending (a job ended, but its charge is not read yet),
-        elsewhere (another API key was charged), missing_here, missing_there,
-        rate_changed; or none, if a report could not be read or it is not known whose
-        API key was charged.
+        admins, the movements of the balance are compared by function. Each amount has
+        a verdict: match, month_edge (dated in another month here), rate_changed,
+        pending (it may be a job that is not settled here yet), elsewhere (another API
+        key was charged), missing_here, missing_there; or none, if it is not known.
 
         Args:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
             own_keys: The IDs of the API keys that belong to this history, as in
-                `daily()`; when omitted, the keys whose spend best matches the history,
-                or none if it has less than half of their spend.
+                `daily()`. When omitted, the charges of all keys are compared, and
+                whose the rest is stays unknown.
 
         Returns:
-            `text` is a summary; `is_explained` is true only if everything could be
-            compared, nothing is missing on either side and no other API key was
-            charged; `frame()` has the rows.
+            `text` is one sentence with every amount; `is_explained` is true only if
+            every report was read, nothing is missing on either side and no other API
+            key was charged; `frame()` has the rows.
 
         Raises:
             InputError: The month cannot be read or has not begun.
             AuthError: The API key may not read the bill.
             ServiceError: The service does not respond.
         """
-        return await self._reconciler.compare(month, own_keys)
+        asked = None if month is None else month_text(month)
+        keys = _checked_keys(own_keys)
+        result = await self._reconciled(asked, keys)
+        if not result.is_explained and result.is_so_far:
+            # A charge may have been settled between two reads of the current month.
+            result = await self._reconciled(result.month, keys)
+        return result
+
+    async def _reconciled(
+        self, month: str | None, own_keys: tuple[str, ...] | None
+    ) -> Reconciliation:
+        # Read the history first: a charge that settles meanwhile is still an open job.
+        history = await self._history.frame()
+        bill = await read_bill(self._billing, self._clock, month)
+        kinds = {function.path: function.kind for function in self._catalog}
+        return await to_thread.run_sync(reconciled, bill, history, kinds, own_keys)
 
     async def rates(self) -> pd.DataFrame:
         """Compare what was charged with what was estimated (spec 8).
@@ -432,3 +448,13 @@ def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
         accepted = "no key, because the service's daily report names none"
         raise InputError("api_key_id", got=api_key_id, accepted=accepted, spec="4.19")
     return daily[daily["api_key_id"] == api_key_id]
+
+
+def _checked_keys(own_keys: object) -> tuple[str, ...] | None:
+    if own_keys is None or isinstance(own_keys, str):
+        return own_keys if own_keys is None else (own_keys,)
+    keys = tuple(own_keys) if isinstance(own_keys, Iterable) else (own_keys,)
+    if not all(isinstance(key, str) for key in keys):
+        accepted = "ids of API keys, as api_key_id in client.spend.daily()"
+        raise InputError("own_keys", got=own_keys, accepted=accepted)
+    return keys

@@ -71,33 +71,47 @@ def test_a_bill_beside_an_empty_history_is_not_explained(
     service.bill = Bill.of(bill_row(100_000_000))
     result = client.spend.reconcile()
     assert not result.is_explained
-    assert "all of it is explained" not in result.text
+    assert "$100.00 was charged to key_1 and is not in this history" in result.text
     assert "own_keys=" in result.text
-    assert "key_1" in result.text
     assert result.own_keys == ()
     assert verdicts(result) == {None}
-    assert column_sum(result, "daily") == 100_000_000
+    assert column_sum(result, "charged") == 100_000_000
 
 
 def test_the_spend_of_a_larger_stranger_is_in_the_sentence(
     client: Client, service: BillingServer
 ) -> None:
     pay(client, service, 1_000_000)
-    service.bill = Bill.of(
-        bill_row(1_000_000), bill_row(99_000_000, key="key_of_a_stranger")
-    )
+    service.bill = Bill.of(bill_row(1_000_000), bill_row(99_000_000, key="stranger"))
     result = client.spend.reconcile()
     assert not result.is_explained
-    assert "$99.00" in result.text
-    assert "key_of_a_stranger" in result.text
-    assert "all of it is explained" not in result.text
-    assert result.own_keys == ("key_1",)
+    assert "$100.00 charged" in result.text
+    assert "$1.00 is in this history" in result.text
+    assert "$99.00 was charged to key_1 and stranger and is not" in result.text
+    assert result.own_keys == ()
     named = client.spend.reconcile(own_keys="key_1")
     assert not named.is_explained
-    assert "$99.00" in named.text
+    assert "$1.00 is in this history" in named.text
+    assert "$99.00 was charged to other API keys (stranger)" in named.text
 
 
-def test_a_history_with_less_than_half_of_a_keys_spend_does_not_deny_the_key(
+def test_a_colleague_with_one_job_of_the_same_price_is_not_taken_for_this_history(
+    client: Client, service: BillingServer
+) -> None:
+    pay(client, service, 204_000)  # nine of ten were lost
+    service.bill = Bill.of(bill_row(2_040_000), bill_row(204_000, key="colleague"))
+    result = client.spend.reconcile()
+    assert not result.is_explained
+    assert result.own_keys == ()
+    assert "taken to be" not in result.text
+    assert "$2.04 was charged to colleague and key_1 and is not in" in result.text
+
+    named = client.spend.reconcile(own_keys="key_1")
+    assert "$0.204 is in this history" in named.text
+    assert "$1.836 for text-to-video is missing here" in named.text
+
+
+def test_one_key_on_two_computers_is_nobody_s_fault(
     client: Client, service: BillingServer
 ) -> None:
     pay(client, service, 204_000)
@@ -105,32 +119,13 @@ def test_a_history_with_less_than_half_of_a_keys_spend_does_not_deny_the_key(
     result = client.spend.reconcile()
     assert not result.is_explained
     assert not accuses_the_service(result)
-    assert verdicts(result) == {None}
-    assert "own_keys=" in result.text
-    assert "$0.204" in result.text
+    assert verdicts(result) == {"match", None}
+    assert "$0.34 was charged to key_1 and is not in this history" in result.text
     assert column_sum(result, "history") == 204_000
     assert column_sum(result, "daily") == 544_000
 
     named = client.spend.reconcile(own_keys="key_1")
     assert "$0.34 for text-to-video is missing here" in named.text
-
-
-def test_a_charge_that_an_inferred_key_lacks_is_no_fault_of_the_service(
-    client: Client, service: BillingServer
-) -> None:
-    pay(client, service, 1_000_000, 200_000)
-    service.bill = Bill.of(
-        bill_row(1_000_000), bill_row(5_000_000, key="key_of_a_stranger")
-    )
-    result = client.spend.reconcile()
-    assert not result.is_explained
-    assert not accuses_the_service(result)
-    assert "missing_there" not in verdicts(result)
-    assert "$0.20" in result.text
-    assert "own_keys=" in result.text
-
-    named = client.spend.reconcile(own_keys=["key_1"])
-    assert "missing_there" in verdicts(named)
 
 
 # -- which job is missing ----------------------------------------------------------
@@ -141,38 +136,21 @@ def test_one_of_several_equal_jobs_is_counted_and_not_named(
 ) -> None:
     ids = pay(client, service, 204_000, 204_000, 204_000)
     service.bill = Bill.of(bill_row(408_000, jobs=2))
-    result = client.spend.reconcile(own_keys="key_1")
+    result = client.spend.reconcile()
     assert "one of 3 jobs of $0.204" in result.text
     said = " ".join([result.text, *result.frame()["note"]])
     assert not any(job_id in said for job_id in ids)
     assert missing_jobs(result) == []
 
 
-def test_the_one_charge_that_equals_the_difference_is_named_among_many(
+def test_what_comes_from_outside_is_text_in_a_notebook(
     client: Client, service: BillingServer
 ) -> None:
-    charges = [2**number for number in range(20)]
-    ids = pay(client, service, *charges, 2_000_003)
-    service.bill = Bill.of(bill_row(sum(charges), jobs=len(charges)))
-    result = client.spend.reconcile(own_keys="key_1")
-    assert "no combination" not in " ".join(result.frame()["note"])
-    assert (
-        f"$2.000003 for text-to-video is missing in the service's reports ({ids[-1]})"
-        in result.text
-    )
-    assert column_sum(result, "history") == sum(charges) + 2_000_003
-
-
-def test_a_set_of_jobs_that_only_adds_up_to_the_difference_is_not_named(
-    client: Client, service: BillingServer
-) -> None:
-    pay(client, service, 100_000, 300_000, 150_000)
-    service.bill = Bill.of(bill_row(300_000, jobs=1))
-    result = client.spend.reconcile(own_keys="key_1")
-    assert "$0.25 for text-to-video is missing in the service's reports on" in (
-        result.text
-    )
-    assert missing_jobs(result) == []
+    service.bill = Bill.of(bill_row(1_000_000, key="<img src=x>", path="<b>/x/y"))
+    shown = client.spend.reconcile(own_keys="key_1")._repr_html_()
+    assert "&lt;img src=x&gt;" in shown
+    assert "<img" not in shown
+    assert "<b>" not in shown
 
 
 # -- what could not be read --------------------------------------------------------
@@ -197,7 +175,7 @@ def test_a_csv_that_cannot_be_read_is_compared_with_nothing(
         result = client.spend.reconcile()
         assert not result.is_explained
         assert not accuses_the_service(result)
-        assert verdicts(result) == {"match", None}
+        assert verdicts(result) == {"match"}
         assert result.text.count("CSV") == 1
         assert result.frame()["csv_micro_usd"].isna().all()
 
@@ -232,18 +210,9 @@ def test_a_daily_report_that_cannot_be_read_is_said_once_and_compared_with_nothi
 
 
 MONTHS = {
-    "charges by model, and invoices": {
-        "charges": {"dream-2": 340_000},
-        "invoices": [{"amount_micro_usd": 5}],
-    },
     "a total, and invoices": {
         "charges_micro_usd": 340_000,
         "invoices": [{"total_micro_usd": 5}],
-    },
-    "a total, and no invoices": {
-        "charges_micro_usd": 340_000,
-        "usage": {"dream-2": 1},
-        "invoices": [],
     },
     "four lists": {
         name: [{"model": "dream-2", "amount_micro_usd": 340_000}]
@@ -272,7 +241,7 @@ def test_a_monthly_report_of_another_shape_is_compared_with_nothing(
         result = client.spend.reconcile()
         assert not result.is_explained
         assert not accuses_the_service(result)
-        assert verdicts(result) == {"match", None}
+        assert verdicts(result) == {"match"}
         assert result.text.count("monthly report") == 1
         assert result.charged_micro_usd == 340_000
 
@@ -309,9 +278,7 @@ def test_a_report_by_model_is_compared_by_its_total(
     assert column_sum(agreed, "csv") == 506_000
     service.bill.csv = "model,charge_micro_usd\r\nDream 2,506007\r\ntotal,506007\r\n"
     result = client.spend.reconcile()
-    assert "$0.000007 is not explained: $0.000007 too much is in the month's CSV" in (
-        result.text
-    )
+    assert "beyond it, $0.000007 too much is in the month's CSV" in result.text
 
 
 @pytest.mark.parametrize(

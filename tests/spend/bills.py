@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pandas as pd
 
 from mediakit.history.frames import _COLUMNS, entries_frame
-from mediakit.spend.reconciliation import Reconciliation, Sources, Span, compared
-from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
+from mediakit.spend.bill import Bill as ReadBill
+from mediakit.spend.reconcile import reconciled as compared
+from mediakit.spend.reconciliation import Reconciliation
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)
-READ = Span(date(2026, 9, 24), date(2026, 11, 7))
+READ_FIRST, READ_LAST = date(2026, 9, 24), date(2026, 11, 7)
 TODAY = date(2026, 11, 15)
 OWN = "key_1"
 PATHS = {
@@ -101,7 +102,7 @@ def bill_of(jobs: Iterable[Job]) -> Bill:
     by_month: Counter[str] = Counter()
     n_by_month: Counter[str] = Counter()
     for job in jobs:
-        if READ.first <= job.day <= READ.last:
+        if READ_FIRST <= job.day <= READ_LAST:
             by_day[job.day, job.key, job.path] += job.micro_usd
             n_by_day[job.day, job.key, job.path] += 1
         if FIRST <= job.day <= LAST:
@@ -181,17 +182,18 @@ def _plain(value: Any) -> Any:
 
 
 def reconciled(
-    bill: Bill, rows: Sequence[Mapping[str, Any]], **changes: Any
+    bill: Bill,
+    rows: Sequence[Mapping[str, Any]],
+    own_keys: tuple[str, ...] | None = (OWN,),
+    **changes: Any,
 ) -> Reconciliation:
     """Compare a bill with a history, as October 2026 seen in November."""
-    sources = Sources(
-        month=MONTH,
-        read=READ,
-        today=TODAY,
-        history=history_of(rows),
-        daily=daily_frame({"rows": bill.daily}),
-        monthly=monthly_frame(bill.monthly_body(), MONTH),
-        csv=csv_frame(bill.csv_text()),
-        kinds=PATHS,
-    )
-    return compared(replace(sources, **changes))
+    read = ReadBill(MONTH, TODAY, **changes)
+    bodies = {
+        "monthly": bill.monthly_body(),
+        "csv": bill.csv_text(),
+        "daily": {"rows": bill.daily},
+    }
+    for name, body in bodies.items():
+        read.take(name, body)
+    return compared(read, history_of(rows), PATHS, own_keys)
