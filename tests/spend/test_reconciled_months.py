@@ -179,6 +179,15 @@ MONTHS = {
         rows_of([*CROWD, DEAR]),
         beyond=[2.000003],
     ),
+    "two days each lack a job": Month(
+        "$4.50 charged in October 2026: $4.50 is in this history; beyond it, $3.00 for "
+        "r1 is missing in the service's reports on 2026-10-05 and 2026-10-06 (media_1 "
+        "and media_2).",
+        [4.5],
+        [THREE, job(4, 3, 8), job(5, 1, 8)],
+        rows_of([*ALL, job(4, 3, 8), job(5, 1, 8)]),
+        beyond=[3],
+    ),
     "jobs that only add up to what is not reported are not named": Month(
         "$1.048574 charged in October 2026: $1.048574 is in this history; beyond it, "
         "$0.000003 for r1 is missing in the service's reports on 2026-10-05.",

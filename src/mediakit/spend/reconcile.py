@@ -257,10 +257,10 @@ class Function:
         credit = max(less + unnamed - _sum(here), 0)
         less -= credit
         on = tuple(day for day in days if days[day] < 0 and less == sure_more - sure)
-        able = [c for c in here if c.home == on[0]] if len(on) == 1 else here
-        lost, one_of = _fitting(able, less)
+        lost, one_of = self._lost(here, less, {day: -days[day] for day in on})
+        unnamed += less - _sum(charge for charge in here if charge.job_id in lost)
         here = [charge for charge in here if charge.job_id not in lost]
-        yield from self._held(here, unnamed + (0 if lost else less))
+        yield from self._held(here, unnamed)
         if edge > 0:
             yield Part("came_in", path, edge, edge, 0, jobs, some)
         if edge < 0:
@@ -307,6 +307,19 @@ class Function:
             return 0, (), ""
         jobs, some = _fitting(movable, abs(apart))
         return apart, jobs, "" if jobs else some or f"some of {len(movable)} jobs"
+
+    def _lost(
+        self, here: list[Charge], less: int, days: Mapping[date, int]
+    ) -> tuple[tuple[str, ...], str]:
+        """Find the jobs that the service lacks, day by day if their days are sure."""
+        fits = [
+            _fitting([charge for charge in here if charge.home == day], days[day])
+            for day in days
+        ] or [_fitting(here, less)]
+        if not all(ids or some for ids, some in fits):
+            return (), ""
+        ids = tuple(job_id for ids, _ in fits for job_id in ids)
+        return ids, listed(filter(None, (some for _, some in fits)))
 
     def _held(self, here: list[Charge], unnamed: int) -> Iterator[Part]:
         """Yield what both sides have, less an amount of jobs that are not known."""

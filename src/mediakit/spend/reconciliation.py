@@ -254,7 +254,7 @@ def _said(parts: Sequence[Part], kinds: Mapping[str, str]) -> str:
     first = parts[0]
     more = sum(part.difference_micro_usd for part in parts)
     ids = [job_id for part in parts for job_id in part.job_ids]
-    jobs = listed(ids or filter(None, [part.some for part in parts]))
+    jobs = listed([*ids, *filter(None, [part.some for part in parts])])
     may_be = listed([jobs for part in parts for jobs in part.may_be])
     name = kinds.get(first.path or "", first.path)
     what = name if len(parts) == 1 else f"{len(parts)} functions"
