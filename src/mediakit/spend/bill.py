@@ -106,19 +106,19 @@ class Bill:
 
     def by_function(self) -> Counter[str]:
         """Return the month's sums of the daily report."""
-        sums: Counter[str] = Counter()
+        span, sums = self.span, Counter[str]()
         for (day, _, path), micro_usd in self.daily.items():
-            if day in self.span:
+            if day in span:
                 sums[path] += micro_usd
         return sums
 
     def take(self, name: str, body: Any) -> None:
         """Take in a report; one that cannot be read in full has a refusal instead."""
         try:
-            if name == "daily":
-                frame = daily_frame(body)
+            if name == "monthly":
+                frame = monthly_frame(body, self.month)
             else:
-                frame = csv_frame(body) if name == "csv" else monthly_frame(body, "")
+                frame = daily_frame(body) if name == "daily" else csv_frame(body)
         except ServiceError as error:
             self.refusals[name] = error.message
             return
