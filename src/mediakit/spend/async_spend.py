@@ -58,6 +58,7 @@ class AsyncSpend:
         clock: Clock,
     ) -> None:
         self._history = history
+        self._catalog = catalog
         self._clock = clock
         self.service_clock = ServiceClock(clock)
         self._days = DailyReader(billing, catalog, self.service_clock)
