@@ -20,16 +20,6 @@ _NONE = type(None)
 _T = TypeVar("_T")
 
 
-def as_category(values: Sequence[Any]) -> "pd.Categorical":
-    """Make a category of texts; None is missing."""
-    import pandas as pd
-
-    codes, names = _coded(values, str)
-    if len(set(names)) < len(names):  # 1 and "1" are one text
-        codes, names = _coded([v if v is None else str(v) for v in values], str)
-    return pd.Categorical.from_codes(codes, categories=pd.Index(names, dtype="str"))
-
-
 def as_text(values: Sequence[Any]) -> Any:
     """Make texts; None is missing."""
     from mediakit.history.frames import text_array
