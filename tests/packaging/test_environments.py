@@ -45,7 +45,7 @@ QUICK_TESTS = (
     "tests/schema",
     "tests/catalog/test_spec_tables.py",
     "tests/client/submissions/test_idempotency.py",
-    "tests/history/test_parameter_columns.py",
+    "tests/history/test_tuning.py",
     "tests/widgets/form/test_state.py",
     "tests/spend/test_charges.py",
     "tests/spend/test_daily.py",
@@ -258,6 +258,10 @@ def test_the_wheel_alone_gives_connect_forms_and_spend(
 
     assert f" {alone.folder}" in printed
     assert f"Extras none (not installed: {', '.join(sorted(USES))})" in printed
+
+
+def test_every_quick_test_is_there() -> None:
+    assert [path for path in QUICK_TESTS if not (ROOT / path).exists()] == []
 
 
 def test_every_extra_is_used_here() -> None:
