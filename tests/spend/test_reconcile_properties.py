@@ -338,10 +338,12 @@ def test_two_faults_at_once_hide_nothing_and_accuse_no_other_job(
 ) -> None:
     world = data.draw(worlds())
     # Two reports that lack one row are two witnesses against the third.
+    names = []
     for faults in ([*FAULTS, *REPORT_FAULTS], FAULTS):
         fault = data.draw(st.sampled_from(faults))
         event(fault.__name__)
         fault(data.draw, world)
+        names.append(fault.__name__)
     bill = world.bill()
     result = reconciled(bill, world.rows)
     check_sums(result, bill)
@@ -354,7 +356,8 @@ def test_two_faults_at_once_hide_nothing_and_accuse_no_other_job(
     expected = [
         found for which, found in world.found.items() if which[0] in UNEXPLAINED
     ]
-    if "may be" not in result.text:
+    # What a daily report lacks or repeats may as well be a job that is not read yet.
+    if "may be" not in result.text and not names[0].endswith("of daily"):
         assert net == sum(more for more, _ in expected)
     has_missing = any(
         more and verdict in UNEXPLAINED for (verdict, _, _), (more, _) in found.items()
