@@ -18,6 +18,7 @@ from mediakit.errors import InputError
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_picture, make_png
+from tests.support.soak import trials
 
 CATALOG = mk.Catalog.default()
 PROMPTS = ["a kite over dunes", "a gull over the sea", "a paper plane indoors"]
@@ -163,7 +164,10 @@ def test_a_rule_between_two_axes_marks_only_the_cells_that_break_it(
     assert 0 < sum(wrong) < len(plan)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=trials(15, soak=40),
+)
 @given(data=st.data())
 def test_cells_are_valid_exactly_when_the_function_accepts_them(
     client: Client, data: st.DataObject
