@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import jupytext  # type: ignore[import-untyped] # it ships no types
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -159,6 +158,8 @@ def test_a_notebook_runs_from_top_to_bottom(path: Path, tmp_path: Path) -> None:
 
 def runs_again_for_nothing(path: Path, folder: Path) -> None:
     """Run a notebook a second time, as a script."""
+    import jupytext  # type: ignore[import-untyped] # only the soak has it
+
     before = jobs(folder)
     script = folder / "notebooks" / f"{path.stem}.py"
     jupytext.write(jupytext.read(folder / "notebooks" / path.name), script)
