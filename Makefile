@@ -8,7 +8,7 @@ COURSE := notebooks/README.md
 # `make test SOAK=1` runs every test, in full counts, with the packages that this needs.
 SOAK ?=
 READY := $(VENV)/ready-$(if $(SOAK),soak,dev)
-TYPED := src $(if $(SOAK),tests tools)
+TYPED := src $(if $(SOAK),tests tools examples/product_clips/src)
 
 # Arguments for the programs behind the targets, for example
 #   make lab LAB_ARGS="--no-browser --port=9000"

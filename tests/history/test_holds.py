@@ -198,7 +198,7 @@ class Anything(RuleBasedStateMachine):
 
 
 def test_totals_agree_with_entries_after_every_change(place: Any) -> None:
-    few = settings(max_examples=trials(20, soak=60) if isinstance(place, Path) else 6)
+    few = settings(max_examples=trials(20, soak=40) if isinstance(place, Path) else 6)
     with History(place) as one, History(place) as other:
 
         class Now(Anything):

@@ -307,7 +307,7 @@ def check_sums(result: Any, bill: Bill) -> None:
 
 
 @pytest.mark.spec("4.19")
-@settings(max_examples=trials(8, soak=50))
+@settings(max_examples=trials(8, soak=30))
 @given(world=worlds())
 def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     world: World,
@@ -318,7 +318,7 @@ def test_a_month_whose_sides_agree_is_explained_to_the_micro_dollar(
     assert result.charged_micro_usd == world.bill().total_micro_usd
 
 
-@settings(max_examples=trials(3, soak=10))
+@settings(max_examples=trials(3, soak=8))
 @pytest.mark.parametrize(
     "fault", [*FAULTS, *REPORT_FAULTS], ids=lambda fault: fault.__name__
 )
@@ -331,7 +331,7 @@ def test_one_fault_is_found_and_named_and_nothing_else(
     check(world)
 
 
-@settings(max_examples=trials(12, soak=80))
+@settings(max_examples=trials(12, soak=50))
 @given(data=st.data())
 def test_two_faults_at_once_hide_nothing_and_accuse_no_other_job(
     data: st.DataObject,
@@ -365,7 +365,7 @@ def test_two_faults_at_once_hide_nothing_and_accuse_no_other_job(
     assert result.is_explained is not has_missing
 
 
-@settings(max_examples=trials(8, soak=50))
+@settings(max_examples=trials(8, soak=30))
 @given(world=worlds(), data=st.data())
 def test_without_the_keys_what_is_missing_is_not_known_to_be(
     world: World, data: st.DataObject

@@ -166,7 +166,7 @@ def test_a_rule_between_two_axes_marks_only_the_cells_that_break_it(
 
 @settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
-    max_examples=trials(15, soak=40),
+    max_examples=trials(15, soak=25),
 )
 @given(data=st.data())
 def test_cells_are_valid_exactly_when_the_function_accepts_them(

@@ -18,7 +18,7 @@ from tests.support.samples.media_samples import make_png
 from tests.support.soak import trials
 from tests.sweep.runs import PATIENCE_S
 
-RUNS = trials(5, soak=150)
+RUNS = trials(5, soak=100)
 OPENING_MICRO_USD = 10**11
 FUNCTION = "image-upscale"
 MODELS = ("standard-v2", "wonder-3", "redefine")  # each at a price of its own

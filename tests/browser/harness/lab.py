@@ -28,6 +28,8 @@ OPEN_S = 300.0
 RUN_S = 240.0
 STEP_S = 180.0
 SETTLES_MS = 300
+# Asked at each frame, a page that waits draws all the time.
+POLL_MS = 50
 RESTARTS_MS = 120_000
 NO_ARGS: Mapping[str, object] = MappingProxyType({})
 PANEL = ".jp-NotebookPanel:not(.lm-mod-hidden)"
@@ -200,7 +202,7 @@ class Lab:
         kernel = f"{NOTEBOOK}.sessionContext.session.kernel"
         self.page.evaluate(f"() => {kernel}.restart()")
         try:
-            self.page.wait_for_function(IDLE, timeout=RESTARTS_MS)
+            self.page.wait_for_function(IDLE, timeout=RESTARTS_MS, polling=POLL_MS)
         except TimeoutError:
             # JupyterLab may lose the answer to its first question, and waits for ever.
             self.page.evaluate(f"() => {kernel}.reconnect()")
@@ -291,7 +293,7 @@ class Lab:
 
     def _wait_for(self, condition: str, what: str, timeout_s: float) -> None:
         with within(self.page, what, timeout_s) as limit_ms:
-            self.page.wait_for_function(condition, timeout=limit_ms)
+            self.page.wait_for_function(condition, timeout=limit_ms, polling=POLL_MS)
 
     def _note_console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

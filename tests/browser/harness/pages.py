@@ -22,8 +22,9 @@ class LabPages:
     def take(self) -> Page:
         """Return the page, as large as pages begin."""
         if self._page is None:
+            # Animations would cost a tenth of the processor, and hold up nothing.
             context = self._browser.new_context(
-                viewport=VIEWPORT, device_scale_factor=1
+                viewport=VIEWPORT, device_scale_factor=1, reduced_motion="reduce"
             )
             self._page = context.new_page()
         self._page.set_viewport_size(VIEWPORT)
