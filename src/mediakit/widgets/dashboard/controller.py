@@ -92,7 +92,13 @@ class Dashboard:
             )
             self._show()
             _open[self._place] = self
-            self._read()
+            if saves_here(variables):
+                self._read()
+                return
+            self._turn += 1
+        # A page of Voilà asks for every value once, and misses what changes before it
+        # has drawn them: what it is given is complete.
+        io.post(self._read_turn, self._turn).result()
 
     def _acts(self) -> DashboardActs:
         return DashboardActs(
