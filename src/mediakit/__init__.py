@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from mediakit.money import parse_usd as parse_usd
     from mediakit.nested_loops import allow_nested_loops as allow_nested_loops
     from mediakit.rates import Estimate as Estimate
+    from mediakit.sweep.frames import concat as concat
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
@@ -67,6 +68,7 @@ _HOMES = {
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "nested_loops",
+    "concat": "sweep.frames",
     "connect": "entry_points",
     "doctor": "diagnosis",
     "estimate": "entry_points",

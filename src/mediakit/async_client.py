@@ -39,10 +39,11 @@ from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
     import httpx
+    import pandas as pd
 
     from mediakit.client.sample_history import SeededPast
     from mediakit.widgets.dashboard import AsyncSpend
-    from mediakit.widgets.sweeps import AsyncPlan
+    from mediakit.widgets.sweeps import AsyncPlan, AsyncResults
 
 log = logging.getLogger("mediakit.client")
 
@@ -523,6 +524,41 @@ class AsyncClient(ProcessBound):
             takes=takes,
             make=AsyncPlan,
         )
+
+    @opened
+    async def sweeps(self) -> pd.DataFrame:
+        """Return the sweeps that were run, the newest first, from the history alone.
+
+        Returns:
+            One row per sweep: `sweep` (its id), `function`, `axes`, `prompt` (the one
+            that all cells share, with its slots; <NA> if it varies) (str), `cells`,
+            `completed` and `kept` (int64), `rating` (float64, the mean),
+            `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs that the
+            sweep submitted, `begun_at` and `ended_at` (UTC).
+        """
+        from mediakit.history.sweeps import sweeps_frame
+
+        account_history = self.components.account_history
+        return await account_history.ask(sweeps_frame, **account_history.owner)
+
+    @opened
+    async def sweep_results(self, sweep: str, /) -> AsyncResults:
+        """Return the results of a sweep that was run, also by another process.
+
+        They come from the history alone: nothing is sent, and no file is read. Cells
+        that were not submitted are `unsent`; the code of the plan, in `plan.code`,
+        makes the plan again that sends them.
+
+        Args:
+            sweep: Its id, as in `sweeps()` or `results.id`.
+
+        Raises:
+            NotFoundError: The history has no such sweep.
+        """
+        from mediakit.sweep import past_plan
+        from mediakit.widgets.sweeps import AsyncPlan, AsyncResults
+
+        return AsyncResults(await past_plan(self, sweep, AsyncPlan), self)
 
     @opened
     async def seed_past(

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.dashboard import Spend
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
-    from mediakit.widgets.sweeps import Plan
+    from mediakit.widgets.sweeps import Plan, Results
 
 log = logging.getLogger("mediakit.client")
 
@@ -369,6 +369,17 @@ class Client(Blocking, ProcessBound):
             takes=takes,
             make=partial(Plan, self),
         )
+
+    sweeps = blocking(AsyncClient.sweeps)
+
+    @explained_by(AsyncClient.sweep_results)
+    def sweep_results(self, sweep: str, /) -> Results:
+        """Return the results of a sweep that was run, also by another process."""
+        from mediakit.sweep import past_plan
+        from mediakit.widgets.sweeps import Plan, Results
+
+        plan = self.io.call(past_plan, self.core, sweep, partial(Plan, self))
+        return Results(plan, self.core, self.io, owned=self.owned)
 
     def form(
         self,

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import mediakit as mk
 from mediakit import Client
 from mediakit.errors import BudgetError, InputError, NotFoundError
 from mediakit.history import tuning
-from tests.support.samples.media_samples import make_png
+from tests.support.rows import assert_each
 
 PATIENCE_S = 120.0
 REPAIR_MICRO_USD = 30_000
 CLIP_MICRO_USD = 5 * 68_000
+ANIMALS = ["kite", "gull", "boat", "goat"]
 
 
 @pytest.fixture
@@ -82,33 +83,62 @@ def test_a_clip_whose_length_does_not_fit_is_refused(client: Client) -> None:
         done.fix("media_nobody", region="the sky", prompt="grey")
 
 
-def test_drafts_say_what_their_finals_cost_and_until_when(client: Client) -> None:
+def test_the_best_results_are_made_again_with_other_values_within_a_budget(
+    client: Client,
+) -> None:
+    plan = client.sweep(
+        "text-to-video", prompt="a {animal}", animal=ANIMALS, duration=3
+    )
+    done = plan.run().wait(PATIENCE_S)
+    kite, gull, boat, _ = done.frame()["job_id"]
+    for job_id, rating in ((kite, 3), (gull, 5)):
+        done.rate(job_id, rating)
+    done.keep(boat)
+
+    promotion = done.promotion(2, resolution="1080p")
+    assert list(promotion.frame()["animal"]) == ["boat", "gull"]
+    price = client.estimate("text-to-video", prompt="a", duration=3, resolution="1080p")
+    assert price.high is not None
+    assert promotion.estimate().high == 2 * price.high
+
+    budget = mk.format_usd(price.high)
+    finals = done.promote(3, resolution="1080p", budget=budget).wait(PATIENCE_S)
+    frame = finals.frame()
+    assert list(frame["animal"]) == ["boat", "gull", "kite"]
+    assert list(frame["prompt"]) == ["a boat", "a gull", "a kite"]
+    assert list(frame["status"]) == ["completed", "unsent", "unsent"]
+    assert done.promotion(1, resolution="1080p").estimate().high == 0
+    namespace: dict[str, Any] = {"client": client}
+    exec(promotion.code, namespace)
+    assert namespace["plan"].id == promotion.id
+
+
+def test_results_that_nobody_judged_cannot_be_promoted(results: Any) -> None:
+    with pytest.raises(InputError, match="kept or have a rating"):
+        results.promote(1)
+    results.keep(results.frame()["job_id"][0])
+
+    def check(field: str) -> None:
+        wrong: dict[str, Any] = {"k": 0, "by": "prompt", "colour": "red"}
+        with pytest.raises(InputError) as caught:
+            results.promote(**{"k": 1, field: wrong[field]})
+        assert caught.value.field == field
+
+    assert_each(["k", "by", "colour"], check)
+
+
+def test_the_best_drafts_are_promoted_to_finals(client: Client) -> None:
     plan = client.sweep("r1", prompt=["a kite", "a gull"], duration=5)
     drafts = plan.drafts()
     assert 0 < (drafts.estimate().high or 0) < (plan.estimate().high or 0)
     done = drafts.run().wait(PATIENCE_S)
-    finals = done.finals()
-    assert finals["high_micro_usd"].tolist() == plan.frame().high_micro_usd.tolist()
-    week = timedelta(days=7)
-    left = finals["finalize_before"] - pd.Timestamp(datetime.now(UTC))
-    assert (left < week).all()
-    assert (left > week - timedelta(minutes=10)).all()
-    with pytest.raises(InputError, match=r"plan\.drafts"):
-        plan.run().stop().finals()
+    done.score(size_of)
+
+    finals = done.promotion(2, by="size_of")
+    assert set(finals.frame()["high_micro_usd"]) == set(plan.frame()["high_micro_usd"])
+    assert all("draft" not in cell.fields for cell in finals.cells)
     with pytest.raises(InputError, match="draft"):
         client.sweep("text-to-video", prompt=["a"]).drafts()
-
-
-def test_drafts_that_show_a_job_of_before_have_finals_too(
-    client: Client, tmp_path: Path
-) -> None:
-    picture = make_png(tmp_path / "kite.png", (320, 320))
-    larger = client.run("image-upscale", image_url=picture)
-    plan = client.sweep("r1", prompt=["@Image1"], duration=5, image_urls=[larger])
-    done = plan.drafts().run().wait(PATIENCE_S)
-
-    assert done.frame()["parent_job_id"].tolist() == [larger.id]
-    assert done.finals()["job_id"].tolist() == done.frame()["job_id"].tolist()
 
 
 def test_scores_are_columns_and_are_not_counted_twice(

@@ -23,7 +23,7 @@ from mediakit.client.loop import io_thread
 from mediakit.errors import MediakitError, WaitTimeoutError
 from mediakit.history import tuning
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.sweep.cell_states import Progress
+from mediakit.sweep import Progress
 from mediakit.sweep.results import AsyncResults, Results
 from tests.support import zygote
 from tests.support.rows import assert_each

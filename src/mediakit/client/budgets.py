@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Literal
 from uuid import uuid4
 
@@ -250,12 +251,19 @@ def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who submits."""
+    """Who submits.
+
+    Args:
+        sweep: The id of the sweep that submits it; None for none.
+        margin: What is kept of the sweep's budget for each micro-USD of a hold.
+    """
 
     budget: Budget | None = None
     resumes: bool = False
     parents: Sequence[Parent] = ()
     origin: str | None = None
+    sweep: str | None = None
+    margin: Fraction = Fraction(1)
 
 
 class Admission:
@@ -309,7 +317,7 @@ class Admission:
             if budget is None:
                 submission, limit = await self._inherited(submission, caller)
             else:
-                limit = budget.limit_at(self._clock.now())
+                limit = self._limit(budget, caller)
             entry, is_new = await self._write(submission, caller, limit)
         if is_new and budget is not None:
             await self._counted(budget)
@@ -326,13 +334,18 @@ class Admission:
                 tuning.note_origin, entry.key, caller.origin
             )
         budget = self._budget_of(caller)
-        if budget is None or entry.state is not EntryState.UNANSWERED:
+        is_moved = budget is not None or caller.sweep is not None
+        if not is_moved or entry.state is not EntryState.UNANSWERED:
             return entry
-        limit = budget.limit_at(self._clock.now())
         entry = await self._account_history.write(
-            History.count_against, entry.key, limit
+            History.count_against,
+            entry.key,
+            None if budget is None else self._limit(budget, caller),
+            caller.sweep,
+            await self._sweep_limit(caller.sweep, caller),
         )
-        await self._counted(budget)
+        if budget is not None:
+            await self._counted(budget)
         return entry
 
     async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
@@ -370,6 +383,11 @@ class Admission:
     def _budget_of(self, caller: Caller) -> Budget | None:
         return None if caller.resumes else caller.budget or self.budget
 
+    def _limit(self, budget: Budget, caller: Caller) -> BudgetLimit:
+        """Return the limit now, with the margin of a sweep that runs under it."""
+        limit = budget.limit_at(self._clock.now())
+        return limit if caller.budget is None else replace(limit, margin=caller.margin)
+
     async def _inherited(
         self, submission: Submission, caller: Caller
     ) -> tuple[Submission, BudgetLimit | None]:
@@ -385,21 +403,25 @@ class Admission:
             submission = replace(submission, budget=self.name)
         return submission, limit
 
-    async def _sweep_limit(self, submission: Submission) -> BudgetLimit | None:
-        """Return the limit of a submission's sweep, which may be of an earlier start.
+    async def _sweep_limit(
+        self, sweep: str | None, caller: Caller
+    ) -> BudgetLimit | None:
+        """Return the limit of a sweep, which may be of an earlier start.
 
         A sweep that runs in this process without a limit has none.
         """
-        if submission.sweep is None:
+        if sweep is None:
             return None
-        if submission.sweep in self._sweeps:
-            return self._sweeps[submission.sweep]
-        return await self._account_history.ask(History.sweep_limit, submission.sweep)
+        if sweep in self._sweeps:
+            limit = self._sweeps[sweep]
+        else:
+            limit = await self._account_history.ask(History.sweep_limit, sweep)
+        return limit and replace(limit, margin=caller.margin)
 
     async def _write(
         self, submission: Submission, caller: Caller, budget: BudgetLimit | None
     ) -> tuple[Entry, bool]:
-        sweep = await self._sweep_limit(submission)
+        sweep = await self._sweep_limit(submission.sweep, caller)
 
         async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
             return await self._account_history.write(

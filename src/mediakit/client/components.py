@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import httpx
 from anyio import to_thread
@@ -182,10 +184,12 @@ class Components:
         *,
         sweep: str | None = None,
         budget: Budget | None = None,
+        margin: Fraction = Fraction(1),
     ) -> AsyncJob:
         """Return the existing job of a request, or submit the request."""
         self.refuse_closed()
-        job = await self.submissions.submit(request, take, sweep=sweep, budget=budget)
+        its: dict[str, Any] = {"sweep": sweep, "budget": budget, "margin": margin}
+        job = await self.submissions.submit(request, take, **its)
         job.raise_if_failed()
         return job
 

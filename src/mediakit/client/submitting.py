@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from mediakit.client.account_history import AccountHistory
@@ -138,8 +139,12 @@ class Submissions:
         *,
         sweep: str | None = None,
         budget: Budget | None = None,
+        margin: Fraction = Fraction(1),
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit the request."""
+        """Return the existing job of a request, or submit the request.
+
+        A sweep keeps `margin` of its budget for each micro-USD of a hold.
+        """
         first = self.of(request, sweep)
         draw = draw_of(first)
         if take == "next":
@@ -148,7 +153,8 @@ class Submissions:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        with self._claims(budget=budget, parents=request.parents) as claims:
+        its: dict[str, Any] = {"budget": budget, "sweep": sweep, "margin": margin}
+        with self._claims(parents=request.parents, **its) as claims:
             entry, fresh = await self._claim(claims, first, take, entry)
             return await self._send(
                 claims, entry, sent_before=not fresh, estimate=request.estimate
@@ -169,7 +175,12 @@ class Submissions:
         return None
 
     async def attempt_again(
-        self, job_id: str, *, sweep: str | None = None, budget: Budget | None = None
+        self,
+        job_id: str,
+        *,
+        sweep: str | None = None,
+        budget: Budget | None = None,
+        margin: Fraction = Fraction(1),
     ) -> AsyncJob:
         """Submit a failed job's request again, under a fresh key (spec 4.3).
 
@@ -185,7 +196,7 @@ class Submissions:
             )
         draw = draw_of(take_of(failed, self._service, take=failed.take))
         last = await self._newest(draw, failed.take) or failed
-        with self._claims(budget=budget) as claims:
+        with self._claims(budget=budget, sweep=sweep, margin=margin) as claims:
             fresh = False
             if last.status is JobStatus.FAILED:
                 attempt = next_attempt(last, self._service)

@@ -187,7 +187,7 @@ def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
 
 def _typed(name: str, values: Iterable[Any]) -> Any:
     if isinstance(entries.c[name].type, Instant):
-        return _instants(values)
+        return instants(values)
     if isinstance(entries.c[name].type, BigInteger):
         return pd.array(list(values), dtype="Int64")
     if name in ("take", "attempt"):
@@ -200,7 +200,8 @@ def _typed(name: str, values: Iterable[Any]) -> Any:
     return text_array(values)
 
 
-def _instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
+def instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
+    """Return stored instants as a column, in UTC; None is missing."""
     missing = np.iinfo("int64").min  # NumPy's NaT
     whole = [missing if value is None else value for value in values]
     instants = np.array(whole, dtype="int64").view("datetime64[us]")

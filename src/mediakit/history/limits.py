@@ -8,7 +8,9 @@ totals of its account, budget and sweep.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from math import ceil
 from types import MappingProxyType
 from typing import Any
 
@@ -45,10 +47,15 @@ class BudgetLimit:
     """The maximum total cost of all submissions that name this budget.
 
     The same name is the same budget in every process.
+
+    Args:
+        margin: What is kept for each micro-USD of a hold, where charges may be above
+            their estimates; at least 1.
     """
 
     name: str
     limit_micro_usd: int
+    margin: Fraction = Fraction(1)
 
 
 @dataclass(frozen=True)
@@ -121,10 +128,11 @@ def check_budget(
     """
     needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
-    available = budget.limit_micro_usd - use.spent_micro_usd - held
+    kept = ceil(budget.margin * use.reserved_micro_usd)
+    over = use.spent_micro_usd + kept - budget.limit_micro_usd
     sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
     facts: dict[str, Any] = {
-        "available_micro_usd": available,
+        "available_micro_usd": needed - over,
         "limit_micro_usd": budget.limit_micro_usd,
         "scope": "sweep" if is_sweep else "budget",
         "sent": None if in_doubt else False,
@@ -138,13 +146,13 @@ def check_budget(
             needed_micro_usd=None,
             **facts,
         )
-    if needed <= available:
+    if over <= 0:
         return
     raise BudgetError(
         f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, and of "
         f"{named}, "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
-        f"for jobs in flight: it is {format_usd(needed - available)} over. "
+        f"for jobs in flight: it is {format_usd(over)} over. "
         f"{sent} Raise the budget, or ask for less.",
         needed_micro_usd=needed,
         **facts,

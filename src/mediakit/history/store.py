@@ -172,24 +172,40 @@ class History:
                 upsert(db, origins, [{"origin": origin, "key": submission.key}])
         return entry, True
 
-    def count_against(self, key: str, budget: BudgetLimit) -> Entry:
-        """Move an unanswered submission to another budget, if it fits.
+    def count_against(
+        self,
+        key: str,
+        budget: BudgetLimit | None,
+        sweep: str | None = None,
+        sweep_limit: BudgetLimit | None = None,
+    ) -> Entry:
+        """Move an unanswered submission to another budget and sweep, if it fits.
 
-        A submission that was answered meanwhile stays in its budget.
+        A submission that was answered meanwhile stays where it is.
 
         Raises:
             NotFoundError: No entry has this key.
-            BudgetError: The budget does not cover it; nothing was changed.
+            BudgetError: The budget, or the sweep's budget, does not cover it; nothing
+                was changed.
         """
         with self.database.writing() as db:
             entry = first_entry(db, entries.c.key, key)
             if entry is None:
                 raise _not_claimed(key)
-            if entry.state is not EntryState.UNANSWERED or entry.budget == budget.name:
+            changes: Changes = {}
+            if budget is not None and entry.budget != budget.name:
+                changes["budget"] = budget.name
+            if sweep is not None and entry.sweep != sweep:
+                changes["sweep"] = sweep
+            if entry.state is not EntryState.UNANSWERED or not changes:
                 return entry
-            after = change_entry(db, entry, {"budget": budget.name})
-            use = total(db, budget_total(budget.name))
-            check_budget(after, budget, use, in_doubt=True)
+            after = change_entry(db, entry, changes)
+            if budget is not None and "budget" in changes:
+                use = total(db, budget_total(budget.name))
+                check_budget(after, budget, use, in_doubt=True)
+            if sweep_limit is not None and "sweep" in changes:
+                use = total(db, sweep_total(sweep_limit.name))
+                check_budget(after, sweep_limit, use, is_sweep=True, in_doubt=True)
             return after
 
     # -- outcomes -----------------------------------------------------------------

@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from mediakit.history.entry import EntryState
 from mediakit.records import BillingState, JobStatus
 
-VERSION = 9
+VERSION = 10
 """The version of these tables. A history of another version is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -217,6 +217,29 @@ preferences = Table(
     Column("rater", Words, nullable=False),
     Column("at", Instant, nullable=False),
     Index("ix_mediakit_preferences", "service", "account", "at"),
+)
+
+# The sweeps that were run, so that their results are found again by the id.
+sweeps = Table(
+    "mediakit_sweeps",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("service", String, nullable=False),
+    Column("function", String, nullable=False),
+    Column("axes", Words, nullable=False),  # a JSON list of texts
+    Column("prompt", Words),
+    Column("code", Words, nullable=False),
+    Column("begun_at", Instant, nullable=False),
+)
+
+sweep_cells = Table(
+    "mediakit_sweep_cells",
+    metadata,
+    Column("sweep", String, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("asked_key", String, nullable=False),
+    Column("take", Integer, nullable=False),
+    Column("point", Words, nullable=False),  # a JSON object
 )
 
 scores = Table(

@@ -102,6 +102,7 @@ class OwnedDraw(NamedTuple):
     state: str
     status: str | None
     error_code: str | None
+    error_message: str | None
     job_id: str | None
     charge_micro_usd: int | None
     reserved_micro_usd: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
@@ -288,10 +288,10 @@ class _Points:
 # -- what the history has -------------------------------------------------------------
 
 
-async def owned_draws(
-    client: AsyncClient, function: Function
-) -> Mapping[tuple[str, int], OwnedDraw]:
-    """Read the draws of a function from the history, by key and take.
+async def draws_of(
+    client: AsyncClient, function: Function, cells: Iterable[Cell]
+) -> list[OwnedDraw | None]:
+    """Read the newest attempt at each cell from the history; None without one.
 
     A URL that the user gives may be that of a job or a file that was sent before, so
     each draw has the key of its exact content, too.
@@ -300,14 +300,14 @@ async def owned_draws(
         tuning.owned_draws, service=client.service.identity, function=function.path
     )
     exact = {(row.draw_key, row.take): row for row in rows}
-    return exact | {(row.asked_key, row.take): row for row in rows}
+    draws = exact | {(row.asked_key, row.take): row for row in rows}
+    return [draws.get((cell.key or "", cell.sent_take)) for cell in cells]
 
 
-def state_of(cell: Cell, draws: Mapping[tuple[str, int], OwnedDraw]) -> CellState:
-    """Return the state of a cell, given the draws in the history."""
+def state_of(cell: Cell, draw: OwnedDraw | None) -> CellState:
+    """Return the state of a cell, given its draw in the history."""
     if cell.problem is not None:
         return CellState.INVALID
-    draw = None if cell.key is None else draws.get((cell.key, cell.sent_take))
     if draw is None or draw.state in (EntryState.REFUSED, EntryState.UNANSWERED):
         # An unanswered request is sent again, and may be charged then.
         return CellState.NEW

@@ -18,6 +18,7 @@ from mediakit.schema import FieldSpec
 MOST_CELLS = 100_000
 RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
+    | {"tags", "note", "rater", "sweep"}
     | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
     | {"low_micro_usd", "high_micro_usd", "charge_micro_usd", "estimate_kind"}
 )

@@ -1,11 +1,9 @@
-"""After a run: local copies of outputs, repairs of clips, finals of drafts."""
+"""After a run: local copies of outputs, and repairs of clips."""
 
 from __future__ import annotations
 
-import math
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +15,7 @@ from mediakit.client.destinations import NameTakenError
 from mediakit.client.loop import io_thread
 from mediakit.client.requests import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
-from mediakit.history import Entry, History, Judgement
+from mediakit.history import Entry, History
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
 from mediakit.sweep.scoring import Output
@@ -28,20 +26,7 @@ if TYPE_CHECKING:
 
 REPAIR = "region-replace"
 REPAIR_LENGTHS_S = (5, 10)
-REPAIR_COLUMNS = (
-    "status",
-    "charge_micro_usd",
-    "runtime_s",
-    "rating",
-    "keep",
-    "job_id",
-    "problem",
-    "output_url",
-    "media_type",
-    "parent_job_id",
-)
 LENGTH_TOLERANCE_S = 0.5
-FINALIZE_WITHIN = timedelta(days=7)
 
 
 class OutputFiles:
@@ -117,43 +102,6 @@ def outputs_of(frame: pd.DataFrame, sha256s: Mapping[str, str]) -> list[Output]:
     return [Output(job_id, url, sha256s.get(job_id)) for job_id, url in pairs]
 
 
-def repair_columns(
-    repairs: Sequence[tuple[str, Entry]],
-    judgements: Callable[[list[str]], Iterable[Judgement]],
-) -> dict[str, list[Any]]:
-    """Return the columns of repairs that differ from those of their cells.
-
-    Args:
-        repairs: The parent job of each repair, and its entry.
-        judgements: Reads the ratings of jobs.
-    """
-    said = {j.job_id: j for j in judgements([str(e.job_id) for _, e in repairs])}
-    columns: dict[str, list[Any]] = {name: [] for name in REPAIR_COLUMNS}
-    for parent, entry in repairs:
-        judgement = said.get(str(entry.job_id))
-        values = {
-            "status": str(entry.status),
-            "charge_micro_usd": entry.charge_micro_usd,
-            "runtime_s": _runtime_s(entry),
-            "rating": judgement.rating if judgement else None,
-            "keep": bool(judgement and judgement.keep),
-            "job_id": entry.job_id,
-            "problem": entry.error_message,
-            "output_url": entry.output_url,
-            "media_type": entry.media_type,
-            "parent_job_id": parent,
-        }
-        for name, value in values.items():
-            columns[name].append(value)
-    return columns
-
-
-def _runtime_s(entry: Entry) -> float:
-    if entry.finished_at is None or entry.submitted_at is None:
-        return math.nan
-    return (entry.finished_at - entry.submitted_at).total_seconds()
-
-
 async def fixed(
     plan: BasePlan,
     job_id: str,
@@ -197,27 +145,3 @@ async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:
             return fitting_s
     got = "no clip" if length_s is None else f"a clip of {float(length_s):.1f} s"
     raise InputError("job_id", got=got, accepted="a clip of 5 or 10 s")
-
-
-async def finals_of(plan: BasePlan, frame: pd.DataFrame) -> pd.DataFrame:
-    """Price the finals of drafts, and return the deadlines for finalizing them.
-
-    Raises:
-        InputError: The plan is not a plan of drafts.
-    """
-    if plan.grid.fixed.get("draft") is not True:
-        got = f"a plan of {plan.function.kind} that is not a plan of drafts"
-        raise InputError("plan", got=got, accepted="a plan made by plan.drafts()")
-    finals = await plan._with(draft=False)
-    is_cell = frame.index < len(plan)  # repairs are the rows below
-    made = frame[frame["status"].eq("completed") & is_cell]
-    found = made[[*plan.axes, "take", "rating", "keep", "job_id"]].copy()
-    prices = finals.frame().loc[made.index]
-    found["low_micro_usd"] = prices["low_micro_usd"]
-    found["high_micro_usd"] = prices["high_micro_usd"]
-    entries = [await entry_of(plan.client, job_id) for job_id in found["job_id"]]
-    ends = [entry.finished_at or entry.created_at for entry in entries]
-    found["finalize_before"] = pd.DatetimeIndex(
-        [end + FINALIZE_WITHIN for end in ends], tz="UTC"
-    )
-    return found

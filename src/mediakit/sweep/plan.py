@@ -18,22 +18,25 @@ from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
+from mediakit.client.requests import full_names
 from mediakit.errors import InputError, MediakitError
+from mediakit.history import History, OwnedDraw
 from mediakit.history.frames import text_array
+from mediakit.history.sweeps import Sweep, SweepCell, save_sweep
 from mediakit.money import MicroUSD, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
-from mediakit.sweep.budget import parse_budget, shared_budget
+from mediakit.sweep.budget import parse_budget, shared_budget, too_small
 from mediakit.sweep.cells import (
     Cell,
     CellState,
     cells_of,
-    owned_draws,
+    draws_of,
     state_of,
 )
 from mediakit.sweep.exporting.code import sweep_code
-from mediakit.sweep.grid import Grid, grid_of
-from mediakit.sweep.results import AsyncResults, Results
+from mediakit.sweep.grid import Grid, Point, grid_of
+from mediakit.sweep.results import AsyncResults, Results, check_in_flight
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
@@ -57,13 +60,15 @@ class BasePlan:
         function: The function.
         grid: What varies.
         cells: The cells, in the order of sending.
-        states: The state of each cell.
+        draws: The newest attempt at each cell in the history; None without one.
         spendable_micro_usd: The spendable amount when it was made; None is unknown.
     """
 
     async_results_type: type[AsyncResults] = AsyncResults
     code: str = ""
     """The call that recreates it."""
+    is_past = False
+    """Whether it is what the history has of a sweep; then no new cell can be sent."""
 
     def __init__(
         self,
@@ -72,15 +77,16 @@ class BasePlan:
         grid: Grid,
         cells: Sequence[Cell],
         *,
-        states: Sequence[CellState],
+        draws: Sequence[OwnedDraw | None],
         spendable_micro_usd: int | None,
     ) -> None:
         self.client = client
         self.function = function
         self.grid = grid
         self.cells = cells
-        self.states = states
+        self.draws = draws
         self.spendable_micro_usd = spendable_micro_usd
+        self._axes: pd.DataFrame | None = None
 
     def __len__(self) -> int:
         return len(self.cells)
@@ -109,6 +115,11 @@ class BasePlan:
     def owned(self) -> Mask:
         """Return which cells already have a job, one boolean per cell."""
         return self._are(CellState.OWNED)
+
+    @property
+    def states(self) -> list[CellState]:
+        """Return the state of each cell."""
+        return [*map(state_of, self.cells, self.draws)]
 
     def _are(self, wanted: CellState) -> Mask:
         return np.array([state is wanted for state in self.states])
@@ -152,7 +163,7 @@ class BasePlan:
                 yield cell.estimate
 
     async def _refresh(self) -> None:
-        self.states = await _states(self.client, self.function, self.cells)
+        self.draws = await draws_of(self.client, self.function, self.cells)
         self.spendable_micro_usd = await _spendable(self.client)
 
     # -- running it ---------------------------------------------------------------
@@ -165,15 +176,61 @@ class BasePlan:
     async def _begin(
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
-        limit_micro_usd, shared = self._limits(budget)
-        self.states = await _states(self.client, self.function, self.cells)
+        limit_micro_usd, shared = await self._admitted(budget, in_flight)
         made = self.async_results_type
         return made(self, self.client, limit_micro_usd, in_flight, shared=shared)
 
-    def _limits(self, budget: AnyBudget | None) -> tuple[int | None, Budget | None]:
-        """Return the limit of a run, and the named budget it comes from."""
-        shared = shared_budget(self.client.components.admission.budget, budget)
-        return parse_budget(budget if shared is None else shared), shared
+    async def _admitted(
+        self, budget: AnyBudget | None, in_flight: object
+    ) -> tuple[int | None, Budget | None]:
+        """Check the arguments of a run, and record the sweep in the history.
+
+        Returns:
+            The limit of the run, and the named budget that it comes from.
+        """
+        check_in_flight(in_flight)
+        components = self.client.components
+        shared = shared_budget(components.admission.budget, budget)
+        limit_micro_usd = parse_budget(budget if shared is None else shared)
+        self.draws = await draws_of(self.client, self.function, self.cells)
+        if limit_micro_usd is not None:
+            await self._check_budget(limit_micro_usd)
+        prompt = self.grid.fixed.get("prompt")
+        await components.account_history.write(
+            save_sweep,
+            Sweep(
+                self.id,
+                self.function.path,
+                self.axes,
+                prompt if isinstance(prompt, str) else None,
+                self.code,
+            ),
+            [*self._recorded_cells()],
+            service=self.client.service.identity,
+        )
+        return limit_micro_usd, shared
+
+    def _recorded_cells(self) -> Iterator[SweepCell]:
+        for cell, draw in zip(self.cells, self.draws, strict=True):
+            key = cell.key if draw is None else draw.asked_key
+            if key is not None and cell.problem is None:
+                point = {name: label_of(value) for name, value in cell.axes.items()}
+                yield SweepCell(key, cell.sent_take, {**point, "take": cell.take})
+
+    async def _check_budget(self, limit_micro_usd: int) -> None:
+        """Raise an error if no new cell fits the budget.
+
+        A sweep that already has charges continues: if the rest of its budget is too
+        small for any cell, each cell reports that.
+        """
+        holds = (each.hold_micro_usd for each in self._new_estimates())
+        cheapest_micro_usd = min((h for h in holds if h is not None), default=0)
+        if cheapest_micro_usd <= limit_micro_usd:
+            return
+        ask = self.client.components.account_history.ask
+        use = await ask(History.sweep_use, self.id)
+        if not use.spent_micro_usd and not use.reserved_micro_usd:
+            raise too_small(limit_micro_usd, cheapest_micro_usd)
 
     async def _drafts(self) -> Self:
         if not self.can_draft:
@@ -192,6 +249,36 @@ class BasePlan:
         grid = replace(self.grid, points=points, fixed=fixed)
         return await planned(self.client, self.function, grid, self._made_as)
 
+    async def _best(
+        self, frame: pd.DataFrame, k: object, by: str, changes: Mapping[str, object]
+    ) -> Self:
+        """Plan the best results of a frame again, with other values of fields."""
+        if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+            raise InputError("k", got=k, accepted="a number of results, such as 3")
+        if by not in frame or not pd.api.types.is_numeric_dtype(frame[by].dtype):
+            raise InputError("by", got=by, accepted="a column of numbers")
+        changes = full_names(self.function, changes)
+        made = frame[(frame.index < len(self)) & frame["status"].eq("completed")]
+        judged = made[made["keep"] | made[by].notna()]
+        order = judged.sort_values(["keep", by], ascending=False, kind="stable").index
+        axes = [name for name in self.axes if name not in changes]
+        points: list[Point] = []
+        for cell in (self.cells[number] for number in order):
+            fields = {**cell.fields, **changes}
+            if DRAFT not in changes:
+                fields.pop(DRAFT, None)
+            if len(points) < k and all(fields != point.fields for point in points):
+                points.append(Point({name: cell.axes[name] for name in axes}, fields))
+        if not points:
+            accepted = f"results that are kept or have a {by}"
+            raise InputError("k", got=k, accepted=accepted)
+        values = {name: tuple(point.axes[name] for point in points) for name in axes}
+        grid = Grid(values, changes, frozenset(), points, takes=1)
+        plan = await planned(self.client, self.function, grid, self._made_as)
+        rows = [dict(point.fields) for point in points]
+        plan.code = sweep_code(self.function.path, {"rows": rows})
+        return plan
+
     @property
     def _made_as(self) -> Callable[..., Self]:
         return type(self)
@@ -208,22 +295,29 @@ class BasePlan:
             micro-USD, <NA> is unknown), `estimate_kind` (category) and `state`
             (category: new, owned, failed, lost, invalid).
         """
-        columns: dict[str, Any] = {
-            name: _column([cell.axes[name] for cell in self.cells])
-            for name in self.grid.axes
-        }
-        columns["take"] = np.array([cell.take for cell in self.cells], dtype="int64")
-        columns["valid"] = self.valid
-        columns["problem"] = text_array([cell.problem for cell in self.cells])
-        columns["owned"] = self.owned
+        found = self.axes_frame().copy()
+        found["valid"] = self.valid
+        found["problem"] = text_array([cell.problem for cell in self.cells])
+        found["owned"] = self.owned
         estimates = [cell.estimate for cell in self.cells]
-        columns["low_micro_usd"] = pd.array([e.low for e in estimates], dtype="Int64")
-        columns["high_micro_usd"] = pd.array([e.high for e in estimates], dtype="Int64")
-        columns["estimate_kind"] = _category(
-            [e.kind.value for e in estimates], EstimateKind
-        )
-        columns["state"] = _category([state.value for state in self.states], CellState)
-        return pd.DataFrame(columns).rename_axis(INDEX_NAME)
+        found["low_micro_usd"] = pd.array([e.low for e in estimates], dtype="Int64")
+        found["high_micro_usd"] = pd.array([e.high for e in estimates], dtype="Int64")
+        kinds = [each.kind.value for each in estimates]
+        found["estimate_kind"] = _category(kinds, EstimateKind)
+        found["state"] = _category([state.value for state in self.states], CellState)
+        return found
+
+    def axes_frame(self) -> pd.DataFrame:
+        """Return the axes and `take` alone, as they are in `frame`."""
+        if self._axes is None:
+            columns: dict[str, Any] = {
+                name: _column([cell.axes[name] for cell in self.cells])
+                for name in self.axes
+            }
+            takes = [cell.take for cell in self.cells]
+            columns["take"] = np.array(takes, dtype="int64")
+            self._axes = pd.DataFrame(columns).rename_axis(INDEX_NAME)
+        return self._axes
 
     @property
     def counts(self) -> dict[CellState, int]:
@@ -400,8 +494,8 @@ class Plan(BasePlan):
         Raises:
             InputError: No new cell fits the budget; nothing was sent.
         """
-        (limit_micro_usd, shared), owner = self._limits(budget), self.owner
-        self.states = owner.io.call(_states, self.client, self.function, self.cells)
+        owner = self.owner
+        limit_micro_usd, shared = owner.io.call(self._admitted, budget, in_flight)
         return self.results_type(
             self,
             self.client,
@@ -469,17 +563,9 @@ async def planned(
         function,
         grid,
         cells,
-        states=await _states(client, function, cells),
+        draws=await draws_of(client, function, cells),
         spendable_micro_usd=await _spendable(client),
     )
-
-
-async def _states(
-    client: AsyncClient, function: Function, cells: Iterable[Cell]
-) -> list[CellState]:
-    """Read the state of each cell from the history."""
-    draws = await owned_draws(client, function)
-    return [state_of(cell, draws) for cell in cells]
 
 
 async def _spendable(client: AsyncClient) -> int | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
 
 import anyio
-import numpy as np
 from anyio import to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.client.async_job import check_timeout
-from mediakit.client.budgets import Budget
+from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.docstrings import explained_by
 from mediakit.client.loop import (
     Blocking,
@@ -33,19 +32,13 @@ from mediakit.errors import (
     WaitTimeoutError,
     shown,
 )
-from mediakit.history import Entry, History, Judgement, tuning
-from mediakit.sweep.budget import too_small
-from mediakit.sweep.cell_states import STATUS_NAMES, CellStatus, Columns, Progress
+from mediakit.history import Entry, History, tuning
 from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.frames import frame_of, preferences_of, rows_of
 from mediakit.sweep.grid import RESERVED
-from mediakit.sweep.outputs import (
-    OutputFiles,
-    finals_of,
-    fixed,
-    outputs_of,
-    repair_columns,
-)
-from mediakit.sweep.runner import IN_FLIGHT, Runner
+from mediakit.sweep.outcomes import Progress
+from mediakit.sweep.outputs import OutputFiles, fixed, outputs_of
+from mediakit.sweep.run import IN_FLIGHT, Run
 from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
 from mediakit.sweep.statistics import (
     Comparison,
@@ -61,13 +54,12 @@ if TYPE_CHECKING:
 
     from mediakit.async_client import AsyncClient
     from mediakit.job import Job
-    from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.plan import BasePlan, Plan
 
 T = TypeVar("T")
 JobT_co = TypeVar("JobT_co", bound="Job", covariant=True)
 
 MOST_IN_FLIGHT = 1_000
-MEDIA_TYPES = ("video", "image", "audio")
 CONTINUES = "The sweep continues; call results.wait() to wait again."
 
 
@@ -92,9 +84,6 @@ class AsyncResults(ProcessBound):
         budget_micro_usd: The limit over all runs of the sweep; None for no limit.
         in_flight: The maximum number of cells in flight; 16 by default.
         shared: The named budget that sets the limit; None for an amount.
-
-    Raises:
-        InputError: No new cell fits the budget, or `in_flight` is not a count.
     """
 
     _instead = "make the plan there and run it; owned cells are not paid for again"
@@ -108,17 +97,14 @@ class AsyncResults(ProcessBound):
         *,
         shared: Budget | None = None,
     ) -> None:
-        in_flight = IN_FLIGHT if in_flight is None else in_flight
-        _check_in_flight(in_flight)
-        _check_budget(plan, core, budget_micro_usd)
         self.plan = plan
         self.client = core
         self.components = core.components
-        self.runner = Runner(plan, core.components, budget_micro_usd, in_flight, shared)
         self.files = OutputFiles(core)
-        self._axes: pd.DataFrame | None = None
         self._scores: dict[str, dict[str, float]] = {}
-        io_thread().post(self.runner.start)
+        at_once = IN_FLIGHT if in_flight is None else in_flight
+        self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
+        io_thread().post(self.run.start)
 
     def __len__(self) -> int:
         return len(self.plan)
@@ -137,7 +123,7 @@ class AsyncResults(ProcessBound):
     @property
     def progress(self) -> Progress:
         """Return the progress of the run."""
-        return self.runner.progress(self.components.store.sweep_use(self.plan.id))
+        return self.run.progress(self.components.store.sweep_use(self.plan.id))
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end.
@@ -147,7 +133,7 @@ class AsyncResults(ProcessBound):
         Returns:
             A function that unsubscribes it.
         """
-        return self.runner.subscribe(listener)
+        return self.run.subscribe(listener)
 
     # -- the run ------------------------------------------------------------------
 
@@ -167,26 +153,27 @@ class AsyncResults(ProcessBound):
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         with anyio.move_on_after(timeout_s):
-            await self.runner.done.wait()
-        if not self.runner.done.is_set() or self.runner.is_closed:
-            raise self._left(loop.time() - began_s)
+            await self.run.done.wait()
+        if not self.run.done.is_set() or self.run.is_closed:
+            progress = self.run.progress(await self.run.use())
+            raise self._left(loop.time() - began_s, progress)
         return self
 
-    def _left(self, waited_s: float) -> WaitTimeoutError:
+    def _left(self, waited_s: float, progress: Progress) -> WaitTimeoutError:
         said = CONTINUES
-        if self.runner.is_closed:
+        if self.run.is_closed:
             said = (
                 "The client was closed. Jobs continue at the service; run the plan "
                 "again with another client to continue."
             )
         waited = f"{waited_s:.1f}".removesuffix(".0")
-        text = f"Waited {waited} s for {self.progress.text}. {said}"
+        text = f"Waited {waited} s for {progress.text}. {said}"
         return WaitTimeoutError(text, job=self, waited_s=waited_s)
 
     @networked
     async def stop(self) -> Self:
         """Send no more cells; those in flight continue and are settled."""
-        self.runner.stop()
+        self.run.stop()
         return self
 
     @networked
@@ -199,7 +186,7 @@ class AsyncResults(ProcessBound):
         Args:
             code: Only cells whose job failed with this code (spec 7.3).
         """
-        self.runner.retry(code)
+        self.run.retry(code)
         return self
 
     # -- its results --------------------------------------------------------------
@@ -207,114 +194,19 @@ class AsyncResults(ProcessBound):
     async def frame(self) -> pd.DataFrame:
         """Return the results as a frame, one row per cell of the plan.
 
+        A repair has a row of its own below, with the axes of its cell.
+
         Returns:
             The axes, `take`, `status` (category), `charge_micro_usd` (Int64, <NA> is
             unknown), `runtime_s` (float64), `rating` (Int8), `keep` (boolean),
-            `job_id`, `problem`, `output_url` (str), `media_type` (category), `prompt`
-            and `parent_job_id` (str).
+            `job_id`, `problem`, `output_url` (str), `media_type` (category), `prompt`,
+            `parent_job_id`, `tags` (separated by commas), `note`, `rater` and `sweep`
+            (str).
         """
         return await to_thread.run_sync(self._frame)
 
     def _frame(self) -> pd.DataFrame:
-        import pandas as pd
-
-        from mediakit.history.frames import text_array
-
-        if self._axes is None:
-            self._axes = self.plan.frame()[[*self.plan.axes, "take"]]
-        columns = self.runner.cells.copied()
-        job_ids = columns.texts["job_id"]
-        found = self._axes.copy(deep=False)
-        names = pd.Index(STATUS_NAMES)
-        found["status"] = pd.Categorical.from_codes(columns.status, categories=names)
-        charges = columns.charge_micro_usd
-        found["charge_micro_usd"] = pd.arrays.IntegerArray(charges, charges < 0)
-        found["runtime_s"] = columns.runtime_s
-        for name, values in self._judged(job_ids).items():
-            found[name] = values
-        found["job_id"] = text_array(columns.column("job_id"))
-        found["problem"] = text_array(self._problems(columns))
-        found["output_url"] = text_array(columns.column("output_url"))
-        found["media_type"] = pd.Categorical(
-            columns.column("media_type"), categories=pd.Index(MEDIA_TYPES)
-        )
-        if "prompt" not in self.plan.axes:
-            found["prompt"] = text_array(self._prompts())
-        found["parent_job_id"] = text_array(self._parents(job_ids))
-        found = self._with_repairs(found)
-        for name, values in self._scores.items():
-            found[name] = found["job_id"].map(values).astype("float64")
-        return found
-
-    def _repairs(self) -> list[tuple[str, Entry, int]]:
-        """Return the repairs of this sweep, oldest first.
-
-        Returns:
-            The job that was repaired, the entry of the repair, and the cell of both.
-        """
-        job_ids = self.runner.cells.job_ids()
-        cell_of = {job_id: cell for cell, job_id in job_ids.items()}
-        found = []
-        for parent, entry in tuning.children(self.components.store, self.plan.id):
-            if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
-                cell_of[entry.job_id] = cell_of[parent]
-                found.append((parent, entry, cell_of[parent]))
-        return found
-
-    def _with_repairs(self, found: pd.DataFrame) -> pd.DataFrame:
-        """Add a row for each repair, below the cells, with the axes of its cell."""
-        import pandas as pd
-
-        found_repairs = self._repairs()
-        repairs = [(parent, entry) for parent, entry, _ in found_repairs]
-        if not repairs:
-            return found
-        rows = found.iloc[[cell for *_, cell in found_repairs]].copy()
-        rows.index = pd.RangeIndex(len(found), len(found) + len(rows), name="cell")
-        for name, values in repair_columns(repairs, self._judgements).items():
-            its_type: Any = rows[name].dtype
-            rows[name] = pd.array(values, dtype=its_type)
-        return pd.concat([found, rows])
-
-    def _problems(self, columns: Columns) -> list[str | None]:
-        problems = columns.column("problem")
-        for cell in np.flatnonzero(columns.status == CellStatus.INVALID).tolist():
-            problems[cell] = self.plan.cells[cell].problem
-        return problems
-
-    def _prompts(self) -> list[str | None]:
-        prompts = (cell.fields.get("prompt") for cell in self.plan.cells)
-        return [each if isinstance(each, str) else None for each in prompts]
-
-    def _judged(self, job_ids: dict[int, str]) -> dict[str, Any]:
-        """Return the columns of ratings, as they are in the history now."""
-        import pandas as pd
-
-        rating = np.zeros(len(self), np.int8)
-        keep = np.zeros(len(self), np.bool_)
-        judged = {each.job_id: each for each in self._judgements(job_ids.values())}
-        for cell, job_id in job_ids.items():
-            judgement = judged.get(job_id)
-            if judgement is not None:
-                rating[cell] = judgement.rating or 0
-                keep[cell] = judgement.keep
-        unchanged = np.zeros(len(self), np.bool_)
-        return {
-            "rating": pd.arrays.IntegerArray(rating, rating == 0),
-            "keep": pd.arrays.BooleanArray(keep, unchanged),
-        }
-
-    def _judgements(self, job_ids: Iterable[str]) -> list[Judgement]:
-        owner = self.components.account_history.owner
-        return tuning.judgements(self.components.store, **owner, job_ids=list(job_ids))
-
-    def _parents(self, job_ids: dict[int, str]) -> list[str | None]:
-        found: list[str | None] = [None] * len(self)
-        parents = tuning.parents(self.components.store, job_ids.values())
-        for cell, job_id in job_ids.items():
-            its = parents.get(job_id)
-            found[cell] = its[0][1] if its else None
-        return found
+        return frame_of(self.run, self._scores)
 
     @networked
     async def job(self, job_id: str) -> AsyncJob:
@@ -340,10 +232,11 @@ class AsyncResults(ProcessBound):
         return [await self.components.jobs.resume(entry) for entry in entries]
 
     def _kept_entries(self) -> list[Entry]:
-        job_ids = dict(sorted(self.runner.cells.job_ids().items()))
-        made = [*job_ids.values(), *(str(e.job_id) for _, e, _ in self._repairs())]
-        kept = {j.job_id for j in self._judgements(made) if j.keep}
-        found = (self.components.store.find(i) for i in made if i in kept)
+        kept = (
+            row for row in rows_of(self.run) if row.judgement and row.judgement.keep
+        )
+        find = self.components.store.find
+        found = (find(str(row.outcome.job_id)) for row in kept)
         return [entry for entry in found if entry is not None]
 
     # -- comparisons and costs ----------------------------------------------------
@@ -358,12 +251,7 @@ class AsyncResults(ProcessBound):
         return await to_thread.run_sync(self._ranking)
 
     def _ranking(self) -> pd.DataFrame:
-        mine = set(self.runner.cells.job_ids().values())
-        mine |= {str(entry.job_id) for _, entry, _ in self._repairs()}
-        said = tuning.preferences(
-            self.components.store, **self.components.account_history.owner
-        )
-        return bradley_terry([p for p in said if {p.winner, p.loser} <= mine])
+        return bradley_terry(preferences_of(self.run))
 
     async def compare(
         self,
@@ -454,28 +342,55 @@ class AsyncResults(ProcessBound):
             job_id,
             region=region,
             prompt=prompt,
-            submit=self.runner.submit,
+            submit=self.run.submit,
             more=more,
         )
 
-    async def finals(self) -> pd.DataFrame:
-        """Return the prices of the finals of these drafts, and the deadlines.
+    async def promotion(
+        self, k: int, *, by: str = "rating", **changes: object
+    ) -> BasePlan:
+        """Plan the best results again with other values, priced before it is sent.
 
-        A draft is finalized by the function `r1-finalize`, within 7 days (spec 4.4).
+        Kept results are the best, then those with the highest ratings. Fields that are
+        not given, the seed included, are those of each result; of a draft, the final.
+        The same request counts once.
 
-        Returns:
-            One row per completed draft: the axes, `take`, `rating`, `keep`, `job_id`,
-            `low_micro_usd` and `high_micro_usd` (Int64) of the final, and
-            `finalize_before` (datetime64[us, UTC]).
+        Args:
+            k: How many results.
+            by: The column that says how good a result is: "rating", or a score.
+            changes: The fields to change, such as `resolution="1080p"`.
 
         Raises:
-            InputError: These are not drafts; `plan.drafts()` makes a plan of drafts.
+            InputError: Nothing is kept or rated, or an argument is not acceptable.
         """
-        return await self._finals(await self.frame())
+        return await self._promotion(k, by, changes)
 
-    @networked
-    async def _finals(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return await finals_of(self.plan, frame)
+    async def _promotion(
+        self, k: object, by: str, changes: dict[str, object]
+    ) -> BasePlan:
+        return await self.plan._best(await self.frame(), k, by, changes)
+
+    async def promote(
+        self,
+        k: int,
+        *,
+        by: str = "rating",
+        budget: AnyBudget | None = None,
+        **changes: object,
+    ) -> AsyncResults:
+        """Make the best results again with other values, within a budget.
+
+        Args:
+            k: How many results.
+            by: The column that says how good a result is: "rating", or a score.
+            budget: As for `plan.run`.
+            changes: As for `promotion`, whose plan this runs.
+
+        Raises:
+            InputError: As for `promotion`; or no result fits the budget.
+        """
+        plan = await self._promotion(k, by, changes)
+        return await plan._begin(budget)
 
     async def score(
         self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
@@ -617,7 +532,7 @@ class AsyncResults(ProcessBound):
             raise NotFoundError(f"{shown(job_id)} is not in this history.")
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
         await account_history.write(tuning.judge, **owner, **said)
-        self.runner.notify_change()
+        self.run.changed()
 
 
 class Results(Blocking, ProcessBound, Generic[JobT_co]):
@@ -633,9 +548,6 @@ class Results(Blocking, ProcessBound, Generic[JobT_co]):
         in_flight: The maximum number of cells in flight; 16 by default.
         owned: Makes the blocking version of a job, as the client does.
         shared: The named budget that sets the limit; None for an amount.
-
-    Raises:
-        InputError: No new cell fits the budget, or `in_flight` is not a count.
     """
 
     core: AsyncResults
@@ -742,7 +654,22 @@ class Results(Blocking, ProcessBound, Generic[JobT_co]):
         )
         return self._owned(made)
 
-    finals = blocking(AsyncResults.finals)
+    @explained_by(AsyncResults.promotion)
+    def promotion(self, k: int, *, by: str = "rating", **changes: object) -> Plan:
+        """Plan the best results again with other values, priced before it is sent."""
+        return cast("Plan", self.io.call(self.core._promotion, k, by, changes))
+
+    @explained_by(AsyncResults.promote)
+    def promote(
+        self,
+        k: int,
+        *,
+        by: str = "rating",
+        budget: AnyBudget | None = None,
+        **changes: object,
+    ) -> Results[JobT_co]:
+        """Make the best results again with other values, within a budget."""
+        return self.promotion(k, by=by, **changes).run(budget)
 
     @explained_by(AsyncResults.score)
     def score(
@@ -758,27 +685,11 @@ class Results(Blocking, ProcessBound, Generic[JobT_co]):
     tag = blocking(AsyncResults.tag)
 
 
-def _check_in_flight(in_flight: object) -> None:
+def check_in_flight(in_flight: object) -> None:
+    """Reject what is not a number of cells; None is the usual one."""
+    if in_flight is None:
+        return
     counts = range(1, MOST_IN_FLIGHT + 1)
     if not isinstance(in_flight, int) or in_flight is True or in_flight not in counts:
         accepted = f"a whole number from 1 to {MOST_IN_FLIGHT:,}"
         raise InputError("in_flight", got=in_flight, accepted=accepted)
-
-
-def _check_budget(
-    plan: BasePlan, core: AsyncClient, budget_micro_usd: int | None
-) -> None:
-    """Raise an error if no new cell fits the budget.
-
-    A sweep that already has charges continues: if the rest of its budget is too small
-    for any cell, each cell reports that.
-    """
-    if budget_micro_usd is None:
-        return
-    holds = (each.hold_micro_usd for each in plan._new_estimates())
-    cheapest_micro_usd = min((h for h in holds if h is not None), default=0)
-    if cheapest_micro_usd <= budget_micro_usd:
-        return
-    use = core.components.store.sweep_use(plan.id)
-    if not use.spent_micro_usd and not use.reserved_micro_usd:
-        raise too_small(budget_micro_usd, cheapest_micro_usd)

@@ -3,12 +3,14 @@
 They depend only on numpy and pandas, and do not change their arguments.
 """
 
+from mediakit.sweep.statistics.cells import axes_of
 from mediakit.sweep.statistics.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.statistics.costs import cost_of_keeper, pareto
 from mediakit.sweep.statistics.ranking import bradley_terry
 
 __all__ = [
     "Comparison",
+    "axes_of",
     "bradley_terry",
     "compare",
     "compare_sweeps",

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from anyio import to_thread
 
 from mediakit.client.loop import io_thread
 from mediakit.errors import InputError
-from mediakit.history import Entry, Judgement, tuning
+from mediakit.history import tuning
 from mediakit.money import format_usd
-from mediakit.sweep import AsyncResults, Progress, label_of
-from mediakit.sweep.cell_states import STATUS_NAMES
+from mediakit.sweep import (
+    AsyncResults,
+    Progress,
+    label_of,
+    preferences_of,
+    rows_of,
+)
 from mediakit.sweep.statistics import bradley_terry
 from mediakit.widgets.gallery import (
     Gallery,
@@ -52,7 +55,6 @@ class Wall:
         cols: str | None,
     ) -> None:
         self._results = results
-        self._store = results.components.store
         self._owner = results.components.account_history.owner
         self._posters: dict[str, str | None] = {}
         self._running: asyncio.Task[None] | None = None
@@ -81,75 +83,34 @@ class Wall:
         io_thread().post(self._begin)
 
     def _cells(self) -> list[WallCell]:
-        plan, columns = self._results.plan, self._results.runner.cells.copied()
-        job_ids = columns.texts["job_id"]
-        repairs = self._results._repairs()
-        made = [*job_ids.values(), *(str(entry.job_id) for _, entry, _ in repairs)]
-        judged = tuning.judgements(self._store, **self._owner, job_ids=made)
-        said = {each.job_id: each for each in judged}
-        found = []
-        for cell, labels in enumerate(self._labels):
-            job_id = job_ids.get(cell)
-            judgement = said.get(job_id or "")
-            charge = int(columns.charge_micro_usd[cell])
-            runtime_s = float(columns.runtime_s[cell])
-            planned = plan.cells[cell]
+        """Return the cells and, below them, the repairs."""
+        plan, found = self._results.plan, []
+        for index, row in enumerate(rows_of(self._results.run)):
+            planned, outcome, said = plan.cells[row.cell], row.outcome, row.judgement
             prompt = planned.fields.get("prompt")
-            status: Any = STATUS_NAMES[int(columns.status[cell])]
-            problem = columns.texts["problem"].get(cell)
+            status: Any = outcome.status.value
             found.append(
                 WallCell(
-                    cell,
-                    job_id=job_id,
-                    labels=labels,
+                    index,
+                    job_id=outcome.job_id,
+                    labels=self._labels[row.cell],
                     prompt=prompt if isinstance(prompt, str) else None,
                     take=planned.take,
                     status=status,
-                    problem=problem or planned.problem,
-                    media_type=columns.texts["media_type"].get(cell),
-                    url=columns.texts["output_url"].get(cell),
-                    poster=self._posters.get(job_id or ""),
-                    charge_micro_usd=None if charge < 0 else charge,
-                    runtime_s=None if np.isnan(runtime_s) else runtime_s,
-                    rating=judgement.rating if judgement else None,
-                    keep=bool(judgement and judgement.keep),
-                    tags=judgement.tags if judgement else (),
-                    note=judgement.note if judgement else "",
+                    problem=outcome.problem,
+                    media_type=outcome.media_type,
+                    url=outcome.output_url,
+                    poster=self._posters.get(outcome.job_id or ""),
+                    charge_micro_usd=outcome.charge_micro_usd,
+                    runtime_s=outcome.runtime_s,
+                    rating=said.rating if said else None,
+                    keep=bool(said and said.keep),
+                    tags=said.tags if said else (),
+                    note=said.note if said else "",
+                    parent_job_id=row.parent_job_id if row.is_repair else None,
                 )
             )
-        for parent, entry, cell in repairs:
-            found.append(self._repaired(found[cell], len(found), parent, entry, said))
         return found
-
-    def _repaired(
-        self,
-        cell: WallCell,
-        index: int,
-        parent: str,
-        entry: Entry,
-        said: Mapping[str, Judgement],
-    ) -> WallCell:
-        """Return the cell of a repair, beside the one that was repaired."""
-        job_id = str(entry.job_id)
-        judgement = said.get(job_id)
-        status: Any = str(entry.status)
-        return replace(
-            cell,
-            index=index,
-            job_id=job_id,
-            status=status,
-            problem=entry.error_message,
-            media_type=entry.media_type,
-            url=entry.output_url,
-            poster=self._posters.get(job_id),
-            charge_micro_usd=entry.charge_micro_usd,
-            runtime_s=None,
-            rating=judgement.rating if judgement else None,
-            keep=bool(judgement and judgement.keep),
-            tags=judgement.tags if judgement else (),
-            note=judgement.note if judgement else "",
-            parent_job_id=parent,
-        )
 
     def _summary(self, progress: Progress) -> WallSummary:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
@@ -223,12 +184,9 @@ class Wall:
         )
 
     def _preferences(self) -> list[Preference]:
-        mine = set(self._results.runner.cells.job_ids().values())
-        mine |= {str(entry.job_id) for _, entry, _ in self._results._repairs()}
         return [
             Preference(each.winner, each.loser, each.tie)
-            for each in tuning.preferences(self._store, **self._owner)
-            if each.winner in mine and each.loser in mine
+            for each in preferences_of(self._results.run)
         ]
 
     def _rank(self, preferences: Sequence[Preference]) -> list[Ranked]:
@@ -248,7 +206,7 @@ class Wall:
         return await playable_copy(await self._results.client.job(job_id))
 
     async def _retry(self, cell: int) -> None:
-        self._results.runner.retry(cell=cell)
+        self._results.run.retry(cell=cell)
 
 
 def wall_of(

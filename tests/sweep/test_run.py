@@ -354,25 +354,6 @@ def test_a_cell_that_met_a_full_service_is_sent_when_it_asked_for(
         assert clock.monotonic_s() - began_s >= 600
 
 
-def test_fewer_are_in_flight_after_429_and_slowly_more_again(tmp_path: Path) -> None:
-    rejected = [0]
-
-    def decide(*_: Any) -> Outcome:
-        rejected[0] += 1
-        is_first = rejected[0] <= 8
-        return Outcome(rejects=429, retry_after_s=600) if is_first else Outcome()
-
-    service = Service(decide)
-    with serving(service, tmp_path) as client:
-        results = begin(client, plan_of(client, 30), in_flight=8)
-        runner = results.core.runner
-        until(lambda: runner._slots_n < 8)
-        assert runner._slots_n >= 4  # eight rejections at once are one piece of news
-        results.wait(PATIENCE_S)
-        assert runner._slots_n > 4.5
-        assert statuses(results) == {"completed": 30}
-
-
 def test_a_run_that_waits_for_the_service_says_so(tmp_path: Path) -> None:
     service = Service(lambda *_: Outcome(rejects=429, retry_after_s=86_400))
     with serving(service, tmp_path) as client:
@@ -430,6 +411,14 @@ def test_a_budget_below_the_cheapest_new_cell_is_refused_and_nothing_is_sent(
         assert caught.value.field == "budget"
         assert "Nothing was sent" in str(caught.value)
         assert not service.jobs
+
+
+@pytest.mark.parametrize("amount", ["five", -1, 0.5, True])
+def test_what_is_no_amount_is_refused_as_a_budget(tmp_path: Path, amount: Any) -> None:
+    with serving(Service(), tmp_path) as client:
+        with pytest.raises(InputError, match="budget") as caught:
+            plan_of(client, 1).run(budget=amount)
+        assert caught.value.field == "budget"
 
 
 def test_a_sweep_that_has_used_its_budget_up_can_be_run_again(tmp_path: Path) -> None:

@@ -1,0 +1,202 @@
+"""The sweeps that were run: their cells, and what became of them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sqlalchemy import (
+    BigInteger,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
+
+from mediakit.history.entry import Entry
+from mediakit.history.frames import instants, text_array
+from mediakit.history.rows import entry_of, whole_entries
+from mediakit.history.store import History
+from mediakit.history.tables import (
+    entries,
+    judgements,
+    sweep_cells,
+    sweeps,
+    totals,
+    upsert,
+)
+from mediakit.money import MICRO_PER_USD
+from mediakit.records import JobStatus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep that was run.
+
+    Args:
+        id: The id of its plan.
+        function: The path of its function.
+        axes: The names of what varies, in order.
+        prompt: The prompt that all cells share, with its slots; None if it varies.
+        code: The call that makes its plan.
+    """
+
+    id: str
+    function: str
+    axes: tuple[str, ...]
+    prompt: str | None
+    code: str
+
+
+class SweepCell(NamedTuple):
+    """A cell of a sweep: its request, and where it is in the grid."""
+
+    asked_key: str
+    take: int
+    point: Mapping[str, object]
+    """The value of each axis, and the take as `take`."""
+
+
+def save_sweep(
+    history: History, sweep: Sweep, cells: Iterable[SweepCell], *, service: str
+) -> None:
+    """Save a sweep as it begins; a sweep that is there already does not change."""
+    row = {
+        "id": sweep.id,
+        "service": service,
+        "function": sweep.function,
+        "axes": json.dumps(sweep.axes, ensure_ascii=False),
+        "prompt": sweep.prompt,
+        "code": sweep.code,
+        "begun_at": history.clock.now(),
+    }
+    with history.database.writing() as db:
+        query = select(sweeps.c.id).where(sweeps.c.id == sweep.id)
+        if db.execute(query).first() is not None:
+            return
+        upsert(db, sweeps, [row])
+        rows = [
+            {
+                "sweep": sweep.id,
+                "number": number,
+                "asked_key": cell.asked_key,
+                "take": cell.take,
+                "point": json.dumps(cell.point, ensure_ascii=False),
+            }
+            for number, cell in enumerate(cells)
+        ]
+        upsert(db, sweep_cells, rows)
+
+
+def find_sweep(
+    history: History, sweep_id: str, *, service: str
+) -> tuple[Sweep, list[tuple[SweepCell, Entry | None]]] | None:
+    """Return a sweep and its cells, each with its newest entry; None if unknown."""
+    names = ("id", "function", "axes", "prompt", "code")
+    query = select(*(sweeps.c[name] for name in names)).where(
+        sweeps.c.id == sweep_id, sweeps.c.service == service
+    )
+    found = next(iter(history.database.rows(query)), None)
+    if found is None:
+        return None
+    its = dict(found._mapping)
+    sweep = Sweep(**{**its, "axes": tuple(json.loads(its["axes"]))})
+    later = entries.alias()
+    has_later = exists().where(
+        later.c.asked_key == entries.c.asked_key,
+        later.c.take == entries.c.take,
+        later.c.attempt > entries.c.attempt,
+    )
+    is_its = and_(
+        entries.c.asked_key == sweep_cells.c.asked_key,
+        entries.c.take == sweep_cells.c.take,
+        ~has_later,
+    )
+    cells = (
+        whole_entries()
+        .add_columns(
+            sweep_cells.c.asked_key.label("cell_key"),
+            sweep_cells.c.take.label("cell_take"),
+            sweep_cells.c.point,
+        )
+        .select_from(sweep_cells.outerjoin(entries, is_its))
+        .where(sweep_cells.c.sweep == sweep_id)
+        .order_by(sweep_cells.c.number)
+    )
+    return sweep, [
+        (
+            SweepCell(row.cell_key, row.cell_take, json.loads(row.point)),
+            None if row.number is None else entry_of(row),
+        )
+        for row in history.database.rows(cells)
+    ]
+
+
+def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFrame":
+    """Return the sweeps of a service as a frame, the newest first."""
+    import pandas as pd
+
+    is_completed = entries.c.status == JobStatus.COMPLETED
+    query = (
+        select(
+            sweeps.c.id,
+            sweeps.c.function,
+            sweeps.c.axes,
+            sweeps.c.prompt,
+            func.count(sweep_cells.c.number.distinct()),
+            func.sum(case((is_completed, 1), else_=0)),
+            func.sum(case((judgements.c.keep, 1), else_=0)),
+            func.avg(judgements.c.rating),
+            func.max(totals.c.spent_micro_usd),
+            _number(sweeps.c.begun_at),
+            func.max(_number(entries.c.finished_at)),
+        )
+        .select_from(sweeps)
+        .join(sweep_cells, sweep_cells.c.sweep == sweeps.c.id)
+        .outerjoin(
+            entries,
+            and_(
+                entries.c.asked_key == sweep_cells.c.asked_key,
+                entries.c.take == sweep_cells.c.take,
+            ),
+        )
+        .outerjoin(
+            judgements,
+            and_(
+                judgements.c.service == service,
+                judgements.c.account == account,
+                judgements.c.job_id == entries.c.job_id,
+            ),
+        )
+        .outerjoin(totals, totals.c.name == literal("sweep ") + sweeps.c.id)
+        .where(sweeps.c.service == service)
+        .group_by(*(sweeps.c[name] for name in ("id", "function", "axes", "prompt")))
+        .group_by(sweeps.c.begun_at)
+        .order_by(sweeps.c.begun_at.desc(), sweeps.c.id)
+    )
+    rows = history.database.rows(query)
+    columns: list[Any] = [*zip(*rows, strict=True)] or [()] * 11
+    ids, functions, axes, prompts, *counts, ratings, spent, begun, ended = columns
+    frame = pd.DataFrame({"sweep": text_array(ids), "function": text_array(functions)})
+    frame["axes"] = text_array([", ".join(json.loads(each)) for each in axes])
+    frame["prompt"] = text_array(prompts)
+    for name, values in zip(("cells", "completed", "kept"), counts, strict=True):
+        frame[name] = pd.array([int(each) for each in values], dtype="int64")
+    frame["rating"] = pd.array(list(ratings), dtype="Float64").to_numpy(
+        "float64", na_value=float("nan")
+    )
+    frame["charge_micro_usd"] = pd.array([n or 0 for n in spent], dtype="int64")
+    frame["charge_usd"] = frame["charge_micro_usd"] / MICRO_PER_USD
+    frame["begun_at"], frame["ended_at"] = instants(begun), instants(ended)
+    return frame
+
+
+def _number(column: Any) -> Any:
+    """Select an instant as the integer that is stored."""
+    return type_coerce(column, BigInteger)

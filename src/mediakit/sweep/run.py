@@ -1,0 +1,570 @@
+"""A run: submits the cells of a plan on the I/O thread, a number of them at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from mediakit.client import AsyncJob, JobState
+from mediakit.client.budgets import Budget
+from mediakit.client.components import Components
+from mediakit.client.loop import CLOSED, ClosedError, discard, notify
+from mediakit.client.requests import ValidatedRequest
+from mediakit.errors import (
+    NOTHING_SENT,
+    AuthError,
+    BalanceError,
+    BudgetError,
+    JobFailedError,
+    MediakitError,
+    RateLimitError,
+    ServiceError,
+    WaitTimeoutError,
+)
+from mediakit.history import BudgetUse, History
+from mediakit.records import JobStatus
+from mediakit.sweep.budget import over_text
+from mediakit.sweep.outcomes import (
+    CellStatus,
+    Outcome,
+    Progress,
+    is_final,
+    outcome_of,
+)
+from mediakit.sweep.outputs import job_of
+
+if TYPE_CHECKING:
+    from mediakit.sweep.plan import BasePlan
+
+log = logging.getLogger("mediakit.sweep")
+
+IN_FLIGHT = 16
+UNTRIED_MARGIN = Fraction(5, 4)
+"""What is kept for each micro-USD of a hold until there is a charge."""
+PAUSE_S = 60.0
+"""Seconds to wait after 429 if the service does not specify a time."""
+CLOSED_CHECK_INTERVAL_S = 1.0
+PROGRESS_INTERVAL_S = 0.2
+BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
+MAX_UNANSWERED_N = 16
+"""The rest is not sent after this many unanswered submissions in a row."""
+SILENT = (
+    "This cell was not sent: the service does not answer the cells before it. Call "
+    "results.retry() to send it."
+)
+STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
+PLANNED = Outcome(CellStatus.PLANNED)
+
+
+class Run:
+    """Submits the cells of a plan in order; a failure does not end the run.
+
+    A cell has one of `in_flight` slots until its job ends, and its price is held in the
+    history until it is charged. A cell that the budget does not cover now waits until
+    less is held.
+
+    Charges may be above their estimates: of the budget, a quarter more than the holds
+    is kept until there is a charge, and then as much as the largest charge was for its
+    hold. With nothing else in flight, the first cell may use the whole budget.
+
+    Args:
+        plan: The plan, as the history knows it now.
+        components: Those of the client.
+        limit_micro_usd: The limit over all runs of the sweep; None for no limit.
+        in_flight: The maximum number of cells in flight.
+        shared: The named budget that sets the limit; None for an amount.
+    """
+
+    def __init__(
+        self,
+        plan: BasePlan,
+        components: Components,
+        limit_micro_usd: int | None,
+        in_flight: int,
+        shared: Budget | None = None,
+    ) -> None:
+        self.plan = plan
+        self.components = components
+        self.done = asyncio.Event()
+        self.is_closed = False
+        self.outcomes = [PLANNED] * len(plan)
+        self._limit_micro_usd = limit_micro_usd
+        self._shared = shared
+        self._in_flight = in_flight
+        self._queue: deque[int] = deque()
+        self._counts: Counter[CellStatus] = Counter({CellStatus.PLANNED: len(plan)})
+        # Cells that cost too much for now, and the lowest hold that was refused.
+        self._dear: list[int] = []
+        self._dear_micro_usd: int | None = None
+        self._is_last_try = False
+        self._failed_jobs: dict[int, str] = {}
+        self._working_n = self._settling_n = self._unanswered_n = 0
+        self._owned_n = self._sent_n = self._finished_n = 0
+        self._largest_ratio: Fraction | None = None
+        self._stopped: str | None = None
+        self._pause: asyncio.Task[None] | None = None
+        self._pause_until_s = 0.0
+        self._pause_text: str | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._began_s = perf_counter()
+        self._listeners: list[Callable[[Progress], object]] = []
+        self._notification: asyncio.TimerHandle | None = None
+        self._notified_s = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        for number, cell in enumerate(self.plan.cells):
+            draw = self.plan.draws[number]
+            if cell.problem is not None:
+                is_past = self.plan.is_past
+                status = CellStatus.UNSENT if is_past else CellStatus.INVALID
+                self._set(number, Outcome(status, problem=cell.problem))
+            elif draw is not None and is_final(draw):
+                self._set(number, outcome_of(draw))
+                self._owned_n += 1
+            else:
+                self._queue.append(number)
+
+    # -- called from outside, on the I/O thread -----------------------------------
+
+    async def start(self) -> None:
+        """Start sending."""
+        self._loop = asyncio.get_running_loop()
+        self._pump()
+
+    def stop(self, why: str = STOPPED) -> None:
+        """Send no more cells, for a reason that they report; those in flight go on."""
+        if self._stopped is not None or self.done.is_set():
+            return
+        self._stopped = why
+        self._give_up([*self._queue, *self._dear], lambda _: why)
+        self._queue.clear()
+        self._dear.clear()
+        self._pause_until_s = 0.0
+        self._pump()
+
+    def retry(self, code: str | None = None, cell: int | None = None) -> None:
+        """Send failed and unsent cells again; failed jobs with a new key.
+
+        Args:
+            code: Only cells whose job failed with this code.
+            cell: Only this cell.
+        """
+        again = []
+        for number, outcome in enumerate(self.outcomes):
+            is_wanted = code in (None, outcome.error_code) and cell in (None, number)
+            is_over = outcome.status in (CellStatus.FAILED, CellStatus.UNSENT)
+            if not (is_wanted and is_over) or self.plan.cells[number].problem:
+                continue
+            # Without an error code, reading the job may have failed instead of the job.
+            if outcome.job_id and outcome.error_code:
+                self._failed_jobs[number] = outcome.job_id
+            self._set(number, PLANNED)
+            again.append(number)
+        if not again:
+            return
+        self._queue = deque(sorted([*self._queue, *self._dear, *again]))
+        self._dear, self._dear_micro_usd = [], None
+        self._stopped, self._unanswered_n = None, 0
+        self._began_s, self._finished_n = perf_counter(), 0
+        self.done.clear()
+        self._pump()
+
+    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
+        """Call a function with the progress, at most every 0.2 s and at the end."""
+        self._listeners.append(listener)
+        return partial(discard, self._listeners, listener)
+
+    async def use(self) -> BudgetUse:
+        """Read the sweep's charges and holds, over all runs and processes."""
+        ask = self.components.account_history.ask
+        return await ask(History.sweep_use, self.plan.id)
+
+    def progress(self, use: BudgetUse) -> Progress:
+        """Return the progress of the run, with the sweep's charges and holds."""
+        counts = self._counts
+        return Progress(
+            cells=len(self.outcomes),
+            owned=self._owned_n,
+            sent=self._sent_n,
+            running=counts[CellStatus.RUNNING] + counts[CellStatus.QUEUED],
+            completed=counts[CellStatus.COMPLETED],
+            failed=counts[CellStatus.FAILED],
+            unsent=counts[CellStatus.UNSENT],
+            invalid=counts[CellStatus.INVALID],
+            spent_micro_usd=use.spent_micro_usd,
+            held_micro_usd=use.reserved_micro_usd,
+            budget_micro_usd=self._own_limit_micro_usd,
+            eta_s=self._eta_s(),
+            is_done=self.done.is_set(),
+            trouble=self._pause_text or self._stopped,
+        )
+
+    def _eta_s(self) -> float | None:
+        """Estimate the seconds until all cells have ended, at the current rate."""
+        open_statuses = (CellStatus.PLANNED, CellStatus.QUEUED, CellStatus.RUNNING)
+        left = sum(self._counts[status] for status in open_statuses)
+        if self.done.is_set() or not left:
+            return 0.0
+        if not self._finished_n:
+            return None
+        return left * (perf_counter() - self._began_s) / self._finished_n
+
+    # -- which cell is next -------------------------------------------------------
+
+    def _pump(self) -> None:
+        """Start cells while there are slots; end the run when nothing is left."""
+        self.changed()
+        while self._working_n < self._in_flight:
+            cell = self._next_cell()
+            if cell is None:
+                break
+            self._start(cell)
+        if self._working_n or self._settling_n or self._pause or self.done.is_set():
+            return
+        if self._dear:
+            # Nothing else is in flight: if the cheapest does not fit now, none will.
+            cheapest = min(self._dear, key=lambda cell: self._hold_micro_usd(cell) or 0)
+            self._dear.remove(cheapest)
+            self._is_last_try = True
+            self._start(cheapest)
+            return
+        self.done.set()
+        self.changed()
+
+    def _next_cell(self) -> int | None:
+        """Return the next cell to send; None if there is none now."""
+        if self._is_last_try or self._pause is not None or self._stopped is not None:
+            return None
+        while self._queue:
+            cell = self._queue.popleft()
+            dear_micro_usd = self._dear_micro_usd
+            hold_micro_usd = self._hold_micro_usd(cell) or 0
+            if dear_micro_usd is None or hold_micro_usd < dear_micro_usd:
+                return cell
+            self._dear.append(cell)
+        return None
+
+    def _released(self) -> None:
+        """Ask again for the cells that cost too much: less may be held now."""
+        self._dear_micro_usd = None
+        self._queue.extendleft(reversed(self._dear))
+        self._dear.clear()
+
+    def _start(self, cell: int) -> None:
+        self._working_n += 1
+        self._keep(self._process(cell)).add_done_callback(self._processed)
+
+    def _processed(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            return  # the process is shutting down
+        if (error := task.exception()) is not None:
+            log.error("a cell of a sweep failed; the others continue", exc_info=error)
+        self._pump()
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    # -- one cell -----------------------------------------------------------------
+
+    async def _process(self, cell: int) -> None:
+        """Submit a cell, wait for its end and, without a slot, for its charge."""
+        try:
+            job = await self._done_job(cell)
+        finally:
+            self._working_n -= 1
+        if job is not None:
+            self._settling_n += 1
+            self._pump()
+            try:
+                await self._settle(job)
+                self._finished(cell, job.state)
+            finally:
+                self._settling_n -= 1
+
+    async def _done_job(self, cell: int) -> AsyncJob | None:
+        """Submit a cell and wait for its end; return a job that is still to settle.
+
+        Any error is recorded for the cell.
+        """
+        try:
+            job = await self._submit(cell)
+            if job is not None and await self._has_ended(cell, job):
+                if not job.state.is_over and job.status is not JobStatus.FAILED:
+                    return job
+                self._finished(cell, job.state)
+        except (BalanceError, BudgetError) as error:
+            await self._too_expensive(cell, error)
+        except MediakitError as error:
+            self._is_last_try = False
+            self._refused(cell, error)
+        except Exception as error:
+            self._is_last_try = False
+            log.exception("a cell of a sweep failed")
+            problem = f"Sending it failed: {type(error).__name__}: {error}"
+            self._set(cell, Outcome(CellStatus.FAILED, problem=problem))
+        return None
+
+    async def _submit(self, cell: int) -> AsyncJob | None:
+        """Submit a cell, or find its job; None if the sweep was stopped meanwhile."""
+        components, failed_id = self.components, self._failed_jobs.get(cell)
+        planned, draw = self.plan.cells[cell], self.plan.draws[cell]
+        if self.plan.is_past and failed_id is None:
+            self._owned_n += 1
+            return await job_of(self.plan.client, str(draw and draw.job_id))
+        request = None if failed_id else await self._request_of(cell)
+        if self._stopped is not None:
+            self._give_up([cell], lambda _: str(self._stopped))
+            return None
+        components.refuse_closed()
+        self._set_limit()
+        is_untried = self._is_last_try and self._largest_ratio is None
+        its: dict[str, Any] = {
+            "sweep": self.plan.id,
+            "budget": self._shared,
+            "margin": Fraction(1) if is_untried else self._margin,
+        }
+        if request is None:
+            job = await components.submissions.attempt_again(str(failed_id), **its)
+            del self._failed_jobs[cell]
+        else:
+            submit = components.submissions.submit
+            job = await submit(request, planned.sent_take, **its)
+        self._is_last_try, self._unanswered_n = False, 0
+        was_there = draw is not None and draw.job_id == job.id
+        if was_there or job.state.reused:
+            self._owned_n += 1
+        else:
+            self._sent_n += 1
+        return job
+
+    async def _request_of(self, cell: int) -> ValidatedRequest:
+        """Check and price a cell, and upload its files."""
+        fields = dict(self.plan.cells[cell].fields)
+        beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
+        return await self.components.prepared(self.plan.function.path, fields, **beside)
+
+    async def submit(self, request: ValidatedRequest) -> AsyncJob:
+        """Submit a request beside the cells, within the budget of the sweep."""
+        self._set_limit()
+        return await self.components.submit_prepared(
+            request, 1, sweep=self.plan.id, budget=self._shared
+        )
+
+    def _set_limit(self) -> None:
+        """Limit the sweep; a past one keeps the limit that the history has."""
+        if not self.plan.is_past:
+            limit_micro_usd = self._own_limit_micro_usd
+            self.components.admission.limit_sweep(self.plan.id, limit_micro_usd)
+
+    async def _has_ended(self, cell: int, job: AsyncJob) -> bool:
+        """Wait until a job ends; False if it cannot be read any more."""
+        unsubscribe = job.subscribe(partial(self._seen, cell))
+        try:
+            if not job.status.terminal:
+                await self._patiently(job.wait)
+        except JobFailedError:
+            pass
+        except WaitTimeoutError:
+            self._close()
+            return False
+        except MediakitError as error:
+            problem = Outcome(CellStatus.FAILED, job_id=job.id, problem=str(error))
+            self._set(cell, problem)
+            self._released()
+            return False
+        finally:
+            unsubscribe()
+        return True
+
+    async def _settle(self, job: AsyncJob) -> None:
+        try:
+            await self._patiently(job.settle)
+        except WaitTimeoutError:
+            self._close()
+        except MediakitError:
+            pass  # the job has completed; its charge stays unknown
+
+    async def _patiently(self, wait: Callable[[], Awaitable[AsyncJob]]) -> None:
+        """Wait for a job, even while the service limits how often it may be read."""
+        while True:
+            try:
+                await wait()
+            except RateLimitError:
+                await self.components.clock.sleep(CLOSED_CHECK_INTERVAL_S)
+            else:
+                return
+
+    def _seen(self, cell: int, state: JobState) -> None:
+        outcome = outcome_of(state.entry)
+        if outcome.status is CellStatus.COMPLETED and outcome.media_type is None:
+            outcome = replace(outcome, media_type=state.media_type)
+        self._set(cell, outcome)
+        self.changed()
+
+    def _finished(self, cell: int, state: JobState) -> None:
+        self._seen(cell, state)
+        self._finished_n += 1
+        entry, charge_micro_usd = state.entry, state.charge_micro_usd
+        if charge_micro_usd and entry.reserved_micro_usd:
+            ratio = Fraction(charge_micro_usd, entry.reserved_micro_usd)
+            self._largest_ratio = max(self._largest_ratio or ratio, ratio)
+        self._released()
+
+    # -- the budget ---------------------------------------------------------------
+
+    @property
+    def _own_limit_micro_usd(self) -> int | None:
+        """Return the limit of this sweep alone; None if the limit is shared."""
+        return self._limit_micro_usd if self._shared is None else None
+
+    @property
+    def _margin(self) -> Fraction:
+        ratio = self._largest_ratio
+        return UNTRIED_MARGIN if ratio is None else max(Fraction(1), ratio)
+
+    def _hold_micro_usd(self, cell: int) -> int | None:
+        return self.plan.cells[cell].estimate.hold_micro_usd
+
+    async def _too_expensive(
+        self, cell: int, error: BalanceError | BudgetError
+    ) -> None:
+        """Let a cell wait that the budget or the balance does not cover now.
+
+        Other cells may release their holds, unless the service itself rejected it.
+        """
+        # Of the run's own budget, cheaper cells may still have a part.
+        is_own = isinstance(error, BudgetError) and self._is_of_run(error)
+        was_answered = isinstance(error, BalanceError) and error.status is not None
+        if is_own and error.needed_micro_usd is None:
+            self._give_up([cell], lambda _: str(error))
+        elif is_own and self._is_last_try:
+            await self._give_up_dear(cell)
+        elif was_answered or self._is_last_try or self._stopped is not None:
+            self._give_up([cell], lambda _: str(error))
+            self._is_last_try = False
+            self.stop(str(error))
+        else:
+            self._dear.append(cell)
+            refused = (error.needed_micro_usd or 0) if is_own else 0
+            known = self._dear_micro_usd
+            self._dear_micro_usd = refused if known is None else min(known, refused)
+
+    def _is_of_run(self, error: BudgetError) -> bool:
+        return self._shared is not None or error.scope == "sweep"
+
+    async def _give_up_dear(self, cell: int) -> None:
+        """Do not send a cell and the dearer ones: nothing more will be released."""
+        use = await self.use()
+        if self._shared is not None:
+            label = self._shared.label(self.components.clock.now())
+            ask = self.components.account_history.ask
+            use = await ask(History.budget_use, label)
+
+        def why(each: int) -> str:
+            return over_text(
+                self._hold_micro_usd(each) or 0,
+                use,
+                self._limit_micro_usd or 0,
+                ratio=float(self._largest_ratio or 1),
+                shared=self._shared,
+            )
+
+        self._give_up([cell, *self._dear], why)
+        self._dear.clear()
+        self._is_last_try = False
+
+    # -- errors -------------------------------------------------------------------
+
+    def _refused(self, cell: int, error: MediakitError) -> None:
+        """Record the error of a cell, and apply its consequences for the others."""
+        text = str(error)
+        if isinstance(error, ClosedError):
+            self._give_up([cell], lambda _: text)
+            self._close()
+        elif isinstance(error, RateLimitError) and error.status != 403:
+            if self._stopped is not None:
+                self._give_up([cell], lambda _: str(self._stopped))
+                return
+            self._queue.appendleft(cell)
+            self._wait_for_service(error)
+        elif isinstance(error, AuthError | RateLimitError):
+            self._give_up([cell], lambda _: text)
+            self.stop(text)
+        else:
+            status = CellStatus.UNSENT if error.sent is False else CellStatus.FAILED
+            job_id = getattr(error, "job_id", None)
+            self._set(cell, Outcome(status, job_id=job_id, problem=text))
+            self._released()
+            if isinstance(error, ServiceError) and error.status is None:
+                self._unanswered_n += 1
+                if self._unanswered_n >= MAX_UNANSWERED_N:
+                    self.stop(SILENT)
+
+    def _wait_for_service(self, error: RateLimitError) -> None:
+        """Pause for as long as the service asks."""
+        wait_s = PAUSE_S if error.retry_after_s is None else error.retry_after_s
+        until_s = self.components.clock.monotonic_s() + wait_s
+        self._pause_until_s = max(self._pause_until_s, until_s)
+        self._pause_text = str(error)
+        if self._pause is None:
+            self._pause = self._keep(self._wait_for_pause())
+
+    async def _wait_for_pause(self) -> None:
+        clock = self.components.clock
+        while (left_s := self._pause_until_s - clock.monotonic_s()) > 0:
+            if self.components.transport.closed:
+                break
+            await clock.sleep(min(left_s, CLOSED_CHECK_INTERVAL_S))
+        self._pause = self._pause_text = None
+        self._pump()
+
+    def _give_up(self, cells: Sequence[int], why: Callable[[int], str]) -> None:
+        for cell in cells:
+            self._set(cell, Outcome(CellStatus.UNSENT, problem=why(cell)))
+
+    def _close(self) -> None:
+        """End the run because the client was closed; jobs continue at the service."""
+        self.is_closed = True
+        self.stop(CLOSED)
+
+    # -- progress -----------------------------------------------------------------
+
+    def _set(self, cell: int, outcome: Outcome) -> None:
+        self._counts[self.outcomes[cell].status] -= 1
+        self._counts[outcome.status] += 1
+        self.outcomes[cell] = outcome
+
+    def changed(self) -> None:
+        """Notify the listeners soon, but not more often than every 0.2 s."""
+        if not self._listeners:
+            return
+        if self._notification is not None and self.done.is_set():
+            self._notification.cancel()
+            self._notification = None
+        if self._notification is None:
+            due_s = self._notified_s + PROGRESS_INTERVAL_S - self._loop.time()
+            delay_s = 0.0 if self.done.is_set() else max(0.0, due_s)
+            self._notification = self._loop.call_later(delay_s, self._start_notify)
+
+    def _start_notify(self) -> None:
+        self._notification, self._notified_s = None, self._loop.time()
+        self._keep(self._notify())
+
+    async def _notify(self) -> None:
+        try:
+            use = await self.use()
+        except Exception:
+            log.exception("the progress of a sweep cannot be read")
+        else:
+            notify(self._listeners, self.progress(use))

@@ -1,0 +1,181 @@
+"""Sweeps that are found again, from the history alone."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import mediakit as mk
+from mediakit import Client, InputError, NotFoundError
+from mediakit.sweep import Results
+from tests.support.rows import assert_each
+from tests.support.samples.media_samples import make_png
+from tests.sweep.runs import PATIENCE_S, VIDEO_3_S, plan_of, run, statuses
+from tests.sweep.service import Outcome, Service
+
+SEEN = ["prompt", "take", "status", "charge_micro_usd", "rating", "keep", "job_id"]
+
+
+def same(one: Results[Any], other: Results[Any]) -> None:
+    """Compare what two results show."""
+    left, right = one.frame(), other.frame()
+    assert list(left.columns) == list(right.columns)
+    pd.testing.assert_frame_equal(left[SEEN], right[SEEN], check_categorical=False)
+
+
+def test_a_sweep_is_found_again_after_a_restart_and_nothing_is_sent(
+    tmp_path: Path,
+) -> None:
+    service = Service(lambda *_: Outcome(reads=1))
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 3, takes=2), budget="$5")
+        first = results.frame()["job_id"][0]
+        results.rate(first, 4)
+        results.keep(first)
+    posts = sum(service.posts.values())
+    with service.client(tmp_path) as other:
+        again = other.sweep_results(results.id).wait(PATIENCE_S)
+        same(again, results)
+        assert [job.id for job in again.kept] == [first]
+        assert again.progress.spent_micro_usd == 6 * VIDEO_3_S
+        namespace: dict[str, Any] = {"client": other}
+        exec(again.plan.code, namespace)
+        assert namespace["plan"].id == again.id == results.id
+        assert namespace["plan"].estimate().high == 0
+    assert sum(service.posts.values()) == posts == 6
+
+
+def test_a_sweep_has_the_cells_that_an_earlier_one_paid_for(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        run(client, plan_of(client, 2))
+        wider = run(client, plan_of(client, 3))
+        again = client.sweep_results(wider.id).wait(PATIENCE_S)
+        same(again, wider)
+        assert statuses(again) == {"completed": 3}
+
+
+def test_a_file_that_is_gone_does_not_matter(client: Client, tmp_path: Path) -> None:
+    picture = make_png(tmp_path / "kite.png", (64, 64))
+    plan = client.sweep("image-upscale", image_url=[picture], sharpen=[0.1, 0.2])
+    results = plan.run().wait(PATIENCE_S)
+    picture.unlink()
+    again = client.sweep_results(results.id).wait(PATIENCE_S)
+    assert list(again.frame()["job_id"]) == list(results.frame()["job_id"])
+    assert list(again.frame()["sharpen"]) == [0.1, 0.2]
+
+
+def test_cells_that_were_not_sent_say_how_to_send_them(tmp_path: Path) -> None:
+    service = Service()
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 4, duration=[3, 99]), budget="$0.41")
+        again = client.sweep_results(results.id).wait(PATIENCE_S)
+        assert statuses(again) == {"completed": 2, "unsent": 2}
+        again.retry().wait(PATIENCE_S)
+        assert statuses(again) == {"completed": 2, "unsent": 2}
+        problem = again.frame()["problem"].dropna().unique().item()
+        assert "results.plan.code" in problem
+    assert len(service.jobs) == 2
+
+
+def test_jobs_that_failed_are_sent_again_within_the_budget_of_the_sweep(
+    tmp_path: Path,
+) -> None:
+    def decide(_: dict[str, Any], before: int) -> Outcome:
+        return Outcome(reads=1, fails=None if before else "provider_error")
+
+    service = Service(decide)
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 3), budget="$0.41")
+        assert statuses(results) == {"failed": 3}
+    with service.client(tmp_path) as other:
+        again = other.sweep_results(results.id).wait(PATIENCE_S)
+        assert statuses(again) == {"failed": 3}
+        again.retry().wait(PATIENCE_S)
+        assert statuses(again) == {"completed": 2, "unsent": 1}
+    assert service.charged_micro_usd == 2 * VIDEO_3_S
+
+
+def test_the_sweeps_are_a_frame_which_is_a_log_of_prompt_versions(
+    tmp_path: Path,
+) -> None:
+    with Service().client(tmp_path) as client:
+        assert client.sweeps().empty
+        versions = ["a {animal}", "a {animal} at dusk"]
+        ids = []
+        for number, prompt in enumerate(versions):
+            its: Any = {"prompt": prompt, "animal": ["kite", "gull"], "duration": 3}
+            results = client.sweep("text-to-video", **its).run("$2").wait(PATIENCE_S)
+            for job_id in results.frame()["job_id"]:
+                results.rate(job_id, 3 + number)
+            results.keep(job_id)
+            ids.append(results.id)
+        frame = client.sweeps()
+        assert list(frame["sweep"]) == ids[::-1]
+        assert list(frame["prompt"]) == versions[::-1]
+        assert set(frame["axes"]) == {"animal"}
+        assert list(frame["rating"]) == [4.0, 3.0]
+        counts = frame[["cells", "completed", "kept"]]
+        assert counts.to_numpy().tolist() == [[2, 2, 1]] * 2
+        assert list(frame["charge_micro_usd"]) == [2 * VIDEO_3_S] * 2
+        assert list(frame["charge_usd"]) == [0.408] * 2
+        assert (frame["ended_at"] >= frame["begun_at"]).all()
+        assert str(frame["begun_at"].dtype) == "datetime64[us, UTC]"
+
+        together = mk.concat(client.sweep_results(id) for id in ids)
+        assert list(together.columns[:2]) == ["animal", "take"]
+        by_sweep = together.groupby("sweep", sort=False)["rating"].mean()
+        assert by_sweep.to_dict() == {ids[0]: 3.0, ids[1]: 4.0}
+
+
+def test_async_clients_find_sweeps_too(tmp_path: Path) -> None:
+    service = Service()
+    with service.client(tmp_path) as client:
+        results = run(client, plan_of(client, 2))
+
+        async def main() -> list[str]:
+            (sweep,) = (await client.core.sweeps())["sweep"]
+            again = await (await client.core.sweep_results(sweep)).wait(PATIENCE_S)
+            return list((await again.frame())["job_id"])
+
+        assert asyncio.run(main()) == list(results.frame()["job_id"])
+
+
+def test_a_sweep_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> None:
+    with (
+        Service().client(tmp_path) as client,
+        pytest.raises(NotFoundError, match=r"client\.sweeps\(\)"),
+    ):
+        client.sweep_results("5eed")
+
+
+def test_what_is_judged_of_a_result_stands_in_its_row(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        results = run(client, plan_of(client, 2))
+        first = results.frame()["job_id"][0]
+        results.tag(first, "dud", "blurred")
+        results.note(first, "the sky is right")
+        frame = results.frame()
+        assert frame["tags"].fillna("-").tolist() == ["dud, blurred", "-"]
+        assert frame["note"].fillna("-").tolist() == ["the sky is right", "-"]
+        assert frame["sweep"].tolist() == [results.id] * 2
+        assert "rater" in frame
+
+
+def test_results_of_different_axes_are_put_together(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        one = run(client, plan_of(client, 2))
+        two = run(client, plan_of(client, 1, duration=[3, 5]))
+        frame = mk.concat([one, two.frame()])
+        assert list(frame.columns[:3]) == ["prompt", "duration", "take"]
+        assert list(frame["sweep"]) == [one.id] * 2 + [two.id] * 2
+        assert frame["duration"].isna().tolist() == [True, True, False, False]
+
+        def check(given: Any) -> None:
+            with pytest.raises(InputError, match="results"):
+                mk.concat(given)
+
+        assert_each([[], ["media_1"]], check)
