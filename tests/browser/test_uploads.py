@@ -163,31 +163,3 @@ def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
     saved = json.dumps(lab.save()["cells"][1]["outputs"])
     assert "my cat.png" in saved
     assert "/uploads/" not in saved
-
-
-WITHOUT = """
-from mediakit.widgets.media import upload_button
-upload_button.has_anywidget = lambda: False
-"""
-
-
-@pytest.mark.soak
-def test_without_anywidget_the_limit_is_said_and_what_will_not_do_is_refused(
-    lab: Lab, lab_server: LabServer, tmp_path: Path
-) -> None:
-    cells = [WITHOUT + CONNECT.format("home-without"), FORM.format("r1")]
-    lab.open(lab_server.add_notebook("without.ipynb", cells))
-    lab.run_all()
-    form = lab.cell(1).locator(".mk-form")
-    expect(form).to_contain_text("about 10 MB; larger files by path")
-    notes, clip = tmp_path / "notes.txt", make_mp4(tmp_path / "good.mp4")
-    notes.write_text("no clip")
-
-    for file in (notes, clip):
-        with lab.page.expect_file_chooser() as dialog:
-            form.get_by_role("button", name="Upload").nth(1).click()
-        dialog.value.set_files(file)
-        if file is notes:
-            lab.see(1, "notes.txt is not a video that this field takes")
-    expect(form.get_by_label("@Video1").first).to_have_value("good.mp4")
-    expect(form).to_contain_text("Uploaded · 854 x 480")

@@ -7,12 +7,14 @@ import fcntl
 import re
 import runpy
 import sqlite3
+import subprocess
 import sys
 import tomllib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from jupyter_core import paths
 from packaging.requirements import Requirement
 
 import mediakit as mk
@@ -146,16 +148,38 @@ def test_a_password_of_the_history_is_not_shown(tmp_path: Path) -> None:
 def test_what_is_missing_comes_with_the_line_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("uvicorn", "psycopg", "anywidget"):
+    for module in ("uvicorn", "psycopg"):
         monkeypatch.setitem(sys.modules, module, None)
     found = mk.doctor(home=tmp_path, history="postgresql://db.example.com/team")
 
     [missing] = re.findall(r"not installed: (.*?)\)", " ".join(str(found).split()))
-    assert {"sandbox", "team", "timeline"} <= set(missing.split(", "))
+    assert {"sandbox", "team"} <= set(missing.split(", "))
     assert found.advice == (
         'The sandbox needs uvicorn: python -m pip install "mediakit[sandbox]"',
         'A history on Postgres needs psycopg: python -m pip install "mediakit[team]"',
     )
+
+
+def test_what_a_jupyter_server_lacks_comes_with_the_line_that_installs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
+    monkeypatch.setattr(paths, "SYSTEM_JUPYTER_PATH", [])
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
+    server = tmp_path / "server"
+    python = str(server / "bin" / "python")
+    extensions = server / "share" / "jupyter" / "labextensions"
+    (extensions / "@jupyter-widgets" / "jupyterlab-manager").mkdir(parents=True)
+
+    with subprocess.Popen([python, "60"], executable="/bin/sleep") as running:
+        monkeypatch.setenv("JPY_PARENT_PID", str(running.pid))
+        wrong = wrong_in(mk.doctor(home=tmp_path))
+        (extensions / "anywidget").mkdir()
+        assert mk.doctor(home=tmp_path).is_ok
+        running.kill()
+
+    assert "the Jupyter server lacks anywidget" in wrong["Front end"]
+    assert f"Run {python} -m pip install anywidget, restart" in wrong["Front end"]
 
 
 def test_the_report_fits_on_one_screen(

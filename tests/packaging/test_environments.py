@@ -168,18 +168,6 @@ print(len(mk.connect(history=os.environ["TEST_POSTGRES"]).history.frame()), "ent
         "0 entries",
         "pip install 'mediakit[team]'",
     ),
-    "timeline": Use(
-        """
-with patch("mediakit.diagnosis.checks.in_notebook", lambda: True):
-    advice = mk.doctor().advice
-if advice:
-    raise mk.ServiceError(*advice)
-from mediakit.widgets.timeline.widget import widget_type
-print(widget_type()().comm)
-""",
-        " object at ",
-        'pip install "mediakit[timeline]"',
-    ),
     "voila": Use(
         """
 import sys

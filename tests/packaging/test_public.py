@@ -136,7 +136,7 @@ NOTEBOOK = (
     "from mediakit.widgets.form.memory.form_memory import current_notebook\n"
     "print(current_notebook())"
 )
-WITHOUT_A_PACKAGE = "import sys\nsys.modules['anywidget'] = None\nmk.doctor()"
+DOCTOR = "import sys\nsys.modules['uvicorn'] = None\nmk.doctor()"
 
 
 def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
@@ -158,7 +158,7 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
             waiting,
             "job",
             waiting,
-            WITHOUT_A_PACKAGE,
+            DOCTOR,
         ],
         tmp_path,
         allow_errors=True,
@@ -179,4 +179,4 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
         assert texts[0].startswith("Text to video: completed")
     report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
     assert "Front end JupyterLab or Notebook" in report
-    assert '%pip install "mediakit[timeline]" (then restart the kernel)' in report
+    assert '%pip install "mediakit[sandbox]" (then restart the kernel)' in report

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 import ipywidgets
@@ -15,6 +16,7 @@ from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.seen_price import ARRIVES_S
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 PATIENCE_S = 60.0
 
@@ -72,11 +74,12 @@ def fail(sentence: str) -> None:
 
 
 def make_context(**more: Any) -> WidgetContext:
-    """Make what controls are made with; a file that is kept is its name."""
+    """Make what controls are made with; work is done at once."""
     given: dict[str, Any] = {
         "factory": WidgetFactory(),
         "guard": guarded(fail),
-        "keep": lambda name, content, done: done(Path(name)),
+        "work": lambda do, done: done(do()),
+        "uploads": UploadFolder(Path(gettempdir())),
     }
     return WidgetContext(**given | more)
 

@@ -18,6 +18,7 @@ from mediakit.diagnosis.installed import (
     front_end,
     install_line,
     missing_modules,
+    server_problem,
     versions,
 )
 from mediakit.diagnosis.report import Diagnosis, Finding
@@ -30,7 +31,6 @@ from mediakit.history.database import (
     shown_place,
 )
 from mediakit.money import format_usd
-from mediakit.notebook import in_notebook
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000
@@ -78,7 +78,9 @@ def _installed() -> Iterator[Finding]:
     yield Finding("mediakit", f"{version('mediakit')}, {system}")
     yield Finding("Packages", versions())
     yield Finding("Extras", extras())
-    yield Finding("Front end", front_end())
+    problem = server_problem()
+    shown = f"{front_end()}; {problem}" if problem else front_end()
+    yield Finding("Front end", shown, is_ok=not problem)
 
 
 def _service(settings: Settings) -> tuple[list[Finding], bool]:
@@ -192,10 +194,6 @@ def _advice(settings: Settings) -> Iterator[str]:
     """Explain which packages are missing, and give the line that installs them."""
     uses = {
         "sandbox": (settings.base_url is None, "The sandbox needs"),
-        "timeline": (
-            in_notebook(),
-            "The timeline, long uploads and the Copy button of a notebook need",
-        ),
         "team": (
             not is_local(history_url(settings.history)),
             "A history on Postgres needs",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from mediakit.widgets.toolkit.accessible_names import namer_type
+from mediakit.widgets.toolkit.accessible_names import Namer
 from tests.browser.modules.bare_page import BarePage
 from tests.browser.modules.conftest import open_bare_page
 from tests.support.soak import IS_SOAK
@@ -44,7 +44,7 @@ def page(bare: BarePage) -> Page:
     bare.page.clock.install(time=0)
     bare.page.clock.pause_at(60)
     bare.page.evaluate(BUTTONS)
-    bare.show(namer_type()())
+    bare.show(Namer())
     return bare.page
 
 

@@ -13,15 +13,15 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from mediakit.widgets.form.code_view import copy_button_type
-from mediakit.widgets.inputs.masks.widget import widget_type as mask_type
-from mediakit.widgets.job.results.before_and_after import compare_type
-from mediakit.widgets.job.results.download_button import download_button_type
-from mediakit.widgets.job.results.scroll_into_view import arrival_type
-from mediakit.widgets.media.upload_button import widget_type as upload_type
-from mediakit.widgets.studio.keyboard import helper_type
-from mediakit.widgets.toolkit.accessible_names import namer_type
-from mediakit.widgets.toolkit.focus import focuser_type
+from mediakit.widgets.form.code_view import CopyButton
+from mediakit.widgets.inputs.masks.painter import MaskWidget
+from mediakit.widgets.job.results.before_and_after import Compare
+from mediakit.widgets.job.results.download_button import DownloadButton
+from mediakit.widgets.job.results.scroll_into_view import Arrival
+from mediakit.widgets.media.upload_button import UploadWidget
+from mediakit.widgets.studio.keyboard import StudioPage
+from mediakit.widgets.toolkit.accessible_names import Namer
+from mediakit.widgets.toolkit.focus import Focuser
 from tests.browser.modules.bare_page import BarePage, until
 from tests.support.servers.file_server import FileServer
 
@@ -63,7 +63,7 @@ class Mask:
     def __init__(self, bare: BarePage) -> None:
         self.page, self.done = bare.page, list[Any]()
         width, height = SIZE
-        widget = mask_type()(frame=jpeg(SIZE), width=width, height=height)
+        widget = MaskWidget(frame=jpeg(SIZE), width=width, height=height)
         widget.on_msg(lambda _, content, __: self.done.append(content))
         self.el = bare.show(widget)
         self.canvas = self.el.locator(".mk-mask-canvas")
@@ -153,7 +153,7 @@ class Upload:
     def __init__(self, bare: BarePage, **traits: object) -> None:
         self.page = bare.page
         self.said: list[tuple[dict[str, Any], list[Any]]] = []
-        self.widget = upload_type()(label="Video", _dom_classes=["mk-upload"], **traits)
+        self.widget = UploadWidget(label="Video", _dom_classes=["mk-upload"], **traits)
         self.widget.on_msg(lambda _, content, data: self.said.append((content, data)))
         bare.page.evaluate("document.body.innerHTML = '<div class=mk-media></div>'")
         self.el = bare.show(self.widget, into=".mk-media")
@@ -225,7 +225,7 @@ def test_a_file_that_is_refused_is_not_sent_and_an_upload_can_be_cancelled(
 
 def test_a_copy_button_fills_the_clipboard(bare: BarePage) -> None:
     code = 'client.run("text-to-video", prompt="a <kite>")'
-    el = bare.show(copy_button_type()(code=code))
+    el = bare.show(CopyButton(code=code))
     el.get_by_role("button", name="Copy").click()
 
     expect(el.get_by_role("button")).to_have_text("Copied")
@@ -244,7 +244,7 @@ def test_before_and_after_share_one_slider_and_what_is_gone_is_said_to_be_so(
     bare: BarePage, pictures: FileServer
 ) -> None:
     before, after = pictures.url("0.jpg"), pictures.url("1.jpg")
-    el = bare.show(compare_type()(medium="image", before=before, after=after))
+    el = bare.show(Compare(medium="image", before=before, after=after))
     slider = el.get_by_role("slider", name="Before and after")
     expect(slider).to_have_attribute("aria-valuetext", "50% before")
     slider.focus()
@@ -259,14 +259,14 @@ def test_before_and_after_share_one_slider_and_what_is_gone_is_said_to_be_so(
     expect(slider).to_have_attribute("aria-valuetext", "25% before")
 
     gone = pictures.url("gone.jpg")
-    el = bare.show(compare_type()(medium="image", before=gone, after=after))
+    el = bare.show(Compare(medium="image", before=gone, after=after))
     expect(el.get_by_role("status")).to_contain_text("cannot be shown here")
 
 
 def test_a_download_is_whole_and_has_its_name(
     bare: BarePage, pictures: FileServer
 ) -> None:
-    widget = download_button_type()(url=pictures.url("1.jpg"), name="a kite.jpg")
+    widget = DownloadButton(url=pictures.url("1.jpg"), name="a kite.jpg")
     el = bare.show(widget)
     with bare.page.expect_download() as waiting:
         el.get_by_role("button", name="Download").click()
@@ -277,7 +277,7 @@ def test_a_download_is_whole_and_has_its_name(
 
 
 def test_what_the_page_may_not_read_comes_from_the_kernel(bare: BarePage) -> None:
-    widget = download_button_type()(
+    widget = DownloadButton(
         url="http://127.0.0.1:1/none", name="a.bin", content_type="image/png"
     )
     content = bytes(range(256))
@@ -321,7 +321,7 @@ def test_controls_have_names_add_moves_the_focus_and_a_cleared_number_comes_back
 ) -> None:
     page = bare.page
     page.evaluate(FORM)
-    bare.show(namer_type()(), into="#helper")
+    bare.show(Namer(), into="#helper")
 
     expect(page.get_by_role("slider")).to_have_accessible_name("Seconds")
     expect(page.locator("#on")).to_have_attribute("aria-pressed", "true")
@@ -340,7 +340,7 @@ def test_controls_have_names_add_moves_the_focus_and_a_cleared_number_comes_back
 
 def test_the_focus_goes_into_the_first_control_once(bare: BarePage) -> None:
     bare.page.evaluate(FORM.replace('"mk-adds"', '"mk-adds" disabled'))
-    widget = focuser_type()(wanted=True)
+    widget = Focuser(wanted=True)
     bare.show(widget, into="#helper")
 
     expect(bare.page.locator("#box")).to_be_focused()
@@ -362,7 +362,7 @@ def test_tabs_of_the_studio_are_moved_by_arrows_and_a_range_is_ticked(
         '<button class="widget-toggle-button">History</button></div>'
         f'<div class="mk-st-place"></div>{ticks}<div id="helper"></div></div>',
     )
-    bare.show(helper_type()(), into="#helper")
+    bare.show(StudioPage(), into="#helper")
 
     tabs = page.get_by_role("tab")
     expect(tabs).to_have_count(2)
@@ -383,7 +383,7 @@ def test_a_job_that_was_asked_for_is_scrolled_to_once(bare: BarePage) -> None:
         " '<div style=height:3000px></div><div class=mk-job style=height:200px>"
         "<div id=helper></div></div>')"
     )
-    widget = arrival_type()(arrives=True)
+    widget = Arrival(arrives=True)
     bare.show(widget, into="#helper")
 
     expect(page.locator(".mk-job")).to_be_in_viewport()

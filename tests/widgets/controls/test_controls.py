@@ -39,7 +39,8 @@ def test_a_control_shows_its_default_has_names_and_keeps_its_value_when_it_is_of
             before = control.value
             assert begins_filled(spec) or before == spec.default
             for part in control.parts:  # for those who cannot see it
-                assert part.description or part.tooltip
+                names = ("description", "tooltip", "label")
+                assert any(getattr(part, name, "") for name in names)
             control.set_required(required=True)
             assert control.named.description == f"{control.label} *"
             control.set_enabled(enabled=False)

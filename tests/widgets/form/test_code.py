@@ -16,7 +16,6 @@ from mediakit import Client, InputError, NotFoundError
 from mediakit.catalog import Catalog, Function
 from mediakit.client.requests import plain_fields
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.form import code_view
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import WIDTH, python_call
 from mediakit.widgets.form.state import FormState
@@ -208,14 +207,7 @@ def test_names_that_are_no_arguments_are_copied_as_text(dubbing: Client) -> None
         assert given == {"prompt": prompt, None: ODD}
 
 
-@pytest.mark.parametrize("has_anywidget", [True, False])
-def test_the_form_shows_its_call_as_it_is_now(
-    make_form: Callable[..., Form],
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    has_anywidget: bool,
-) -> None:
-    monkeypatch.setattr(code_view, "has_anywidget", lambda: has_anywidget)
+def test_the_form_shows_its_call_as_it_is_now(make_form: Callable[..., Form]) -> None:
     form = make_form("text-to-video", prompt="a kite")
     assert "client.submit(" not in shown(form)
 
@@ -224,7 +216,7 @@ def test_the_form_shows_its_call_as_it_is_now(
     assert "client.submit(&#34;text-to-video&#34;, prompt=" in shown(form)
     box(form, "prompt").value = "a boat"
     assert "prompt=&#34;a boat&#34;" in shown(form)
-    assert fold._copy.code == form.as_python() if has_anywidget else fold._copy is None
+    assert fold._copy.code == form.as_python()
     fold._button.value = False
     assert "client.submit(" not in shown(form)
 

@@ -23,7 +23,6 @@ from mediakit.widgets.gallery import (
     WallActions,
     WallCell,
     WallSummary,
-    board,
 )
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.advancing_clock import AdvancingClock
@@ -344,17 +343,13 @@ def test_a_wall_that_closes_while_it_is_written_is_not_written_again(
     assert len(written) == 1
 
 
-def test_without_anywidget_the_wall_is_its_static_twin(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(board, "has_anywidget", lambda: False)
+def test_the_static_twin_of_a_wall_has_what_the_wall_has(make: Make) -> None:
     wall = make(title="A sweep")
 
     wall.update(make_cells(rating=3), summary=WallSummary(spent="$0.61"))
 
     bundle = wall._repr_mimebundle_()
-    assert wall.widget is None
-    assert VIEW not in bundle
+    assert VIEW in bundle
     assert "★★★☆☆" in bundle["text/html"]
     assert "$0.61 spent" in bundle["text/plain"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from mediakit.catalog import Catalog
@@ -37,28 +35,11 @@ def below(control: MediaControl, index: int = 0) -> str:
     return str(control.rows[index].widget.children[1].value)
 
 
-def upload_of(control: MediaControl) -> Any:
-    return control.parts[-1]
-
-
-def give_file(control: MediaControl, name: str, content: bytes = b"jpeg") -> None:
-    """Hand a file to the upload button, as the browser does."""
-    file = {
-        "name": name,
-        "type": "image/jpeg",
-        "size": len(content),
-        "content": memoryview(content),
-        "last_modified": 0,
-    }
-    upload_of(control).set_state({"value": [file]})
-
-
 def test_a_field_that_must_have_pictures_begins_with_an_empty_row() -> None:
     images = control_of("keyframes", "images")
     assert names(images) == ["new"]
     images.value = images.spec.default  # as an untouched form does that runs again
     assert names(images) == ["new"]
-    assert "Upload takes up to about 10 MB; larger files by path" in images.named.value
     assert names(control_of("r1", "image_urls")) == []
 
 
@@ -95,29 +76,6 @@ def test_rows_move_and_go_by_their_buttons() -> None:
     second_remove.click()
     assert values == [["b.png", "a.png", "c.png"], ["b.png", "c.png"]]
     assert names(images) == ["@Image1", "@Image2"]
-
-
-@pytest.mark.parametrize(
-    ("kind", "field", "value"),
-    [
-        ("image-upscale", "image_url", "cat.jpg"),
-        ("keyframes", "images", ["cat.jpg"]),
-        ("r1", "image_urls", ["cat.jpg"]),
-    ],
-)
-def test_an_uploaded_file_becomes_a_path_and_the_button_is_made_again(
-    kind: str, field: str, value: object
-) -> None:
-    control = control_of(kind, field)
-    used = upload_of(control)
-    values: list[object] = []
-    control.listen(lambda: values.append(control.value))
-
-    give_file(control, "cat.jpg")
-    assert values == [value]
-    assert upload_of(control) is not used
-    assert used.comm is None
-    assert upload_of(control).value == ()
 
 
 def test_a_local_picture_shows_itself_and_its_facts() -> None:

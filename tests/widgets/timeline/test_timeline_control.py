@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from mediakit.media import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
-from mediakit.widgets.form import control_factory
 from mediakit.widgets.form.control_factory import build, build_field
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.nested.object_list import ObjectList
@@ -81,13 +80,9 @@ def titles(control: TimelineControl) -> list[str]:
     return [head.description for head in heads]
 
 
-def test_only_fields_with_stretches_of_time_get_a_timeline_where_anywidget_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_fields_with_stretches_of_time_get_a_timeline() -> None:
     field = COMPOSE.fields["tracks"]
     assert isinstance(build_field(field, make_context(), ()), ObjectList)
-    monkeypatch.setattr(control_factory, "has_anywidget", lambda: False)
-    assert isinstance(build_field(field, make_context(), COMPOSE.rules), ObjectList)
 
 
 def test_a_block_that_moves_changes_the_numbers_and_leaves_the_boxes_in_place() -> None:

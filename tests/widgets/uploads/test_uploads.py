@@ -16,7 +16,6 @@ from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.job.actions import VARY
-from mediakit.widgets.media import upload_button as upload_widget
 from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.widget_factory import close_tree
 from mediakit.widgets.uploads import upload_folder as folder_module
@@ -33,7 +32,6 @@ from tests.support.samples.media_samples import make_png
 from tests.support.widgets import (
     box,
     control,
-    error_of,
     generate_button,
     make_context,
     press_generate,
@@ -42,7 +40,6 @@ from tests.support.widgets import (
 )
 from tests.widgets.form.test_return import Kernels, kernels
 from tests.widgets.job.test_view import press
-from tests.widgets.media.test_media_fields import give_file
 
 __all__ = ["kernels"]
 
@@ -109,11 +106,7 @@ def field(folder: UploadFolder) -> Iterator[Callable[[str, str], MediaControl]]:
     made: list[MediaControl] = []
 
     def make(kind: str, name: str) -> MediaControl:
-        context = make_context(
-            keep=lambda name, content, done: done(folder.keep(name, content)),
-            work=lambda do, done: done(do()),
-            uploads=folder,
-        )
+        context = make_context(uploads=folder)
         control = build(Catalog.default().function(kind).fields[name], context)
         assert isinstance(control, MediaControl)
         made.append(control)
@@ -278,29 +271,6 @@ def test_an_upload_that_is_cancelled_wrong_or_closed_leaves_nothing(
     page.give(0, PIECE_BYTES)
     close_tree(image.widget)
     assert [path.name for path in files_in(tmp_path / "home")] == ["cat.png"]
-
-
-def test_without_anywidget_a_file_comes_whole_and_what_will_not_do_is_said(
-    make_form: Callable[..., Form], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(upload_widget, "has_anywidget", lambda: False)
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    form = make_form("image-upscale")
-    image = control(form, "image_url")
-    assert isinstance(image, MediaControl)
-    assert "about 10 MB; larger files by path" in shown(form)
-
-    other = make_form("r1")
-    audios = control(other, "audio_urls")
-    assert isinstance(audios, MediaControl)
-    give_file(audios, "long.wav", bytes(15_000_001))
-    assert "This field takes files of up to 15 MB." in error_of(other)
-    assert audios.value is None
-    give_file(image, "my cat.png", content)
-    until(lambda: form.state.submit_reason is None, form)
-    kept = Path(str(form.request()["image_url"]))
-    assert (kept.name, kept.read_bytes()) == ("my cat.png", content)
-    assert box(form, "image_url").value == "my cat.png"
 
 
 # -- staying ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
 from mediakit.widgets.dashboard.month_data import By
 from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.state import DashboardState
-from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.styles import line_html
@@ -97,7 +97,7 @@ class DashboardView:
             w.ToggleButton, "mk-fold", description="More plots", icon="chevron-right"
         )
         self._further = make(w.HTML)
-        self._top, self._namers = top, namers(factory)
+        self._top, self._namer = top, factory.make(Namer, "mk-names")
         self.widget = make(w.VBox, "mk-form mk-spend")
         self._listen()
 
@@ -155,7 +155,7 @@ class DashboardView:
         self._panels.value = panels_html(state.panels)
         self._further.value = _further_html(state)
         self._show_export(state)
-        self.widget.children = (*self._children(state), *self._namers)
+        self.widget.children = (*self._children(state), self._namer)
 
     def _show_controls(self, state: DashboardState) -> None:
         self._head.value = head_html(state.title) + self._hides

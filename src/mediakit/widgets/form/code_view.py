@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as w
 from markupsafe import Markup
+from traitlets import Unicode
 
 from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 TITLE = "Copy as Python"
 HINT = "This call does the same. Click it to select all of it."
@@ -27,6 +27,13 @@ def code_html(code: str, hint: str) -> Markup:
         '<div class="mk-quiet mk-small-print">{}</div>'
         '<pre class="mk-code" tabindex="0" role="region" aria-label="Code">{}</pre>'
     ).format(hint, code)
+
+
+class CopyButton(anywidget.AnyWidget):
+    """A button that copies a text."""
+
+    _esm = Path(__file__).parent / "copy_button.js"
+    code = Unicode().tag(sync=True)
 
 
 class CodeView:
@@ -64,39 +71,23 @@ class CodeView:
         self._hint = hint
         if self._code is None or not self._button.value:
             return
-        code = self._write()
+        self._copy.code = code = self._write()
         self._code.value = code_html(code, self._hint)
-        if self._copy is not None:
-            self._copy.code = code
 
     def _turn(self, change: Any) -> None:
         if change.new:
             self._make()
             self.show(self._hint)
         shown = (self._code, self._copy) if change.new else ()
-        self.widget.children = (self._button, *(each for each in shown if each))
+        self.widget.children = (self._button, *shown)
 
     def _make(self) -> None:
         if self._code is None:
             self._code = self._context.factory.make(w.HTML)
-            if has_anywidget():
-                self._copy = self._context.factory.make(copy_button_type())
+            self._copy = self._context.factory.make(CopyButton)
 
     def close(self) -> None:
         """Close what may be folded away."""
         for widget in (self._code, self._copy):
             if widget is not None:
                 widget.close()
-
-
-@cache
-def copy_button_type() -> Any:
-    """Return the class of the button that copies; only where anywidget is."""
-    import anywidget
-    from traitlets import Unicode
-
-    class CopyButton(anywidget.AnyWidget):
-        _esm = Path(__file__).parent / "copy_button.js"
-        code = Unicode().tag(sync=True)
-
-    return CopyButton

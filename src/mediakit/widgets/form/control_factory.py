@@ -22,7 +22,6 @@ from mediakit.widgets.nested.union import Either
 from mediakit.widgets.nested.variants import Variants
 from mediakit.widgets.timeline.control import TimelineControl
 from mediakit.widgets.timeline.time_axis import Axis
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 MOST_BUTTONS = 3
 NEARLY = 0.75
@@ -51,7 +50,7 @@ def build_field(
         context: What controls are made with.
         rules: The function's rules, which tell where stretches of time are.
     """
-    axis = Axis.of(spec, rules) if has_anywidget() else None
+    axis = Axis.of(spec, rules)
     return (
         build(spec, context) if axis is None else TimelineControl(axis, context, build)
     )

@@ -173,7 +173,6 @@ class Form:
         self._continue_watching()
 
     def _make_view(self) -> FormView:
-        self._uploads = UploadFolder(self.client.components.home or kernel_folder())
         beside = Beside(
             self._results,
             self.client.components.remote_media,
@@ -184,9 +183,8 @@ class Form:
         self._context = WidgetContext(
             WidgetFactory(),
             self._guard,
-            self._keep,
-            work=self._work,
-            uploads=self._uploads,
+            self._work,
+            UploadFolder(self.client.components.home or kernel_folder()),
             beside=beside,
         )
         view = FormView(
@@ -488,9 +486,6 @@ class Form:
             handle=self._handle.another(),
             place=self._guard(self._view.show_wall),
         )
-
-    def _keep(self, name: str, content: bytes, done: Callable[[Path], None]) -> None:
-        self._work(lambda: self._uploads.keep(name, content), done)
 
     def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
         """Do something on a worker thread, and hand over what it returns."""

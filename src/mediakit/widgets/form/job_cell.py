@@ -14,7 +14,7 @@ from mediakit.widgets.job.card import card_text
 from mediakit.widgets.job.host import JobHost, varied
 from mediakit.widgets.job.uses.use_menu import Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.cell_outputs import (
     CardHandle,
     Cell,
@@ -49,10 +49,10 @@ class JobCell:
         self._views: tuple[JobView, ...] = ()
         self._form: Form | None = None
         self._factory = WidgetFactory()
-        self._namers = namers(self._factory)
+        self._namer = self._factory.make(Namer, "mk-names")
         # The newest is the last child, so that the others are not drawn again.
         self._column = self._factory.make(w.VBox, "mk-newest")
-        parts = (self._column, *self._namers)
+        parts = (self._column, self._namer)
         self.widget = self._factory.make(w.VBox, "mk-jobs", children=parts)
         vary = self.vary if client is not None else None
         uses = None
@@ -91,7 +91,7 @@ class JobCell:
     def _arrange(self) -> None:
         self._column.children = tuple(v.widget for v in reversed(self._views))
         form = (self._form.widget,) if self._form is not None else ()
-        self.widget.children = (self._column, *self._namers, *form)
+        self.widget.children = (self._column, self._namer, *form)
 
     def close(self) -> None:
         """Take everything down; the jobs continue, and their cards stay."""
@@ -101,7 +101,7 @@ class JobCell:
                 view.close()
             if self._form is not None:
                 self._form.close()
-            for widget in (self.widget, self._column, *self._namers):
+            for widget in (self.widget, self._column, self._namer):
                 widget.close()
             self._factory.close()
 

@@ -27,9 +27,9 @@ from mediakit.widgets.form.price.price_bar import PriceBar
 from mediakit.widgets.form.sections import Fold, Section, is_main
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.nested.objects import fill
-from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
-from mediakit.widgets.toolkit.focus import focuser
+from mediakit.widgets.toolkit.focus import Focuser
 from mediakit.widgets.toolkit.styles import error_html, line_html
 from mediakit.widgets.toolkit.widget_factory import close_tree
 
@@ -106,15 +106,13 @@ class FormView:
         self.widget = context.factory.make(
             w.VBox,
             "mk-form",
-            children=(self._head, self._body, *namers(context.factory)),
+            children=(self._head, self._body, context.factory.make(Namer, "mk-names")),
         )
 
     def focus(self) -> None:
         """Put the focus into the first control, once the form is on the page."""
         if self._focuser is None:
-            self._focuser = focuser(self._context.factory)
-            if self._focuser is None:
-                return
+            self._focuser = self._context.factory.make(Focuser, "mk-names")
             self.widget.children = (*self.widget.children, self._focuser)
         self._focuser.wanted = True
 

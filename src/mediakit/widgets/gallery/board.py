@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
+
+import anywidget
+from traitlets import Dict, List, Unicode
 
 from mediakit.widgets.gallery.cells import Ranked, WallCell, WallSummary
 from mediakit.widgets.gallery.layout import arranged
@@ -18,12 +20,33 @@ from mediakit.widgets.gallery.payload import (
 )
 from mediakit.widgets.gallery.pending_updates import Outbox
 from mediakit.widgets.gallery.posters import is_embedded
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
 # One module in the browser, which knows no files beside it: the last one exports it.
 SCRIPTS = ("elements.js", "together.js", "sheets.js", "blind.js", "tile.js", "wall.js")
+
+
+class GalleryWidget(anywidget.AnyWidget):
+    """The wall in the browser.
+
+    Its state is what a page that is loaded finds. A page that is open is sent the
+    differences, by messages: setting a trait sends nothing.
+    """
+
+    _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
+    _css = (HERE / "gallery.css").read_text("utf-8")
+    wall = Dict().tag(sync=True)
+    header = Dict().tag(sync=True)
+    cells: Any = List().tag(sync=True)
+    posters = Dict().tag(sync=True)
+    ranking: Any = List().tag(sync=True)
+    can = Dict().tag(sync=True)
+    hides = Unicode().tag(sync=True)
+
+    def _should_send_property(self, key: str, value: object) -> bool:
+        sent = ("wall", "header", "cells", "posters", "ranking", "can")
+        return key not in sent and super()._should_send_property(key, value)
 
 
 class Board:
@@ -55,32 +78,29 @@ class Board:
         self._take(cells)
 
     def open(self, hear: Callable[..., object], **state: object) -> None:
-        """Make the widget, where anywidget is there to make it.
+        """Make the widget.
 
         Args:
             hear: Called with what people do.
             state: Values of the widget's other traits.
         """
-        if not has_anywidget():
-            return
         wall, cells = self._payloads()
         first = next(iter(self._arrangement.pages()), [])
         posters = self._posters([self.cells[at].index for at in first])
-        self.widget = widget_type()(wall=wall, cells=cells, posters=posters, **state)
+        self.widget = GalleryWidget(wall=wall, cells=cells, posters=posters, **state)
         keep_in_order(self.widget.comm)
         self.widget.on_msg(hear)
 
     def send(self) -> None:
         """Send the updates as one message."""
         updates = self.outbox.take()
-        if updates and self.widget is not None:
+        if updates:
             self.widget.send({"updates": updates})
 
     def send_copy(self, message: Mapping[str, Any], mp4: bytes) -> None:
         """Send what a view plays in place of a result that it cannot play."""
-        if self.widget is not None:
-            its = {"view": message.get("view"), "number": message.get("number")}
-            self.widget.send({"copy": its}, buffers=[mp4])
+        its = {"view": message.get("view"), "number": message.get("number")}
+        self.widget.send({"copy": its}, buffers=[mp4])
 
     def find(self, index: object) -> WallCell | None:
         """Return the cell of an index; None where there is none."""
@@ -110,22 +130,20 @@ class Board:
     def show_header(self, summary: WallSummary) -> None:
         """Show the header of these cells."""
         header = header_payload(self.cells, summary)
-        if self.widget is not None and header != self.widget.header:
+        if header != self.widget.header:
             self.widget.header = header
             self.outbox.put(header=header)
 
     def show_ranking(self, ranked: Sequence[Ranked]) -> None:
         """Show who came out ahead."""
-        if self.widget is not None:
-            self.widget.ranking = ranking_payload(ranked)
-            self.outbox.put(ranking=self.widget.ranking)
+        self.widget.ranking = ranking_payload(ranked)
+        self.outbox.put(ranking=self.widget.ranking)
 
     def show_posters(self, indices: Sequence[object]) -> None:
         """Send posters that a page is about to show."""
-        if self.widget is not None:
-            posters = self._posters(indices)
-            self.widget.posters = {**self.widget.posters, **posters}
-            self.outbox.put_posters(posters)
+        posters = self._posters(indices)
+        self.widget.posters = {**self.widget.posters, **posters}
+        self.outbox.put_posters(posters)
 
     def _take(self, cells: tuple[WallCell, ...]) -> None:
         self.cells = cells
@@ -147,17 +165,15 @@ class Board:
         )
 
     def _tell_all(self) -> None:
-        if self.widget is not None:
-            wall, cells = self._payloads()
-            self.widget.wall, self.widget.cells = wall, cells
-            self.widget.posters = {}
-            self.outbox.put_all(wall, cells)
+        wall, cells = self._payloads()
+        self.widget.wall, self.widget.cells = wall, cells
+        self.widget.posters = {}
+        self.outbox.put_all(wall, cells)
 
     def _tell(self, position: int) -> None:
-        if self.widget is not None:
-            payload = self._payload(position)
-            self.widget.cells[position] = payload
-            self.outbox.put_cell(position, payload)
+        payload = self._payload(position)
+        self.widget.cells[position] = payload
+        self.outbox.put_cell(position, payload)
 
     def _posters(self, indices: Sequence[object]) -> dict[str, str]:
         cells = filter(None, map(self.find, indices))
@@ -190,31 +206,3 @@ def _same_places(before: Sequence[WallCell], after: Sequence[WallCell]) -> bool:
         == (new.index, new.labels, new.prompt, new.take)
         for old, new in zip(before, after, strict=True)
     )
-
-
-@cache
-def widget_type() -> Any:
-    """Return the class of the widget; only where anywidget is installed.
-
-    Its state is what a page that is loaded finds. A page that is open is sent the
-    differences, by messages: setting a trait sends nothing.
-    """
-    import anywidget
-    from traitlets import Dict, List, Unicode
-
-    class GalleryWidget(anywidget.AnyWidget):
-        _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
-        _css = (HERE / "gallery.css").read_text("utf-8")
-        wall = Dict().tag(sync=True)
-        header = Dict().tag(sync=True)
-        cells: Any = List().tag(sync=True)
-        posters = Dict().tag(sync=True)
-        ranking: Any = List().tag(sync=True)
-        can = Dict().tag(sync=True)
-        hides = Unicode().tag(sync=True)
-
-        def _should_send_property(self, key: str, value: object) -> bool:
-            sent = ("wall", "header", "cells", "posters", "ranking", "can")
-            return key not in sent and super()._should_send_property(key, value)
-
-    return GalleryWidget

@@ -57,7 +57,7 @@ class Prefer(Protocol):
 class Gallery:
     """A wall of results in the notebook.
 
-    One widget carries all cells; without anywidget the wall is its static twin alone.
+    One widget carries all cells.
     Callbacks run on a worker thread, one at a time and in order; coroutine functions
     are awaited on the I/O thread. What they raise is shown in the wall as a sentence,
     and the wall shows the cell as it was before.
@@ -151,7 +151,7 @@ class Gallery:
 
     @property
     def widget(self) -> Any:
-        """Return the widget that carries the wall; None without anywidget."""
+        """Return the widget that carries the wall."""
         return self._board.widget
 
     @property
@@ -218,8 +218,7 @@ class Gallery:
             self._updates.close()
             self._saving.close()
             self._own_handle.close()
-            if self.widget is not None:
-                self.widget.close()
+            self.widget.close()
 
     def __repr__(self) -> str:
         return static_text(self.cells, self._title, self._summary)
@@ -233,8 +232,7 @@ class Gallery:
         _close_shown_before(cell.id, cell.run, self)
         self._handle.show(self.html, repr(self))
         self._handle.display()
-        if self.widget is not None:
-            publish({**self._live(), "text/plain": "", "text/html": ""})
+        publish({**self._live(), "text/plain": "", "text/html": ""})
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return the live wall, and its static twin for a copy without a kernel."""
@@ -257,8 +255,6 @@ class Gallery:
         )
 
     def _live(self) -> dict[str, Any]:
-        if self.widget is None:
-            return {}
         bundle = self.widget._repr_mimebundle_()
         # anywidget gives metadata beside it.
         return dict(bundle[0] if isinstance(bundle, tuple) else bundle or {})

@@ -11,7 +11,6 @@ from mediakit.widgets.inputs.masks.painter import MaskPainter
 from mediakit.widgets.inputs.result_picker import ResultPicker, Run, Sleep
 from mediakit.widgets.inputs.result_search import Results
 from mediakit.widgets.media.media_fields import MediaControl
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class Beside:
             control, self.results, control.context, self.run, self.sleep
         ).button
         painted = control.spec.mask_of
-        if painted is not None and has_anywidget():
+        if painted is not None:
 
             def clip() -> object:
                 return self.value_of(painted)

@@ -11,16 +11,14 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.client.destinations import NameTakenError
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submitting import asking_from
-from mediakit.clock import Clock
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.job.host import JobHost
 from mediakit.widgets.job.panel import JobPanel, Question
 from mediakit.widgets.job.player import NO_ENVIRONMENT
 from mediakit.widgets.job.preview import Preview
 from mediakit.widgets.job.results.before_and_after import (
-    can_compare,
+    Compare,
     compare_traits,
-    compare_type,
     pair_of,
 )
 from mediakit.widgets.job.results.download_button import DOWNLOAD, Download
@@ -35,7 +33,6 @@ COMPARE, RESULT = "Before / after", "Show the result"
 SAVE, FORGET = "Save to folder", "Forget the prompt…"
 USE = "Use as…"
 PAID = (RETRY, NEXT)
-HOLD_S = 0.6
 TOOLTIPS = {
     RETRY: "Send the same request again; failed jobs are not charged",
     NEXT: "Send the same request for another draw; it is paid for when it completes",
@@ -108,7 +105,7 @@ def offered(
         NEXT: asks and can_take(state),
         VARY: home is not None and home.vary is not None and knows_request(state),
         USE: can_be_used(state, home),
-        COMPARE: can_compare(state),
+        COMPARE: pair_of(state) is not None,
         DOWNLOAD: has_output(state),
         SAVE: has_output(state) and VOILA not in environment,
         ERASE: state.record.status.terminal and not is_erased,
@@ -134,7 +131,6 @@ class JobActions:
         tasks: Runs what they do.
         guard: Wraps the handlers.
         lock: Held while widgets change.
-        clock: Gives the time between clicks.
         home: Where the view is shown; without one, nothing new is asked for.
         environment: See `player.browser_url`.
     """
@@ -146,7 +142,6 @@ class JobActions:
         tasks: NamedTasks,
         guard: Guard,
         lock: AbstractContextManager[object],
-        clock: Clock,
         home: JobHost | None = None,
         environment: Mapping[str, str] = NO_ENVIRONMENT,
     ) -> None:
@@ -157,8 +152,6 @@ class JobActions:
         self._panel = panel
         self._tasks = tasks
         self._lock = lock
-        self._clock = clock
-        self._paid_at_s = -HOLD_S
         self._home = home
         # Nothing is locked by what asks for more: another job's place has its own.
         free = guarded(panel.complain)
@@ -225,7 +218,7 @@ class JobActions:
         shown = None
         if pair is not None and not self._panel.is_comparing:
             traits = compare_traits(pair, self._preview, self._environment)
-            shown = self._panel.make(compare_type(), **traits)
+            shown = self._panel.make(Compare, **traits)
         self._panel.compare(shown)
         self._button(COMPARE).description = COMPARE if shown is None else RESULT
 
@@ -247,12 +240,6 @@ class JobActions:
     def _more(
         self, name: str, words: str, ask: Callable[[], Awaitable[AsyncJob]]
     ) -> None:
-        # Where no script of ours runs, the second click of a double click comes here.
-        now_s = self._clock.monotonic_s()
-        before_s, self._paid_at_s = self._paid_at_s, now_s
-        if now_s - before_s < HOLD_S:
-            return
-
         async def bring() -> None:
             with asking_from(None if self._home is None else self._home.origin):
                 made = await ask()

@@ -13,7 +13,7 @@ from mediakit.markup import NO_HTML
 from mediakit.widgets.job.card import BAD
 from mediakit.widgets.job.html import CSS
 from mediakit.widgets.job.player import VIEW_MAX_PX, fitted, jpeg_size
-from mediakit.widgets.job.results.scroll_into_view import arrival_widgets
+from mediakit.widgets.job.results.scroll_into_view import Arrival
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.styles import style_tag
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
@@ -75,8 +75,8 @@ class JobPanel:
         said = (*words, self._row, note, details)
         right = self._factory.make(w.VBox, "mk-job-right", children=said)
         main = self._factory.make(w.HBox, "mk-job-main", children=(self._left, right))
-        arrival = arrival_widgets(self._factory, arrives=self._arrives)
-        return (self._style, main, *arrival)
+        arrival = self._factory.make(Arrival, "mk-names", arrives=self._arrives)
+        return (self._style, main, arrival)
 
     def make(self, widget_type: Any, **traits: Any) -> Any:
         """Make a widget that shares what the panel's widgets share."""

@@ -91,7 +91,6 @@ class JobView:
             self._tasks,
             guard,
             self._lock,
-            self._clock,
             home,
             self._environment,
         )

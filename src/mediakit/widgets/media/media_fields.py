@@ -19,14 +19,8 @@ from mediakit.widgets.controls.messages import problem_text, within
 from mediakit.widgets.media.media_row import MediaRow, found_html
 from mediakit.widgets.media.upload_button import make_upload
 from mediakit.widgets.toolkit.widget_factory import close_tree
-from mediakit.widgets.uploads.accepted_files import (
-    UploadRefusedError,
-    accept_text,
-    refusal,
-)
+from mediakit.widgets.uploads.accepted_files import accept_text, refusal
 
-UPLOAD_LIMIT = "Upload takes up to about 10 MB; larger files by path"
-"""Holds where anywidget is not there to send files in pieces."""
 TAGS = {"image": "Image", "video": "Video", "audio": "Audio"}
 
 
@@ -40,7 +34,6 @@ class MediaControl(Control):
             raise TypeError(f"{spec.name} does not say which medium it takes")
         self.kind: MediaName = item.media_kind
         self._found: Mapping[MediaKey, Inspection] = {}
-        self._upload_limit = UPLOAD_LIMIT
         self.beside: tuple[Any, ...] = context.beside(self) if context.beside else ()
 
     @property
@@ -77,14 +70,9 @@ class MediaControl(Control):
         return tuple(p for p in problems if p.field in texts)
 
     def make_upload(self) -> Any:
-        """Make the button that takes files from the browser.
-
-        Without anywidget a file comes in one message. Such a button keeps its bytes
-        once used, and is dead once it was given too large a file, so it is made again
-        after each use.
-        """
+        """Make the button that takes files from the browser."""
         words = f" {self.spec.limits.words}." if self.spec.limits else ""
-        upload = make_upload(
+        return make_upload(
             self.context,
             check=self._refusal,
             take=self._kept,
@@ -93,18 +81,6 @@ class MediaControl(Control):
             accept=accept_text(self.spec),
             hint=f"Upload from this computer, or drop a file here.{words}",
         )
-        if upload is not None:
-            self._upload_limit = ""
-            return upload
-        upload = self.context.factory.make(
-            w.FileUpload,
-            "mk-small",
-            description="Upload",
-            accept=accept_text(self.spec),
-            tooltip=f"Upload from this computer. {UPLOAD_LIMIT}.{words}",
-        )
-        upload.observe(self.context.guard(self._uploaded), "value")
-        return upload
 
     def _refusal(self, name: str, size_bytes: int, content_type: str) -> str | None:
         most = self.spec.max_length if self.spec.item else None
@@ -113,26 +89,10 @@ class MediaControl(Control):
             return f"{name} was not uploaded: this field takes {most} {files}."
         return refusal(self.spec, name, size_bytes, content_type)
 
-    def _uploaded(self, change: Any) -> None:
-        if not change.new:
-            return
-        file = change.new[0]
-        self.place_upload(self.make_upload())
-        change.owner.close()
-        name, content = file["name"], bytes(file["content"])
-        problem = self._refusal(name, len(content), file["type"])
-        if problem is not None:
-            raise UploadRefusedError(problem)
-        self.context.keep(name, content, self._kept)
-
     def _kept(self, path: Path) -> None:
         with self.quietly():
             self.take(str(path))
         self.tell()
-
-    @abstractmethod
-    def place_upload(self, upload: Any) -> None:
-        """Put the upload button into its place."""
 
     @abstractmethod
     def take(self, path: str) -> None:
@@ -145,18 +105,13 @@ class MediaBox(MediaControl):
     def __init__(self, spec: FieldSpec, context: WidgetContext) -> None:
         super().__init__(spec, context)
         self._row = MediaRow(self, spec.default or "", self.heading, self.hint)
+        self._row.buttons = (self.make_upload(), *self.beside)
         self.widget, self.named = self._row.widget, self._row.box
-        self.place_upload(self.make_upload())
 
     @property
     def rows(self) -> tuple[MediaRow, ...]:
         """Return the one row."""
         return (self._row,)
-
-    @property
-    def note(self) -> Note:
-        """Say how large an upload may be while nothing is given."""
-        return Note("" if self._row.value else self._upload_limit)
 
     @property
     def parts(self) -> tuple[Any, ...]:
@@ -183,10 +138,6 @@ class MediaBox(MediaControl):
         """Show a path or URL."""
         self._row.value = "" if value is None else str(value)
 
-    def place_upload(self, upload: Any) -> None:
-        """Put the upload button behind the box."""
-        self._row.buttons = (upload, *self.beside)
-
     def take(self, path: str) -> None:
         """Take the path of an uploaded file as the value."""
         self.write(path)
@@ -204,11 +155,11 @@ class MediaList(MediaControl):
         )
         hint = f"Add a row to {within(self.label)}"
         self._add = self._button("Add", hint, self._added, "mk-small mk-adds")
-        self._upload: Any = None
-        self._line = make(w.HBox, "mk-row")
+        self._upload = self.make_upload()
+        top = (self._head, self._add, self._upload, *self.beside)
+        line = make(w.HBox, "mk-row", children=top)
         self._lines = make(w.VBox, "mk-media")
-        self.place_upload(self.make_upload())
-        self.widget = make(w.VBox, "mk-media", children=(self._line, self._lines))
+        self.widget = make(w.VBox, "mk-media", children=(line, self._lines))
         self.value = spec.default
 
     @property
@@ -253,11 +204,6 @@ class MediaList(MediaControl):
         for row, item in zip(self._rows, values, strict=True):
             row.value = str(item)
         self._arrange()
-
-    def place_upload(self, upload: Any) -> None:
-        """Put the upload button beside the one that adds a row."""
-        self._upload = upload
-        self._line.children = (self._head, self._add, upload, *self.beside)
 
     def take(self, path: str) -> None:
         """Take the path of an uploaded file into the first free row."""
@@ -349,8 +295,6 @@ class MediaList(MediaControl):
         self.set_enabled(enabled=True)
 
     def _head_html(self, count: int) -> Markup:
-        most = f" of {self.spec.max_length}" if self.spec.max_length else ""
-        limit = f"· {self._upload_limit}" if self._upload_limit else ""
-        return Markup(
-            '<span>{}{}</span> <span class="mk-quiet mk-small-print">{}</span>'
-        ).format(count or "none", most if count else "", limit)
+        most = self.spec.max_length
+        text = f"{count} of {most}" if count and most else str(count or "none")
+        return Markup("<span>{}</span>").format(text)

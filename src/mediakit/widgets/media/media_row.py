@@ -97,7 +97,7 @@ class MediaRow:
         )
         self.value = value
         self._completer: PathCompleter | None = None
-        if owner.context.work is not None and lists_folders(os.environ):
+        if lists_folders(os.environ):
             self._completer = PathCompleter(
                 owner.context.work, lambda: suffixes(owner.spec), self._show_options
             )

@@ -14,7 +14,7 @@ from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
@@ -98,9 +98,7 @@ class Studio:
             before = _open_studios.pop(self._key, None)
             name = "studio {} {}".format(*self._key[1])
             self._forms = StudioForms(client, self._made, name, self._use)
-            self._view = self._make_view(
-                WidgetContext(WidgetFactory(), guard, _keep_nothing)
-            )
+            self._view = self._make_view(ViewContext(WidgetFactory(), guard))
             self._view.hide(self._handle)
             self._begin(before)
             self._show()
@@ -113,7 +111,7 @@ class Studio:
         ]
         self._refresh()
 
-    def _make_view(self, context: WidgetContext) -> StudioView:
+    def _make_view(self, context: ViewContext) -> StudioView:
         history = HistoryActs(
             ask=self._ask,
             next=lambda: self._turn(self._state.page.next_query()),
@@ -415,7 +413,3 @@ class Studio:
 
     def _say(self, text: str) -> None:
         self._take(lambda state: state.saying(text))
-
-
-def _keep_nothing(name: str, content: bytes, done: object) -> None:
-    """Take no file: the studio itself has no media controls, its forms have."""

@@ -9,18 +9,18 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.catalog import Catalog
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.controls.messages import title_of
 from mediakit.widgets.studio.catalogue.offers import offers_of
 from mediakit.widgets.studio.catalogue.view import CatalogueView
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.history.view import HistoryActs, HistoryView
 from mediakit.widgets.studio.html import head_html, said_html, summary_html
-from mediakit.widgets.studio.keyboard import helpers
+from mediakit.widgets.studio.keyboard import StudioPage
 from mediakit.widgets.studio.spend_summary import SpendSummary
 from mediakit.widgets.studio.spending.html import days_html, figures_html, spend_facts
 from mediakit.widgets.studio.state import Place, StudioState
-from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.widget_factory import close_tree
 
@@ -72,7 +72,7 @@ class StudioView:
     """
 
     def __init__(
-        self, catalog: Catalog, context: WidgetContext, service: str, acts: StudioActs
+        self, catalog: Catalog, context: ViewContext, service: str, acts: StudioActs
     ) -> None:
         make = context.factory.make
         self._context = context
@@ -108,7 +108,7 @@ class StudioView:
         self._spend = make(w.HTML)
         self._place = make(w.VBox, "mk-st-place")
         children = (make(w.HBox, "mk-st-top", children=top), self._said, self._place)
-        help_ = (*namers(context.factory), *helpers(context.factory))
+        help_ = (make(Namer, "mk-names"), make(StudioPage, "mk-names"))
         self.widget = make(w.VBox, "mk-form mk-studio", children=(*children, *help_))
 
     def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:

@@ -13,7 +13,7 @@ from mediakit.client.loop import io_thread
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.sweep import AsyncResults, BasePlan, CellState
-from mediakit.widgets.toolkit.accessible_names import namers
+from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
@@ -113,7 +113,7 @@ class PlanView:
         self._handle.display()
         make = self._factory.make
         style = make(w.HTML, value=style_block())
-        parts = (style, self.widget, *namers(self._factory))
+        parts = (style, self.widget, self._factory.make(Namer, "mk-names"))
         shown = make(w.VBox, "mk-form", children=parts)
         publish({**shown._repr_mimebundle_(), "text/plain": "", "text/html": ""})
 
@@ -175,7 +175,7 @@ class PlanView:
         from mediakit.widgets.sweeps.wall import wall_of
 
         before, self._gallery = self._gallery, wall_of(results, None, None)
-        self._place(self._gallery.widget or w.HTML(self._gallery.html))
+        self._place(self._gallery.widget)
         self._gallery.follow_with(self._handle)
         if before is not None:
             before.close()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, cast
 
+import anywidget
 import ipywidgets as w
+from traitlets import Bool, Dict
 
 from mediakit.media import is_url
 from mediakit.rules import Problem
@@ -25,8 +28,24 @@ from mediakit.widgets.timeline.edits import (
 )
 from mediakit.widgets.timeline.layout import Timeline, shape_of, timeline_of
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
-from mediakit.widgets.timeline.widget import widget_type
 from mediakit.widgets.toolkit.styles import data_url
+
+HERE = Path(__file__).parent
+
+
+class TimelineWidget(anywidget.AnyWidget):
+    """The timeline in the browser.
+
+    What it shows is set here and never in the browser. What people do comes as a
+    message with a name and some numbers; the timeline's "heard" is the number of the
+    last message that it takes into account.
+    """
+
+    _esm = HERE / "timeline.js"
+    _css = HERE / "timeline.css"
+    timeline = Dict().tag(sync=True)
+    posters = Dict().tag(sync=True)
+    disabled = Bool(default_value=False).tag(sync=True)
 
 
 class TimelineControl(NestedControl):
@@ -51,8 +70,8 @@ class TimelineControl(NestedControl):
         self._name_new()
         self._chosen: Place | None = None
         self._heard = 0
-        view_type, shown = widget_type(), self._traits(self.shown)
-        self._view = context.factory.make(view_type, "mk-wide", timeline=shown)
+        shown = self._traits(self.shown)
+        self._view = context.factory.make(TimelineWidget, "mk-wide", timeline=shown)
         self._view.on_msg(context.guard(self._done))
         self.named = self._list.named
         self.widget = context.factory.make(

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+import anywidget
 
 HERE = Path(__file__).parent
 SCRIPTS = ("paid_clicks.js", "accessible_names.js")
 
 
-def namers(factory: WidgetFactory) -> tuple[Any, ...]:
-    """Make what names the sliders and buttons around it, and its live regions.
+class Namer(anywidget.AnyWidget):
+    """Names the sliders, buttons and live regions around it; it takes no room.
 
-    It also keeps paid buttons (`mk-paid`) from a second click. It takes no room.
-    Without anywidget there is none; the box beside each slider has a name in any case.
-
-    Args:
-        factory: Makes the widget.
+    It also keeps paid buttons (`mk-paid`) from a second click.
     """
-    return (factory.make(namer_type(), "mk-names"),) if has_anywidget() else ()
 
-
-@cache
-def namer_type() -> Any:
-    """Return the class of the widget; only where anywidget is installed."""
-    import anywidget
-
-    class Namer(anywidget.AnyWidget):
-        _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
-
-    return Namer
+    _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)

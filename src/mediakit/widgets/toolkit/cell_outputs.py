@@ -23,6 +23,12 @@ from mediakit.widgets.toolkit.styles import style_tag
 Publish = Callable[..., object]
 GROUP_SIZE = 8
 """How many cards share an output."""
+BROKEN = ".jupyter-widgets-error-widget"
+"""What a page shows in place of a widget whose script the server does not have."""
+NEEDS_ANYWIDGET = (
+    "The live view needs anywidget where the Jupyter server runs. Install it there "
+    "with pip install anywidget, restart the server and reload this page."
+)
 
 
 class HasCard(Protocol):
@@ -230,18 +236,24 @@ class CardHandle:
         update = display_id in self._sent
         self._sent[display_id] = (html, text)
         self._publish(
-            {"text/html": self._wrapped(html), "text/plain": text},
+            {
+                "text/html": self._wrapped(html, is_head=display_id == self.id),
+                "text/plain": text,
+            },
             transient={"display_id": display_id},
             update=update,
             parent=self._parent,
         )
 
-    def _wrapped(self, html: str) -> str:
+    def _wrapped(self, html: str, *, is_head: bool) -> str:
         # Where the kernel is gone, the widget beside the cards is one line, an error
         # or "Loading widget..." for good, that the cards make needless. It alone has
         # neither an element in it nor a type, as every other output does.
-        area = f".jp-OutputArea:has(.mediakit-cards-{self.id})"
+        mine = f".mediakit-cards-{self.id}"
+        area = f".jp-OutputArea:has({mine})"
         dead = ".jp-OutputArea-output:not([data-mime-type]):not(:has(*))"
-        style = style_tag(f"{area} {dead}{{display:none}}")
-        cards = Markup('<div class="mediakit-cards-{}">{}</div>')
-        return str(style + cards.format(self.id, Markup(html)))
+        broken = f"{area}:has({BROKEN}) {mine}::before"
+        needs = f'{broken}{{display:block;content:"{NEEDS_ANYWIDGET}"}}'
+        rules = f"{area} {dead}{{display:none}}{needs if is_head else ''}"
+        cards = Markup('{}<div class="mediakit-cards-{}">{}</div>')
+        return str(cards.format(style_tag(rules), self.id, Markup(html)))

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import anywidget
 import ipywidgets as w
 from anyio import to_thread
+from traitlets import Bytes, Int, List
 
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.media import is_url
@@ -18,7 +20,6 @@ from mediakit.widgets.inputs.masks.strokes import (
     mask_png,
     smaller_png,
 )
-from mediakit.widgets.inputs.masks.widget import widget_type
 from mediakit.widgets.inputs.result_picker import CSS, Run
 from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.styles import line_html, style_tag
@@ -29,6 +30,23 @@ NO_CLIP = "Choose the video first: the mask is painted on a frame of it."
 READING = "Reading a frame of the video…"
 UNREADABLE = "No frame of the video can be read, so there is nothing to paint on."
 EMPTY = "Paint the region to replace first."
+
+HERE = Path(__file__).parent
+
+
+class MaskWidget(anywidget.AnyWidget):
+    """The canvas: the frame and an earlier mask are set here.
+
+    What people paint comes back as "strokes"; a message says when they are done.
+    """
+
+    _esm = HERE / "mask.js"
+    _css = HERE / "mask.css"
+    frame = Bytes().tag(sync=True)
+    base = Bytes().tag(sync=True)
+    width = Int().tag(sync=True)
+    height = Int().tag(sync=True)
+    strokes: Any = List().tag(sync=True)
 
 
 class MaskPainter:
@@ -103,7 +121,7 @@ class MaskPainter:
         self._base, self._size = base, frame.size
         width, height = frame.size
         canvas = self._context.factory.make(
-            widget_type(),
+            MaskWidget,
             "mk-wide",
             frame=frame.jpeg,
             base=b"" if base is None else smaller_png(base, FRAME_MAX_PX),
@@ -143,7 +161,8 @@ class MaskPainter:
         if is_empty(png):
             self._say(EMPTY)
             return
-        self._context.keep(FILE_NAME, png, self._kept)
+        folder = self._context.uploads
+        self._context.work(lambda: folder.keep(FILE_NAME, png), self._kept)
 
     def _kept(self, path: Path) -> None:
         self.button.value = False

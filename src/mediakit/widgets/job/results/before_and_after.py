@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import anywidget
+from traitlets import Bytes, Unicode
 
 from mediakit.client import JobState
 from mediakit.widgets.job.player import LOOPBACK, browser_url, web_url
 from mediakit.widgets.job.preview import Preview
 from mediakit.widgets.job.text import has_output
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 
 HERE = Path(__file__).parent
 INPUTS = {
@@ -61,15 +62,10 @@ def _as_it_is_now(before: str, after: str) -> str:
     return then._replace(scheme=now.scheme, netloc=now.netloc).geturl()
 
 
-def can_compare(state: JobState) -> bool:
-    """Tell whether a result can be laid over its input in this process."""
-    return has_anywidget() and pair_of(state) is not None
-
-
 def compare_traits(
     pair: Pair, preview: Preview, environment: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what a `compare_type()` shows.
+    """Return what a `Compare` shows.
 
     Args:
         pair: The two.
@@ -84,18 +80,12 @@ def compare_traits(
     }
 
 
-@cache
-def compare_type() -> Any:
-    """Return the class of the widget; only where anywidget is installed."""
-    import anywidget
-    from traitlets import Bytes, Unicode
+class Compare(anywidget.AnyWidget):
+    """A result over its input, with a slider between them."""
 
-    class Compare(anywidget.AnyWidget):
-        _esm = HERE / "compare.js"
-        _css = HERE / "compare.css"
-        medium = Unicode().tag(sync=True)
-        before = Unicode().tag(sync=True)
-        after = Unicode().tag(sync=True)
-        after_data = Bytes().tag(sync=True)
-
-    return Compare
+    _esm = HERE / "compare.js"
+    _css = HERE / "compare.css"
+    medium = Unicode().tag(sync=True)
+    before = Unicode().tag(sync=True)
+    after = Unicode().tag(sync=True)
+    after_data = Bytes().tag(sync=True)

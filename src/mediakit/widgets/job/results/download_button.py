@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-import ipywidgets as w
-from markupsafe import Markup
+import anywidget
+from traitlets import Unicode
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.errors import MediakitError
@@ -16,12 +16,19 @@ from mediakit.widgets.job.player import browser_url, web_url
 from mediakit.widgets.job.results.browser_download import PageSink
 from mediakit.widgets.job.results.file_names import file_name_of
 from mediakit.widgets.job.text import has_output
-from mediakit.widgets.toolkit.anywidgets import has_anywidget
 from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import sentence_of
 
 DOWNLOAD = "Download"
-HERE = Path(__file__).parent
+
+
+class DownloadButton(anywidget.AnyWidget):
+    """The button; the page fetches the file, or asks the kernel for it."""
+
+    _esm = Path(__file__).parent / "download_button.js"
+    url = Unicode().tag(sync=True)
+    name = Unicode().tag(sync=True)
+    content_type = Unicode().tag(sync=True)
 
 
 class Panel(Protocol):
@@ -41,7 +48,6 @@ class Download:
     """A button that lets the browser save a result.
 
     The page fetches the file; where it may not, the kernel passes it on in pieces.
-    Without anywidget it is a link, which browsers may open in place of saving.
 
     Args:
         job: The job.
@@ -62,15 +68,9 @@ class Download:
         self._panel = panel
         self._environment = environment
         self._sinks: dict[int, PageSink] = {}
-        self.widget: Any = self._make()
+        self.widget: Any = panel.make(DownloadButton)
+        self.widget.on_msg(self._hear)
         self.show(job.state)
-
-    def _make(self) -> Any:
-        if not has_anywidget():
-            return self._panel.make(w.HTML)
-        button = self._panel.make(download_button_type())
-        button.on_msg(self._hear)
-        return button
 
     def show(self, state: JobState) -> None:
         """Offer the file where it is now."""
@@ -78,13 +78,9 @@ class Download:
         file = output.file if output is not None else None
         if file is None or not has_output(state) or web_url(file.url) is None:
             return
-        name, url = file_name_of(state), browser_url(file.url, self._environment)
-        if isinstance(self.widget, w.HTML):
-            self.widget.value = _link_html(url, name)
-        else:
-            traits = {"url": url, "name": name, "content_type": file.content_type or ""}
-            for trait, value in traits.items():
-                setattr(self.widget, trait, value)
+        self.widget.url = browser_url(file.url, self._environment)
+        self.widget.name = file_name_of(state)
+        self.widget.content_type = file.content_type or ""
 
     def _hear(self, _: object, said: Mapping[str, Any], __: object) -> None:
         """Take what the page says; it comes from outside, and is not relied on."""
@@ -121,25 +117,3 @@ class Download:
         for sink in tuple(self._sinks.values()):
             sink.stop()
         self.widget.close()
-
-
-def _link_html(url: str, name: str) -> Markup:
-    return Markup(
-        '<a class="mk-link-button" href="{}" download="{}" target="_blank" '
-        'rel="noopener noreferrer">{}</a>'
-    ).format(url, name, DOWNLOAD)
-
-
-@cache
-def download_button_type() -> Any:
-    """Return the class of the button; only where anywidget is installed."""
-    import anywidget
-    from traitlets import Unicode
-
-    class DownloadButton(anywidget.AnyWidget):
-        _esm = HERE / "download_button.js"
-        url = Unicode().tag(sync=True)
-        name = Unicode().tag(sync=True)
-        content_type = Unicode().tag(sync=True)
-
-    return DownloadButton

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from mediakit.schema import Purpose
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.studio.catalogue.html import heading_html, offer_html
 from mediakit.widgets.studio.catalogue.offers import (
     SHOWN_OFFERS,
@@ -38,7 +38,7 @@ class CatalogueView:
 
     def __init__(
         self,
-        context: WidgetContext,
+        context: ViewContext,
         offers: tuple[Offer, ...],
         choose: Callable[[str], object],
     ) -> None:

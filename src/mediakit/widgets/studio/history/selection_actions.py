@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import ipywidgets as w
-
 from mediakit.history import Entry
 from mediakit.widgets.gallery import Gallery
 from mediakit.widgets.studio.history.comparison_wall import (
@@ -120,7 +118,7 @@ class Selecting:
         rows = [row_of(entry, self._client.catalog) for entry in entries]
         self.close()
         self._gallery = wall_of(self._client, entries, rows)
-        self._wall = self._gallery.widget or w.HTML(self._gallery.html)
+        self._wall = self._gallery.widget
         self._take(lambda state: state.comparing(is_comparing=True))
         self._tasks.run(partial(self._bring_posters, self._gallery, entries))
 

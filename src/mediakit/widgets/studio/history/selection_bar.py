@@ -8,7 +8,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.dashboard.exports import saves_here
 from mediakit.widgets.studio.history.selection import FEWEST_COMPARED, Selection
 from mediakit.widgets.studio.state import Question, StudioState
@@ -54,7 +54,7 @@ class BarView:
 
     def __init__(
         self,
-        context: WidgetContext,
+        context: ViewContext,
         acts: SelectionActs,
         environment: Mapping[str, str],
     ) -> None:

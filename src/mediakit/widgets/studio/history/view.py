@@ -12,7 +12,7 @@ import ipywidgets as w
 
 from mediakit.history import Entry
 from mediakit.records import JobStatus
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.studio.history.html import row_html
 from mediakit.widgets.studio.history.query import ORDER_WORDS, PAGE_ROWS, HistoryPage
 from mediakit.widgets.studio.history.rows import Row
@@ -63,7 +63,7 @@ class HistoryRow:
         acts: What is done with it.
     """
 
-    def __init__(self, context: WidgetContext, acts: HistoryActs) -> None:
+    def __init__(self, context: ViewContext, acts: HistoryActs) -> None:
         self._entry: Entry | None = None
         make = context.factory.make
         self._quiet = False
@@ -125,7 +125,7 @@ class HistoryView:
 
     def __init__(
         self,
-        context: WidgetContext,
+        context: ViewContext,
         kinds: Sequence[tuple[str, str]],
         acts: HistoryActs,
         text: str = "",
