@@ -1,8 +1,9 @@
-"""URLs as messages, reports and reprs show them: without passwords and signatures."""
+"""URLs in bodies, and as messages show them: without passwords and signatures."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 
 _URL = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*:)?//(?P<authority>[^/\\?#]*)(?P<path>[^?#]*)"
@@ -26,6 +27,17 @@ def shown_url(url: str) -> str:
     host = parts["authority"].rpartition("@")[2]
     rest = "?…" if parts["rest"] else ""
     return f"{parts['scheme'] or ''}//{host}{parts['path']}{rest}"
+
+
+def urls_in(body: object) -> Iterator[str]:
+    """Return every URL in a body, at any depth."""
+    if isinstance(body, Mapping):
+        body = list(body.values())
+    if isinstance(body, list):
+        for item in body:
+            yield from urls_in(item)
+    elif isinstance(body, str) and body.startswith(("http://", "https://")):
+        yield body
 
 
 def with_shown_urls(text: str) -> str:

@@ -93,7 +93,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
 
     button(lab.cell(1), "Save to folder").click()
     lab.see(1, "beside it holds the prompt")
-    (there,) = lab_server.root.glob("text-to-video-*.mp4")
+    there = lab_server.root / download.suggested_filename
     assert there.read_bytes() == whole
     assert there.with_name(f"{there.name}.json").is_file()
 

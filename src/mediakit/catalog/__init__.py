@@ -5,7 +5,7 @@ It depends on the schema. Each function is one class in `functions/`.
 
 from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import REQUEST_TYPES, Catalog
-from mediakit.catalog.function import Described, Function, MediaItem
+from mediakit.catalog.function import Described, Function, MediaItem, title_at
 from mediakit.catalog.own_rates import OwnRate
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "Function",
     "MediaItem",
     "OwnRate",
+    "title_at",
 ]

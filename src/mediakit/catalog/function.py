@@ -55,6 +55,14 @@ TITLES = {
 """Names of fields that say more to people than the API's own names."""
 
 
+def title_at(kind: str, path: str) -> str:
+    """Return a function's name for people from its kind and its path."""
+    last = path.rsplit("/", 1)[-1]
+    parts = dict.fromkeys((kind, last))
+    words = " · ".join(part.replace("-", " ") for part in parts)
+    return words[:1].upper() + words[1:]
+
+
 @dataclass(frozen=True)
 class MediaItem:
     """One medium in a body.
@@ -127,6 +135,11 @@ class Function:
     def media_type(self) -> MediaName:
         """Return the medium of its output."""
         return self.declared.media_type
+
+    @property
+    def title(self) -> str:
+        """Return its name for people: "Text to video"."""
+        return title_at(self.kind, self.path)
 
     @property
     def doc(self) -> str:

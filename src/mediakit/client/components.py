@@ -31,6 +31,7 @@ from mediakit.client.http import (
 from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
+from mediakit.client.media_names import MediaNames
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
@@ -80,6 +81,7 @@ class Components:
         self.store = history
         self.home = home
         self.account_history = AccountHistory(history, service)
+        self.media_names = MediaNames(self.account_history, home)
         self.clock = clock or SystemClock()
         borrowed = None if transport is None else UnclosedTransport(transport)
         self.transport = ServiceClient(
@@ -105,6 +107,7 @@ class Components:
             self.clock,
             self.progress,
             PreviewCache(home / "looks" if home else None),
+            self.media_names,
         )
         name = budget_name(project, budget)
         self.admission = Admission(

@@ -26,17 +26,18 @@ from mediakit.client.destinations import (
 )
 from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.job_state import JobState
+from mediakit.client.media_names import MediaNames
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress
 from mediakit.client.retrying import jittered_backoff_s
 from mediakit.client.service import Service
-from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of, urls_in
+from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 from mediakit.history import History, tuning
-from mediakit.media import plain_name, result_suffix
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
+from mediakit.urls import urls_in
 
 AT_ONCE = 4
 TRIES = 5
@@ -215,6 +216,7 @@ class Outputs:
         clock: Clock,
         progress: Progress,
         preview_cache: PreviewCache,
+        names: MediaNames,
     ) -> None:
         self._http = http
         self._account_history = account_history
@@ -222,13 +224,15 @@ class Outputs:
         self._clock = clock
         self._progress = progress
         self.preview_cache = preview_cache
+        self.names = names
         self._slots = anyio.CapacityLimiter(AT_ONCE)
 
     async def save(
         self, state: JobState, url: str, path: str | Path | None, *, overwrite: bool
     ) -> Path | str:
         """Save a job's output from its URL; see `AsyncJob.download`."""
-        target = await to_thread.run_sync(target_of, path, _file_name(state, url))
+        await self.names.learn(state.entry)
+        target = await to_thread.run_sync(target_of, path, state.file_name(url))
         try:
             if overwrite or not await to_thread.run_sync(self._is_kept, target, state):
                 part = await to_thread.run_sync(_Part, target)
@@ -333,16 +337,6 @@ class Outputs:
 
         async with self._slots:
             return await read_remote(url, self._http, read_file, limit_s=LIMIT_S)
-
-
-def _file_name(state: JobState, url: str) -> str:
-    output = state.record.output
-    file = output.file if output else None
-    content_type = file.content_type if file else None
-    # Both come from the service, and must not lead to another folder.
-    name = f"{state.kind}-{state.record.id.removeprefix('media_')[:8]}"
-    suffix = result_suffix(url, state.media_type, content_type)
-    return plain_name(name.replace("/", "_")) + suffix
 
 
 def _beside(target: Destination) -> Destination:

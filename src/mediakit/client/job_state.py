@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
 from mediakit.cached import cached_property
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Catalog, Function, title_at
 from mediakit.client.idempotency import NOTHING_KNOWN
 from mediakit.client.service import LOOPBACK, Service
+from mediakit.client.titles import NO_NAMES, file_stem, subject_of, title_of
 from mediakit.errors import InputError, shown
 from mediakit.history import Entry
 from mediakit.history.entry import changes_from_job
+from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
@@ -36,6 +38,7 @@ class JobState:
         reused: An earlier process submitted it; this one found it in the history.
         trouble: A sentence while it cannot be read; None otherwise.
         service: The name of the service in messages.
+        names: Names of media by URL, as far as the client has learned them.
     """
 
     entry: Entry
@@ -47,6 +50,7 @@ class JobState:
     reused: bool = False
     trouble: str | None = None
     service: str = ""
+    names: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     def seen(self, record: JobRecord, now: datetime) -> JobState:
         """Return the state after a record was read; it never goes backwards."""
@@ -89,6 +93,28 @@ class JobState:
         return self.entry.prompt
 
     @property
+    def function_title(self) -> str:
+        """Return the function's name for people: "Text to video"."""
+        return title_at(self.kind, self.function)
+
+    @property
+    def subject(self) -> str:
+        """Return the prompt in one line; without one, what it was made from."""
+        return subject_of(self.entry, self.names)
+
+    @property
+    def title(self) -> str:
+        """Return the subject, with the take if it is not the first."""
+        return title_of(self.entry, self.names)
+
+    def file_name(self, url: str) -> str:
+        """Return the name under which its output, which is at a URL, is saved."""
+        file = self.record.output.file if self.record.output else None
+        content_type = file.content_type if file else None
+        suffix = result_suffix(url, self.media_type, content_type)
+        return file_stem(self.entry, self.record.id, self.names) + suffix
+
+    @property
     def submitted_at(self) -> datetime | None:
         """Return when it was submitted; None if unknown."""
         return self.entry.submitted_at
@@ -129,6 +155,7 @@ def state_of(
     *,
     estimate: Estimate | None,
     usual_runtime_s: float | None = None,
+    names: Mapping[str, str] = NO_NAMES,
 ) -> JobState:
     """Return the state of a job as its entry has it, until the job is read again."""
     function = function_at(catalog, entry.function)
@@ -141,6 +168,7 @@ def state_of(
         estimate=estimate,
         usual_runtime_s=usual_runtime_s,
         service=service.label,
+        names=names,
     )
 
 

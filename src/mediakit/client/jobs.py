@@ -143,6 +143,7 @@ class Jobs:
             self.service,
             estimate=estimate,
             usual_runtime_s=usual_runtime_s,
+            names=self.outputs.names.known,
         )
         return self._jobs.setdefault(state.record.id, AsyncJob(self, state))
 

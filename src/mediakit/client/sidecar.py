@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from mediakit.records import (
     without_lone_surrogates,
 )
 from mediakit.schema import canonical_json
-from mediakit.urls import shown_url
+from mediakit.urls import shown_url, urls_in
 
 VERSION: Literal[1] = 1
 SUFFIX = ".json"
@@ -199,17 +199,6 @@ def sidecar_of(
             **of_file,
         }
     )
-
-
-def urls_in(body: object) -> Iterator[str]:
-    """Return every URL in a body, at any depth."""
-    if isinstance(body, Mapping):
-        body = list(body.values())
-    if isinstance(body, list):
-        for item in body:
-            yield from urls_in(item)
-    elif isinstance(body, str) and body.startswith(("http://", "https://")):
-        yield body
 
 
 def read_sidecar(content: bytes) -> Sidecar | None:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mediakit.client.titles import title_of
 from mediakit.history import Entry, EntryState
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
 
-LONGEST_PROMPT = 48
-HEADS = ("asked", "function", "prompt", "state", "price", "charge", "job")
+LONGEST_TITLE = 48
+HEADS = ("asked", "function", "title", "state", "price", "charge", "job")
 STATES = {EntryState.UNANSWERED: "no answer yet", EntryState.REFUSED: "refused"}
 
 
@@ -63,7 +64,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     return (
         f"{entry.created_at.astimezone():%Y-%m-%d %H:%M}",
         entry.kind,
-        _short(entry.prompt or ""),
+        _short(title_of(entry)),
         state_of(entry),
         price_of(entry),
         charge_of(entry),
@@ -71,9 +72,8 @@ def _row(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _short(prompt: str) -> str:
-    line = " ".join(prompt.split())
-    return line if len(line) <= LONGEST_PROMPT else f"{line[: LONGEST_PROMPT - 1]}…"
+def _short(title: str) -> str:
+    return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
 
 
 def state_of(entry: Entry) -> str:

@@ -19,9 +19,8 @@ from mediakit.widgets.job.results.browser_download import (
     PIECE_BYTES,
     PageSink,
 )
-from mediakit.widgets.job.results.file_names import file_name_of
 from mediakit.widgets.job.view import JobView
-from tests.support.job_states import HOSTILE, settled, state_of
+from tests.support.job_states import HOSTILE, URL, settled, state_of
 from tests.support.widgets import until as eventually
 from tests.widgets.job.test_view import (
     buttons,
@@ -41,7 +40,10 @@ from tests.widgets.job.test_view import (
             {"prompt": "A Red Balloon, über a lake!"},
             "a-red-balloon-uber-a-lake-0f3c9a1e.mp4",
         ),
-        ({"prompt": None, "kind": "image-upscale"}, "image-upscale-0f3c9a1e.mp4"),
+        (
+            {"prompt": None, "kind": "image-upscale", "function": "a/b/image-upscale"},
+            "image-upscale-0f3c9a1e.mp4",
+        ),
         (  # cut between two words
             {"prompt": "balloon " * 40},
             f"{'-'.join(['balloon'] * 6)}-0f3c9a1e.mp4",
@@ -51,12 +53,12 @@ from tests.widgets.job.test_view import (
 def test_a_download_is_named_by_its_prompt_and_its_job(
     known: dict[str, Any], name: str
 ) -> None:
-    assert file_name_of(state_of("completed", **known)) == name
+    assert state_of("completed", **known).file_name(URL) == name
 
 
 @pytest.mark.parametrize("text", [HOSTILE, "../../etc/passwd", "a\nb\0c", "漢字"])
 def test_the_name_of_a_download_is_plain_whatever_the_prompt(text: str) -> None:
-    name = file_name_of(state_of("completed", prompt=text, id=text))
+    name = state_of("completed", prompt=text, id=text).file_name(URL)
     assert name.endswith(".mp4")
     assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789-.")
     assert ".." not in name

@@ -217,18 +217,17 @@ def test_a_result_is_seen_only_while_it_is_there_and_on_the_web() -> None:
         (
             "video-upscale",
             {"video_url": "https://a.test/f/walk.mp4?sig=1", "model": "starlight"},
-            "walk.mp4 · starlight",
+            "Upscaled: walk.mp4",
         ),
-        ("video-upscale", {"video_url": "https://a.test/walk.mp4"}, "walk.mp4"),
         (
             "keyframes",
             {"images": ["https://a.test/1.png", "https://a.test/2.png"]},
-            "1.png · 2.png",
+            "Transition: 1.png, 2.png",
         ),
         ("image-upscale", {}, "Image upscale"),
     ],
 )
-def test_a_row_without_a_prompt_shows_its_files_and_settings(
+def test_a_row_without_a_prompt_is_titled_by_its_files(
     kind: str, body: dict[str, object], told: str
 ) -> None:
     function = CATALOG.function(kind)

@@ -19,7 +19,6 @@ from mediakit.widgets.job.actions import VARY
 from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.widget_factory import close_tree
 from mediakit.widgets.uploads import upload_folder as folder_module
-from mediakit.widgets.uploads import uploaded_names
 from mediakit.widgets.uploads.chunked_upload import PIECE_BYTES
 from mediakit.widgets.uploads.upload_folder import (
     DAY_S,
@@ -307,7 +306,7 @@ def test_copied_code_runs_in_another_process_with_an_uploaded_file(
 
 
 def test_an_upload_comes_back_after_a_restart_under_its_name_while_it_is_kept(
-    kernels: Kernels, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kernels: Kernels, tmp_path: Path
 ) -> None:
     form = kernels.form(kind="image-upscale")
     path = give_cat(form, tmp_path)
@@ -315,7 +314,6 @@ def test_an_upload_comes_back_after_a_restart_under_its_name_while_it_is_kept(
     before = form.request()
 
     kernels.restart()
-    monkeypatch.setattr(uploaded_names, "_paths", {})
     again = kernels.form(kind="image-upscale")
     until(lambda: again.state.submit_reason is None, again)
     assert again.request() == before

@@ -17,12 +17,14 @@ class Inspection:
         info: What it is; None when it will not do, or is not known.
         problem: Why it will not do (its field is not known here); None when it will.
         thumbnail: A small JPEG of it; None when there is no picture to show.
-        words: What a result was made from, where it is one of this history.
+        title: The title of the job that made it, where it is one of this history.
+        words: The same, with its facts.
     """
 
     info: MediaInfo | None = None
     problem: Problem | None = None
     thumbnail: bytes | None = field(default=None, repr=False)
+    title: str = ""
     words: str = ""
 
 

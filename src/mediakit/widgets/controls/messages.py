@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from mediakit.catalog import Function
 from mediakit.catalog.function import TITLES
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import FieldSpec
@@ -55,19 +54,6 @@ MEDIA_WORDS = {
     "video": ("a clip", "clips"),
     "audio": ("a sound", "sounds"),
 }
-
-
-def title_of(function: Function) -> str:
-    """Write a function's name for people: "Text to video"."""
-    return title_at(function.kind, function.path)
-
-
-def title_at(kind: str, path: str) -> str:
-    """Write the same from the function's kind and its path."""
-    last = path.rsplit("/", 1)[-1]
-    parts = dict.fromkeys((kind, last))
-    words = " · ".join(part.replace("-", " ") for part in parts)
-    return words[:1].upper() + words[1:]
 
 
 def label_of(spec: FieldSpec) -> str:

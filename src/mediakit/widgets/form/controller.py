@@ -632,7 +632,8 @@ class Form:
 
     def _vary(self, state: JobState) -> str:
         form = _open_forms.get(self._key, self)
-        form._set_values(varied(form.function, state.body))
+        sent = self.client.components.media_names.with_files(state.body)
+        form._set_values(varied(form.function, sent))
         return "The form has these settings now; nothing is sent yet."
 
     def _add(self, view: JobView) -> None:

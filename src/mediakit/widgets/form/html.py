@@ -12,10 +12,7 @@ from mediakit.catalog import Function
 from mediakit.markup import NO_HTML, html_text
 from mediakit.schema import FieldSpec
 from mediakit.urls import shown_url
-from mediakit.widgets.controls.messages import (
-    label_of,
-    title_of,
-)
+from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
@@ -32,7 +29,7 @@ def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
     return style_block() + Markup(
         "<div class=mk-top><h3>{}</h3><div class=mk-meta>{}</div></div>"
         "<div class=mk-quiet>{}</div>"
-    ).format(title_of(function), facts, function.doc)
+    ).format(function.title, facts, function.doc)
 
 
 def fields_html(function: Function) -> Markup:
@@ -86,7 +83,7 @@ def values_html(state: FormState) -> Markup:
     )
     price = state.estimate.text if state.estimate else state.estimate_gap or ""
     return Markup("<div><b>{}</b><table>{}{}</table></div>").format(
-        html_text(title_of(state.function)), rows, row("price", html_text(price))
+        html_text(state.function.title), rows, row("price", html_text(price))
     )
 
 
@@ -94,7 +91,9 @@ def _value_html(state: FormState, name: str, value: object) -> Markup:
     value = "not shown here" if name == WEBHOOK else _without_secrets(value)
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
-    picture = "" if axis is None else still_html(axis, value)
+    seen = state.inspections.items()
+    titles = {url: each.title for (_, url), each in seen if each.title}
+    picture = "" if axis is None else still_html(axis, value, titles)
     value = with_own_names(value)
     text = (
         json.dumps(value, ensure_ascii=False)

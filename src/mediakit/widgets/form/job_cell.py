@@ -75,7 +75,8 @@ class JobCell:
         if self._client is None:
             return ""
         function = self._client.catalog.function(state.function)
-        values = varied(function, state.body)
+        names = self._client.components.media_names
+        values = varied(function, names.with_files(state.body))
         if self._form is not None:
             self._form.values.update(values)
         else:

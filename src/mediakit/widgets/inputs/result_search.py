@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mediakit.catalog import Function
+from mediakit.catalog import Function, title_at
 from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import JobOutput, output_of
+from mediakit.client.titles import title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, MediaInfo, is_url
 from mediakit.records import JobStatus
 from mediakit.schema import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.controls.messages import title_of
-from mediakit.widgets.job.function_and_date import date_text, function_of
+from mediakit.widgets.job.function_and_date import date_text
 from mediakit.widgets.job.preview import poster_kept
 from mediakit.widgets.job.text import seconds_text, shortened
 
@@ -40,7 +40,7 @@ class Result:
 
     Args:
         made: What the job made.
-        title: Its prompt; the function's name where there is no prompt.
+        title: Its title.
         facts: The function, the length and when it was made, in words.
         poster: A small JPEG of it; None while there is none.
     """
@@ -96,6 +96,7 @@ class Results:
             entries = await self._client.core.history.page(
                 limit=READ_AT_ONCE, before=before, text=text, status="completed"
             )
+            await self._client.components.media_names.learn(*entries)
             for entry in entries:
                 before = entry
                 result = self._result(entry, medium)
@@ -129,6 +130,7 @@ class Results:
         """
         wanted = tuple(keys)
         entries = await self._entries(url for _, url in wanted)
+        await self._client.components.media_names.learn(*entries.values())
         found: dict[MediaKey, Inspection] = {}
         for medium, url in wanted:
             entry = entries.get(url)
@@ -138,7 +140,9 @@ class Results:
             self._outputs[url] = result.made
             info = await self._info(result.made, medium)
             poster = await self.poster(result)
-            found[medium, url] = Inspection(info, thumbnail=poster, words=result.words)
+            found[medium, url] = Inspection(
+                info, thumbnail=poster, title=result.title, words=result.words
+            )
         return found
 
     async def as_jobs(
@@ -209,11 +213,7 @@ class Results:
             made = output_of(job, medium, "")
         except InputError:  # the job is newer than what the entry says
             return None
-        return result_of(entry, made, self._function_title(entry))
-
-    def _function_title(self, entry: Entry) -> str:
-        function = function_of(entry, self._client.catalog)
-        return entry.kind if function is None else title_of(function)
+        return result_of(entry, made, self._client.components.media_names.known)
 
 
 def _renamed(value: object, rename: Callable[[str], str]) -> object:
@@ -226,16 +226,17 @@ def _renamed(value: object, rename: Callable[[str], str]) -> object:
     return rename(value) if type(value) is str else value
 
 
-def result_of(entry: Entry, made: JobOutput, function: str) -> Result:
+def result_of(entry: Entry, made: JobOutput, names: Mapping[str, str]) -> Result:
     """Return a result in words.
 
     Args:
         entry: The history's entry.
         made: What the job made.
-        function: The function's name for people.
+        names: Names of media, by URL.
     """
-    prompt = " ".join((entry.prompt or "").split())
+    title = title_of(entry, names)
+    function = title_at(entry.kind, entry.function)
     length = "" if made.length_s is None else seconds_text(made.length_s)
-    facts = (function if prompt else "", length, date_text(entry.created_at))
-    title = shortened(prompt or function, PROMPT_SHOWN)
-    return Result(made, title, " · ".join(filter(None, facts)))
+    facts = (function if title != function else "", length, date_text(entry.created_at))
+    shown = shortened(title, PROMPT_SHOWN)
+    return Result(made, shown, " · ".join(filter(None, facts)))

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mediakit.client import JobState
+from mediakit.client.titles import take_text
 from mediakit.markup import NO_HTML, html_text
 from mediakit.records import JobStatus
-from mediakit.widgets.controls.messages import title_at
+from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.job.player import (
     CARD_MAX_PX,
     NO_ENVIRONMENT,
@@ -82,18 +83,13 @@ class Fact:
     code: bool = False
 
 
-def title_text(state: JobState) -> str:
-    """Write a job's function for people: "Text to video"."""
-    return title_at(state.kind, state.function)
-
-
 def facts_of(state: JobState) -> list[Fact]:
     """Return what is folded away of a job, in the order in which it is shown."""
     words, call = _later(state)
     facts = [
-        Fact("Function", title_text(state)),
+        Fact("Function", state.function_title),
         Fact("Path", state.function, code=True),
-        Fact("Settings", asked_text(state.body)),
+        Fact("Settings", asked_text(state.body, state.names)),
         Fact("Estimate", estimate_text(state.estimate)),
         Fact("Charge", charge_text(state)),
         Fact("Time", times_text(state)),
@@ -175,21 +171,25 @@ def details_html(state: JobState) -> Markup:
 
 
 def prompt_html(state: JobState) -> Markup:
-    """Return the prompt; a long one is shortened and unfolds.
+    """Return the prompt, or the title of a job without one, and the take.
 
-    A job without a prompt is headed by its function.
+    A long prompt is shortened and unfolds.
     """
-    prompt = state.prompt or title_text(state)
+    prompt, take = state.prompt or state.subject, NO_HTML
+    if take_text(state.entry):
+        aside = Markup(' <span style="{};font-weight:400">· {}</span>')
+        take = aside.format(QUIET, take_text(state.entry))
     style = "white-space:pre-wrap;word-break:break-word;margin:0 0 6px"
     if len(prompt) <= PROMPT_SHOWN:
-        line = Markup('<div style="{};font-weight:600">{}</div>')
-        return line.format(style, html_text(prompt))
+        line = Markup('<div style="{};font-weight:600">{}{}</div>')
+        return line.format(style, html_text(prompt), take)
     return Markup(
-        '<details style="margin:0 0 6px"><summary><b>{}</b> '
+        '<details style="margin:0 0 6px"><summary><b>{}</b>{} '
         '<span style="{}">(all {:,} characters)</span></summary>'
         '<div style="{};padding:6px 0 0 12px">{}</div></details>'
     ).format(
         html_text(shortened(prompt, PROMPT_SHOWN)),
+        take,
         QUIET,
         len(prompt),
         style,
@@ -271,7 +271,7 @@ def still_of(state: JobState, poster: bytes | None) -> Still | None:
     """Return the poster with words for those who cannot see it."""
     if poster is None:
         return None
-    shown = shortened(state.prompt or title_text(state), ALT_LENGTH)
+    shown = shortened(state.title, ALT_LENGTH)
     return Still(poster, f"A first look at the result: {shown}")
 
 
@@ -296,9 +296,13 @@ def card_text(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
 
 
 def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
-    yield f"{title_text(state)}: {status_word(state).lower()}"
+    yield f"{state.function_title}: {status_word(state).lower()}"
     if state.prompt:
         yield f"Prompt: {state.prompt}"
+    elif state.subject != state.function_title:
+        yield state.subject
+    if take_text(state.entry):
+        yield sentence_case(take_text(state.entry))
     of_file = facts.texts if has_output(state) else ()
     if of_file:
         yield f"Output: {' · '.join(of_file)}"

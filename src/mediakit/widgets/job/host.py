@@ -9,7 +9,6 @@ from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.uses.use_menu import Uses
-from mediakit.widgets.uploads.uploaded_names import with_kept_files
 
 
 @dataclass(frozen=True)
@@ -35,15 +34,12 @@ class JobHost:
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
     """Return the values that let a form make a request again.
 
-    Files that were uploaded from the browser are files again, where they are kept.
-
     Args:
         function: The function of the form.
         body: What was sent. A field that is not in it has its default.
     """
     values = {name: spec.default for name, spec in function.fields.items()}
-    sent = with_kept_files(body)
-    sent.pop("webhook_url", None)
+    sent = {name: value for name, value in body.items() if name != "webhook_url"}
     if not function.is_open:
         return values | sent
     further = {name: value for name, value in sent.items() if name not in values}

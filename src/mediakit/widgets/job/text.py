@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mediakit.client import JobState
+from mediakit.client.titles import NO_NAMES
 from mediakit.money import format_usd
 from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
 from mediakit.urls import with_shown_urls
-from mediakit.widgets.uploads.uploaded_names import names_in
 
 MINUTE_S = 60
 HOUR_S = 3_600
@@ -297,24 +297,30 @@ def _compared(charge: int, estimate: Estimate | None) -> str:
     return "as estimated" if estimate.low == estimate.high else "within the estimate"
 
 
-def asked_text(body: Mapping[str, object]) -> str:
-    """Write the settings of a request in one line: "5 s · 720p · 16:9"."""
-    return with_shown_urls(" · ".join(_settings(body)))
+def asked_text(body: Mapping[str, object], names: Mapping[str, str] = NO_NAMES) -> str:
+    """Write the settings of a request in one line: "5 s · 720p · 16:9".
+
+    Args:
+        body: The request.
+        names: Names of media, by URL.
+    """
+    return with_shown_urls(" · ".join(_settings(body, names)))
 
 
-def _settings(body: Mapping[str, object]) -> Iterator[str]:
+def _settings(body: Mapping[str, object], names: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(body, key=_rank):
         value = body[name]
         if name in _NOT_ASKED or value is None or value is False or value == []:
             continue
         if isinstance(value, str) and "://" in value:
-            yield from names_in(value)
+            if value in names:
+                yield names[value]
             continue
         label = name.removesuffix("_s").replace("_", " ")
         if value is True:
             yield label
         elif isinstance(value, list):
-            yield _list_text(name, label, value)
+            yield _list_text(name, label, value, names)
         elif name in _TELLING:
             yield str(value)
         elif _is_duration(name):
@@ -340,11 +346,13 @@ def _duration_text(label: str, value: object) -> str:
     return f"{value:g} s" if label == "duration" else f"{label} {value:g} s"
 
 
-def _list_text(name: str, label: str, items: list[object]) -> str:
+def _list_text(
+    name: str, label: str, items: list[object], names: Mapping[str, str]
+) -> str:
     if name.endswith("_s") and all(isinstance(item, int) for item in items):
         return f"{label} {', '.join(map(str, items))} s"
-    names = names_in(items)
-    if names:
-        return ", ".join(names)
+    known = [names[item] for item in items if isinstance(item, str) and item in names]
+    if known and len(known) == len(items):
+        return ", ".join(known)
     what = label.removesuffix(" urls").removesuffix("s")
     return f"{len(items)} {what}{'' if len(items) == 1 else 's'}"

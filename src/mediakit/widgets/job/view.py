@@ -32,7 +32,6 @@ from mediakit.widgets.job.text import erased, has_output
 from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
-from mediakit.widgets.uploads.uploaded_names import learn_names
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -208,8 +207,8 @@ class JobView:
     # -- what runs on the I/O thread ----------------------------------------------
 
     async def _learn_names(self, client: Client) -> None:
-        """Show uploaded files by their own names."""
-        if await learn_names(client, self.state.body):
+        """Show the media of the request by their names."""
+        if await client.components.media_names.learn(self.state.entry):
             with self._lock:
                 if not self._closed:
                     self._show_words(self.state)

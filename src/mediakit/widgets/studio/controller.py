@@ -291,6 +291,7 @@ class Studio:
         history, query = self.client.core.history, self._state.page.query
         try:
             found = await history.page(**query.wanted)
+            await self.client.components.media_names.learn(*found)
             projects = await history.projects()
         except MediakitError as error:
             trouble = sentence_of(error)
@@ -385,7 +386,8 @@ class Studio:
 
     def _rows(self) -> list[Row]:
         catalog, entries = self.client.catalog, self._state.page.rows
-        rows = ((row_of(entry, catalog), entry) for entry in entries)
+        names = self.client.components.media_names.known
+        rows = ((row_of(entry, catalog, names=names), entry) for entry in entries)
         return [
             replace(row, thumb=self._thumbs.get(self._posters.key_of(entry)))
             for row, entry in rows

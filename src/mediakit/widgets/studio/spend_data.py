@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError, MediakitError
 from mediakit.spend import AsyncSpend
-from mediakit.widgets.controls.messages import title_of
 from mediakit.widgets.dashboard.figures import forecast_figure, function_title
 from mediakit.widgets.studio.spend_summary import SpendSummary, first_of_month, midnight
 from mediakit.widgets.studio.spending.days import SpendDays, first_day, spend_days
@@ -52,7 +51,7 @@ async def read_days(client: Client, now: datetime) -> SpendDays:
 
 def _title(catalog: Catalog, path: str, kind: object) -> str:
     try:
-        return title_of(catalog.function(path))
+        return catalog.function(path).title
     except InputError:  # it may be bound elsewhere by now
         return function_title(path, kind)
 

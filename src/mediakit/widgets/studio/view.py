@@ -10,7 +10,6 @@ import ipywidgets as w
 
 from mediakit.catalog import Catalog
 from mediakit.widgets.controls.context import ViewContext
-from mediakit.widgets.controls.messages import title_of
 from mediakit.widgets.studio.catalogue.offers import offers_of
 from mediakit.widgets.studio.catalogue.view import CatalogueView
 from mediakit.widgets.studio.history.rows import Row
@@ -77,7 +76,7 @@ class StudioView:
         make = context.factory.make
         self._context = context
         self._acts = acts
-        self._kinds = sorted({(title_of(f), f.kind) for f in catalog})
+        self._kinds = sorted({(f.title, f.kind) for f in catalog})
         self.catalogue = CatalogueView(context, offers_of(catalog), acts.choose)
         self._history: HistoryView | None = None
         self._head = make(w.HTML, "mk-st-head", value=head_html(service))

@@ -218,7 +218,11 @@ class TimelineControl(NestedControl):
     @property
     def shown(self) -> Timeline:
         """Return what the timeline shows."""
-        return timeline_of(self._axis, self.value, self._problems, self._chosen)
+        found = self._found.items()
+        titles = {url: each.title for (_, url), each in found if each.title}
+        return timeline_of(
+            self._axis, self.value, self._problems, self._chosen, titles=titles
+        )
 
     def _traits(self, shown: Timeline) -> dict[str, Any]:
         return asdict(shown) | {"heard": self._heard}

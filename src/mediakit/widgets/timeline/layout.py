@@ -6,9 +6,10 @@ stand, depends on the page and is left to the browser.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from mediakit.client.titles import NO_NAMES
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
     is_within,
@@ -120,6 +121,7 @@ def timeline_of(
     value: object,
     problems: Sequence[Problem] = (),
     chosen: Place | None = None,
+    titles: Mapping[str, str] = NO_NAMES,
 ) -> Timeline:
     """Write a field's value as a timeline.
 
@@ -128,12 +130,13 @@ def timeline_of(
         value: The field's value, as far as it is filled in.
         problems: What is wrong with it.
         chosen: What is at work.
+        titles: Names of media, by URL.
     """
     items = list(axis.items(value))
     found = [problem for problem in problems if not problem.is_missing]
     found_at = {problem.field for problem in found}
     wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
-    rows = tuple(_row(axis, at, item, wrong) for at, item in enumerate(items))
+    rows = tuple(_row(axis, at, item, wrong, titles) for at, item in enumerate(items))
     gaps = _gaps(rows)
     most = axis.spec.max_length
     full = most is not None and len(rows) >= most
@@ -160,7 +163,13 @@ def shape_of(axis: Axis, value: object) -> str:
     )
 
 
-def _row(axis: Axis, at: int, item: Item, wrong: Sequence[Problem]) -> Row:
+def _row(
+    axis: Axis,
+    at: int,
+    item: Item,
+    wrong: Sequence[Problem],
+    titles: Mapping[str, str],
+) -> Row:
     spans = axis.inner(item)
     medium, most = axis.medium_of(item), axis.most_in(item)
     stretches = [axis.stretch(span) for span in spans]
@@ -168,7 +177,7 @@ def _row(axis: Axis, at: int, item: Item, wrong: Sequence[Problem]) -> Row:
         Block(
             place,
             *stretch,
-            label=short_name(url) if (url := _text(spans[place], medium)) else "",
+            label=titles.get(url := _text(spans[place], medium)) or short_name(url),
             url=url,
             problem=_problem(axis, at, place, wrong),
         )
@@ -270,7 +279,3 @@ def _exists(axis: Axis, items: Sequence[Item], place: Place) -> bool:
 def seconds(ms: float) -> str:
     """Write milliseconds as seconds, as people do: "2.3"."""
     return f"{round(ms / MS_PER_S, 3):.12g}"
-
-
-def _capital(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}"

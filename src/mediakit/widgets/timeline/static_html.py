@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from markupsafe import Markup
 
+from mediakit.client.titles import NO_NAMES
 from mediakit.markup import NO_HTML, html_text
 from mediakit.widgets.timeline.layout import Block, Row, seconds, timeline_of
 from mediakit.widgets.timeline.time_axis import Axis
@@ -20,14 +23,17 @@ BLOCK = (
 )
 
 
-def still_html(axis: Axis, value: object) -> Markup:
+def still_html(
+    axis: Axis, value: object, titles: Mapping[str, str] = NO_NAMES
+) -> Markup:
     """Write a field's timeline to scale; no block is no picture.
 
     Args:
         axis: Where the stretches are.
         value: The field's value.
+        titles: Names of media, by URL.
     """
-    shown = timeline_of(axis, value)
+    shown = timeline_of(axis, value, titles=titles)
     if not shown.end_ms:
         return NO_HTML
     rows = NO_HTML.join(_row_html(row, shown.end_ms) for row in shown.rows)

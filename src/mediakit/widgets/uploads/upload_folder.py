@@ -11,16 +11,15 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
+from mediakit.client.media_names import HASH_LENGTH, UPLOADS
 from mediakit.clock import Clock, SystemClock
 from mediakit.media import is_url, plain_name
 from mediakit.widgets.uploads.accepted_files import UploadRefusedError
 
-FOLDER = "uploads"
 KEPT_DAYS = 90
 MAX_BYTES = 20_000_000_000
 DAY_S = 86_400.0
 MIN_FREE_BYTES = 200_000_000
-HASH_LENGTH = 16
 _HASH = re.compile(rf"[0-9a-f]{{{HASH_LENGTH}}}")
 
 
@@ -34,7 +33,7 @@ def own_name(value: str) -> str | None:
         None for everything that is no path of an uploaded file.
     """
     *_, folder, digest, name = ("", "", *value.replace("\\", "/").split("/"))
-    is_kept = folder == FOLDER and _HASH.fullmatch(digest) and not is_url(value)
+    is_kept = folder == UPLOADS and _HASH.fullmatch(digest) and not is_url(value)
     return name if is_kept else None
 
 
@@ -87,7 +86,7 @@ class UploadFolder:
     def __init__(
         self, home: Path, clock: Clock | None = None, max_bytes: int = MAX_BYTES
     ) -> None:
-        self._folder = home.absolute() / FOLDER
+        self._folder = home.absolute() / UPLOADS
         self._clock = clock or SystemClock()
         self._max_bytes = max_bytes
 
@@ -112,14 +111,6 @@ class UploadFolder:
         except OSError as error:
             why = error.strerror or error
             raise UploadRefusedError(f"{name} was not uploaded: {why}.") from None
-
-    def find(self, digest: str) -> Path | None:
-        """Return the file whose bytes have this hash, by its newest name."""
-        folder = self._folder / digest[:HASH_LENGTH]
-        try:
-            return max(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-        except (OSError, ValueError):  # there is none, or none any more
-            return None
 
     def has_room(self, size_bytes: int) -> bool:
         """Tell whether the disk can take a file of this length and continue."""

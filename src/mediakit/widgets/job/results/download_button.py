@@ -14,7 +14,6 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.errors import MediakitError
 from mediakit.widgets.job.player import browser_url, web_url
 from mediakit.widgets.job.results.browser_download import PageSink
-from mediakit.widgets.job.results.file_names import file_name_of
 from mediakit.widgets.job.text import has_output
 from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import sentence_of
@@ -79,7 +78,7 @@ class Download:
         if file is None or not has_output(state) or web_url(file.url) is None:
             return
         self.widget.url = browser_url(file.url, self._environment)
-        self.widget.name = file_name_of(state)
+        self.widget.name = state.file_name(file.url)
         self.widget.content_type = file.content_type or ""
 
     def _hear(self, _: object, said: Mapping[str, Any], __: object) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
 from mediakit.schema import FieldSpec, MediaName
-from mediakit.widgets.controls.messages import label_of, title_of
+from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.timeline.edits import edited, is_blank
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
 
@@ -27,11 +27,6 @@ class Use:
     function: Function
     spec: FieldSpec
     medium: MediaName
-
-    @property
-    def title(self) -> str:
-        """Return the function's name for people."""
-        return title_of(self.function)
 
     @property
     def tooltip(self) -> str:

@@ -104,7 +104,7 @@ class UseMenu:
 
     def _button(self, use: Use) -> Any:
         button = self._factory.make(
-            w.Button, "mk-small", description=use.title, tooltip=use.tooltip
+            w.Button, "mk-small", description=use.function.title, tooltip=use.tooltip
         )
         button.on_click(self._guard(lambda _: self._choose(use)))
         return button

@@ -12,7 +12,7 @@ from mediakit.client import JobState
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
-from mediakit.widgets.job.card import QUIET, line_texts, title_text, tone_of
+from mediakit.widgets.job.card import QUIET, line_texts, tone_of
 from mediakit.widgets.job.text import (
     elapsed_s,
     seconds_text,
@@ -28,14 +28,13 @@ LINES_PX = 240
 
 
 def line_text(state: JobState, now: datetime | None = None) -> str:
-    """Write how a job stands in one line: its prompt, then what is known of it.
+    """Write how a job stands in one line: its title, then what is known of it.
 
     Args:
         state: The job.
         now: The instant to count to while it runs; None counts nothing.
     """
-    name = state.prompt or title_text(state)
-    one_line = shortened(" ".join(name.split()), LINE_CHARACTERS)
+    one_line = shortened(state.title, LINE_CHARACTERS)
     return " · ".join([one_line, *_times(state, now), *line_texts(state)])
 
 

@@ -12,7 +12,6 @@ from mediakit.errors import InputError
 from mediakit.history.entry import folded, words_of
 from mediakit.rates import Line, Per
 from mediakit.schema import InputFacts, MediaName, Purpose
-from mediakit.widgets.controls.messages import title_of
 
 MAKES: dict[MediaName, str] = {
     "video": "video clip",
@@ -60,7 +59,7 @@ def offer_of(function: Function) -> Offer:
     makes = MAKES[function.media_type]
     return Offer(
         path=function.path,
-        title=title_of(function),
+        title=function.title,
         purpose=function.purpose,
         choose=declared.choose or function.doc,
         price=price_text(function),

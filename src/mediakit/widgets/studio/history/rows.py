@@ -8,19 +8,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any
 
-from mediakit.catalog import Catalog, Function
+from mediakit.catalog import Catalog, title_at
+from mediakit.client.titles import NO_NAMES, title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
-from mediakit.widgets.controls.messages import short_name, title_of
 from mediakit.widgets.job.function_and_date import date_text, function_of
 from mediakit.widgets.job.player import web_url
 from mediakit.widgets.job.text import shortened
 from mediakit.widgets.toolkit.styles import Tone
 
 PROMPT_SHOWN = 160
-FACTS_SHOWN = 3
 ICONS: Mapping[str, str] = {"video": "film", "image": "picture-o", "audio": "music"}
 _TONES: Mapping[JobStatus, Tone] = {
     JobStatus.COMPLETED: "good",
@@ -34,8 +33,7 @@ class Row:
     """One submit, as it is listed.
 
     Args:
-        prompt: What was asked for; without a prompt the names of the files that it was
-            made from, and settings.
+        prompt: Its title.
         function: The function's name for people.
         state: How it stands, in a word.
         tone: How that is coloured.
@@ -63,22 +61,27 @@ class Row:
     thumb: bytes | None = field(default=None, repr=False)
 
 
-def row_of(entry: Entry, catalog: Catalog, zone: tzinfo = UTC) -> Row:
+def row_of(
+    entry: Entry,
+    catalog: Catalog,
+    zone: tzinfo = UTC,
+    names: Mapping[str, str] = NO_NAMES,
+) -> Row:
     """Return a submit as it is listed.
 
     Args:
         entry: The submit.
-        catalog: Names the functions.
+        catalog: Knows what the functions make.
         zone: In which dates are written.
+        names: Names of media, by URL.
     """
     function = function_of(entry, catalog)
-    name = entry.kind if function is None else title_of(function)
     makes = "video" if function is None else function.media_type
     media_type = entry.media_type or makes
     state, tone = state_of(entry)
     return Row(
-        prompt=shortened(_subject(entry, function) or name, PROMPT_SHOWN),
-        function=name,
+        prompt=shortened(title_of(entry, names), PROMPT_SHOWN),
+        function=title_at(entry.kind, entry.function),
         state=state,
         tone=tone,
         charge=charge_text(entry),
@@ -89,34 +92,6 @@ def row_of(entry: Entry, catalog: Catalog, zone: tzinfo = UTC) -> Row:
         job_id=entry.job_id,
         no_job=None if entry.job_id else _no_job(entry),
     )
-
-
-def _subject(entry: Entry, function: Function | None) -> str:
-    """Return what tells a submit from others of the same function, in one line."""
-    if entry.prompt and entry.prompt.strip():
-        return " ".join(entry.prompt.split())
-    body: dict[str, Any] = json.loads(entry.body)
-    if function is None or not body:
-        return ""
-    media = dict.fromkeys(item.value for item in function.media(body))
-    names = [short_name(value) for value in media]
-    defaults = {name: spec.default for name, spec in function.fields.items()}
-    facts = [
-        _fact_text(name, value)
-        for name, value in body.items()
-        if _is_fact(value) and value not in media and value != defaults.get(name)
-    ]
-    return " · ".join([*names[:FACTS_SHOWN], *facts[:FACTS_SHOWN]])
-
-
-def _fact_text(name: str, value: object) -> str:
-    is_text = isinstance(value, str)
-    return str(value) if is_text else f"{name.replace('_', ' ')} {value}"
-
-
-def _is_fact(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number or (isinstance(value, str) and 0 < len(value) <= PROMPT_SHOWN)
 
 
 def state_of(entry: Entry) -> tuple[str, Tone]:

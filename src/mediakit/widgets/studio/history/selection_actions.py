@@ -115,7 +115,8 @@ class Selecting:
     def compare(self) -> None:
         """Show the results side by side."""
         entries = self._now().selection.with_result
-        rows = [row_of(entry, self._client.catalog) for entry in entries]
+        names, catalog = self._client.components.media_names, self._client.catalog
+        rows = [row_of(entry, catalog, names=names.known) for entry in entries]
         self.close()
         self._gallery = wall_of(self._client, entries, rows)
         self._wall = self._gallery.widget
