@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, expect
 
-from tests.browser.harness import VIEWPORT, LabServer, video_facts
+from tests.browser.harness import VIEWPORT, Lab, LabServer, video_facts
 from tests.browser.harness.wait import screenshot, within
 from tests.browser.test_dashboard import (
     MAKES,
@@ -35,6 +35,8 @@ IDLE = ".jp-Notebook-ExecutionIndicator[data-status=idle]"
 OPEN_S, STEP_S, JOB_S = 180.0, 90.0, 240.0
 STARTS_S, TRIES = 10.0, 3
 TOKEN = "token-of-a-test"
+LACKING = "import mediakit as mk\nclient = mk.connect()"
+FORM_OF = "client.form('text-to-video')"
 
 
 @pytest.fixture
@@ -78,6 +80,15 @@ def type_and_generate(page: Page, form: Locator, name: str) -> None:
     assert (facts.width, facts.height) == (1280, 720)
     assert facts.shows_a_picture
     screenshot(page, f"{name}-done")
+
+
+SAID = """root => {
+    const found = [root, ...root.querySelectorAll("*")].filter(each => {
+        const { content, display } = getComputedStyle(each, "::before");
+        return display !== "none" && content.includes("pip install anywidget");
+    });
+    return found.filter(each => each.checkVisibility()).length;
+}"""
 
 
 def run_cell(page: Page, cell: Locator) -> None:
@@ -189,3 +200,20 @@ def test_a_page_of_make_voila_asks_for_its_token(visitor: Page, pages_url: str) 
 
     expect(visitor.locator("#password_input")).to_be_visible()
     expect(visitor.locator(".mk-studio")).to_have_count(0)
+
+
+@pytest.mark.soak
+def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
+    page: Page, lab_server: LabServer
+) -> None:
+    page.route("**/extensions/anywidget/**", lambda route: route.abort())
+    cells = [LACKING, FORM_OF, WALL_CELLS.format(base=NOWHERE), WALL]
+    lab = Lab(page, lab_server)
+    lab.open(lab_server.add_notebook("lacking.ipynb", cells))
+    lab.run_all()
+
+    lab.see(1, "Prompt")
+    assert lab.cell(1).evaluate(SAID) == 1
+    lab.screenshot("lacking-form", lab.cell(1))
+    assert lab.cell(3).evaluate(SAID) == 1
+    lab.screenshot("lacking-wall", lab.cell(3))
