@@ -24,7 +24,7 @@ from matplotlib.axes import Axes
 
 from mediakit.money import MICRO_PER_USD
 from mediakit.plots import COLOURS, spend_by_day
-from mediakit.plots.stack import daily_stack
+from mediakit.plots.days import sums_by_day
 
 ROUNDS = 9
 LIMIT_S, LIMIT_RATIO = 0.3, 1 / 3
@@ -50,14 +50,13 @@ def ours(frame: pd.DataFrame) -> Axes:
 
 
 def plain(frame: pd.DataFrame) -> Axes:
-    stack = daily_stack(frame, "function", most_names=len(COLOURS))
+    sums, _ = sums_by_day(frame, "function")
     _, axes = plt.subplots(figsize=(9, 3.6), layout="constrained")
-    days = np.datetime64(stack.first) + np.arange(DAYS)
     below = np.zeros(DAYS)
     colours = [*COLOURS, "#bbbbbb"]
-    for name, layer, colour in zip(stack.names, stack.micro_usd, colours, strict=True):
-        usd = layer / MICRO_PER_USD
-        axes.bar(days, usd, bottom=below, width=1.0, color=colour, label=name)
+    for name, colour in zip(sums, colours, strict=True):
+        usd = sums[name].to_numpy() / MICRO_PER_USD
+        axes.bar(sums.index, usd, bottom=below, width=1.0, color=colour, label=name)
         below += usd
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return axes

@@ -32,6 +32,7 @@ INDEX = NOTEBOOKS / "README.md"
 QUICKSTART = NOTEBOOKS / "01_quickstart.ipynb"
 TEAM = NOTEBOOKS / "06_team_history.ipynb"
 SPEND = NOTEBOOKS / "05_spend.ipynb"
+CLIPS = NOTEBOOKS / "07_five_hundred_clips.ipynb"
 
 # What several places say about the same money, in the variables of the notebook.
 SPEND_FIGURES = """
@@ -48,7 +49,7 @@ buyer = mk.connect(budget=team)
 clip = buyer.run("text-to-video", prompt="a pier at noon", duration=3).settle()
 ahead = client.spend.forecast(budget=team)
 burn_down = client.spend.budget(team).frame()
-drawn = plots.cumulative_frame(burn_down, budget=team, forecast=ahead)
+drawn = plots.cumulative(burn_down, budget=team, forecast=ahead).frame
 rows = client.history.frame()
 of_budget = rows["budget"] == f"team {forecast.month}"
 of_team = {
@@ -61,10 +62,33 @@ of_team = {
 }
 page = client.spend.report(forecast.month, folder / "team.html", budget=team)
 print(json.dumps({
+    "totals_micro_usd": totals,
+    "is_explained": bill.is_explained,
+    "year_micro_usd": [int(f["charge_micro_usd"].sum()) for f in (year, charges)],
+    "finance": report.read_text(),
     "everybody_micro_usd": everybody,
     "team_micro_usd": of_team,
     "title": drawn.attrs["title"],
     "report": page.read_text(),
+}))
+"""
+
+# What the pictures of the last clips say, beside pandas.
+CLIPS_FIGURES = """
+import json
+
+ratings = plots.heatmap(clips, x="resolution", y="kind").frame.dropna()
+keepers = plots.cost_per_keeper(clips, by="kind").frame
+points = plots.frontier(clips, by=["kind", "resolution"]).frame
+print(json.dumps({
+    "clips": len(clips),
+    "rated": [int(ratings["count"].sum()), int(clips["rating"].count())],
+    "charged_micro_usd": [
+        int(keepers["charge_micro_usd"].sum()), int(clips["charge_micro_usd"].sum())
+    ],
+    "kept": [int(keepers["kept"].sum()), int(clips["keep"].sum())],
+    "by_resolution": clips.groupby("resolution")["rating"].mean().to_dict(),
+    "front": points[points["on_front"]]["rating"].tolist(),
 }))
 """
 
@@ -145,7 +169,7 @@ def jobs(folder: Path) -> int:
         *(
             pytest.param(path, marks=pytest.mark.soak)
             for path in PATHS[1:]
-            if path != SPEND
+            if path not in (SPEND, CLIPS)
         ),
     ],
     ids=lambda path: path.stem,
@@ -178,6 +202,11 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
         each.get("text", "") for cell in code_cells(notebook) for each in cell.outputs
     )
     assert "$0.00 of $200.00 is spent" in printed
+    assert len({*figures["totals_micro_usd"].values()}) == 1
+    assert figures["totals_micro_usd"]["history"] > 0
+    assert figures["is_explained"]
+    assert len({*figures["year_micro_usd"]}) == 1
+    assert "$" in figures["finance"]
     assert len({*figures["everybody_micro_usd"].values()}) == 1
     assert figures["everybody_micro_usd"]["forecast"] > 0
     # The clip that the last cell buys is all that counts against the budget.
@@ -188,6 +217,27 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
     papermill = ["papermill", "--kernel=python3", QUICKSTART.name, "done.ipynb"]
     run_again(tmp_path, "-m", *papermill)
     runs_again_for_nothing(SPEND, tmp_path)
+
+
+@pytest.mark.soak
+def test_the_pictures_of_five_hundred_clips_agree_with_their_frame(
+    tmp_path: Path,
+) -> None:
+    notebook = run(CLIPS, tmp_path, more=CLIPS_FIGURES)
+
+    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    assert figures["clips"] == 500
+    for name in ("charged_micro_usd", "kept"):
+        assert len({*figures[name]}) == 1
+        assert figures[name][0] > 0
+    drawn, rated = figures["rated"]
+    assert 100 < rated == drawn
+    # There is something to learn: sharper clips are liked more, and the frontier rises.
+    liked = figures["by_resolution"]
+    assert liked["480p"] < liked["720p"] < liked["1080p"]
+    assert figures["front"] == sorted(figures["front"])
+    assert len(figures["front"]) > 1
+    runs_again_for_nothing(CLIPS, tmp_path)
 
 
 @pytest.mark.soak

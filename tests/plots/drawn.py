@@ -40,6 +40,11 @@ def said(axes):
     return text.get_text()
 
 
+def ticks(axis):
+    axis.figure.draw_without_rendering()
+    return [label.get_text() for label in axis.get_ticklabels()]
+
+
 def notes(axes):
     """What is below the label of the x axis."""
     return axes.get_xlabel().split("\n")[1:]

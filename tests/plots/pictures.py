@@ -11,11 +11,13 @@ from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
 
 from mediakit import plots
+from mediakit.sweep.statistics import bradley_terry, compare
 from tests.plots.made_frames import charge, charges, daily, forecast, monthly
 
 REFERENCES = Path(__file__).parent / "references"
@@ -50,7 +52,40 @@ AHEAD = [
     (SPENT[-1] + n * 9_000_000, SPENT[-1] + n * 5_000_000, SPENT[-1] + n * 13_000_000)
     for n in range(32 - len(SPENT))
 ]
+RATED = pd.DataFrame(
+    [
+        {
+            "prompt": f"a {bird} at dawn, wide shot",
+            "resolution": resolution,
+            "take": take,
+            "rating": min(5, max(1, 4 - len(bird) % 3 + place - take % 2)),
+            "charge_micro_usd": (100_000, 204_000, 500_000)[place],
+            "job_id": f"media_{bird}_{resolution}_{take}",
+        }
+        for bird in ("gull", "heron", "tern", "osprey")
+        for place, resolution in enumerate(["480p", "720p", "1080p"])
+        for take in range(2)
+        if (bird, resolution) != ("tern", "480p")
+    ]
+).astype({"rating": "Int64"})
+WINS = pd.DataFrame(
+    [
+        {"winner": winner, "loser": loser, "tie": False}
+        for winner, loser in [
+            *[("gull", "heron")] * 5,
+            *[("heron", "gull")] * 2,
+            *[("heron", "tern")] * 4,
+            *[("tern", "osprey")] * 3,
+            *[("osprey", "tern")] * 2,
+            ("kite", "owl"),
+        ]
+    ]
+)
 PLOTS = {
+    "heatmap": lambda **k: plots.heatmap(RATED, "resolution", "prompt", **k),
+    "forest": lambda **k: plots.forest(compare(RATED, "resolution"), **k),
+    "ranking": lambda **k: plots.ranking(bradley_terry(WINS), **k),
+    "frontier": lambda **k: plots.frontier(RATED, by=["prompt", "resolution"], **k),
     "spend_by_day": lambda **k: plots.spend_by_day(daily(DAILY), **k),
     "cumulative": lambda **k: plots.cumulative(
         daily(DAILY), "$180", forecast(SPENT, AHEAD), **k

@@ -3,13 +3,14 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
-from mediakit.plots import alt_text, cumulative, cumulative_frame
+from mediakit.plots import alt_text, cumulative
 from tests.plots.drawn import legend, micro_usd, notes, said, title
 from tests.plots.made_frames import Forecast, daily, forecast
+from tests.support.soak import trials
 
 OCTOBER = 31
 THREE_DAYS = daily({"r1": [3_000_000, 0, 1_000_000], "keyframes": [1, 2, 3]})
@@ -27,6 +28,7 @@ def line(axes, label):
     return [micro_usd(y) for y in found.get_ydata()]
 
 
+@settings(max_examples=trials(8, soak=100))
 @given(
     st.lists(
         st.lists(st.integers(-(10**12), 10**12), min_size=OCTOBER, max_size=OCTOBER),
@@ -35,14 +37,14 @@ def line(axes, label):
     )
 )
 def test_each_day_is_the_exact_sum_of_everything_up_to_it(amounts):
-    drawn = cumulative_frame(daily(dict(zip("abc", amounts, strict=False))))
+    drawn = cumulative(daily(dict(zip("abc", amounts, strict=False)))).frame
     by_day = [sum(day) for day in zip(*amounts, strict=True)]
     assert drawn["spent_micro_usd"].tolist() == list(accumulate(by_day))
     assert drawn["spent_micro_usd"].dtype == "Int64"
 
 
 def test_a_part_of_a_month_is_drawn_in_its_whole_month():
-    drawn = cumulative_frame(THREE_DAYS)
+    drawn = cumulative(THREE_DAYS).frame
     assert len(drawn) == OCTOBER
     assert known(drawn, "spent_micro_usd") == SPENT
     assert str(drawn["day"].dtype) == "datetime64[us, UTC]"
@@ -52,26 +54,26 @@ def test_a_part_of_a_month_is_drawn_in_its_whole_month():
 def test_a_single_line_needs_no_legend():
     axes = cumulative(THREE_DAYS)
     assert axes.get_legend() is None
-    assert title(axes) == "October 2026: $4.000006 spent"
+    assert title(axes) == "October 2026: $4.00 spent"
 
 
 def test_days_before_the_first_row_are_free_and_days_of_two_months_stay():
     late = THREE_DAYS[THREE_DAYS["day"] >= "2026-10-03"]
-    assert known(cumulative_frame(late), "spent_micro_usd") == [0, 0, 1_000_003]
-    assert len(cumulative_frame(daily({"r1": [1] * 33}))) == 33
+    assert known(cumulative(late).frame, "spent_micro_usd") == [0, 0, 1_000_003]
+    assert len(cumulative(daily({"r1": [1] * 33})).frame) == 33
 
 
 def test_the_line_begins_at_nothing_and_a_sum_stands_at_its_days_end():
     axes = cumulative(THREE_DAYS)
     assert line(axes, "spent") == [0, *SPENT]
-    start, *_ = axes.get_xlim()
     (drawn,) = axes.lines
-    assert (drawn.get_xdata() - start).tolist() == [0, 1, 2, 3]
+    days = [str(day)[:10] for day in drawn.get_xdata()]
+    assert days == [f"2026-10-0{day}" for day in (1, 2, 3, 4)]
 
 
 def test_today_is_the_last_day_where_the_frame_marks_days_as_incomplete():
     month = daily({"r1": [5] * 3 + [0] * 28}).assign(complete=[True] * 4 + [False] * 27)
-    assert known(cumulative_frame(month), "spent_micro_usd") == [5, 10, 15, 15, 15]
+    assert known(cumulative(month).frame, "spent_micro_usd") == [5, 10, 15, 15, 15]
 
 
 def test_the_budget_is_a_line_and_may_be_an_amount_or_a_budget():
@@ -79,8 +81,8 @@ def test_the_budget_is_a_line_and_may_be_an_amount_or_a_budget():
     for budget in ("$200", 200, limit):
         axes = cumulative(THREE_DAYS, budget)
         assert line(axes, "budget") == [200_000_000] * 2
-        assert legend(axes) == ["spent $4.000006", "budget $200.00"]
-        assert title(axes) == "October 2026: $4.000006 of $200.00 spent"
+        assert legend(axes) == ["spent $4.00", "budget $200.00"]
+        assert title(axes) == "October 2026: $4.00 of $200.00 spent"
     assert known(axes.frame, "budget_micro_usd") == [200_000_000] * OCTOBER
 
 
@@ -95,7 +97,7 @@ def test_the_fan_opens_where_the_spend_ends():
     assert legend(axes) == [
         "expected $5.00",
         "80 %: $4.50 to $6.00",
-        "spent $4.000006",
+        "spent $4.00",
     ]
 
 
@@ -108,7 +110,6 @@ def test_a_forecast_that_begins_today_is_not_given_a_second_beginning():
 def test_what_is_drawn_of_a_forecast_is_what_it_says():
     made = forecast(SPENT, AHEAD)
     drawn = cumulative(THREE_DAYS, "$5", made).frame
-    assert drawn.equals(cumulative_frame(THREE_DAYS, "$5", made))
     said_so = made.frame()
     for column in ("day", "spent_micro_usd", "expected_micro_usd", "high_micro_usd"):
         pd.testing.assert_series_equal(drawn[column], said_so[column])
@@ -116,7 +117,7 @@ def test_what_is_drawn_of_a_forecast_is_what_it_says():
 
 def test_a_charge_after_the_forecasts_today_is_not_lost():
     stale = forecast(SPENT[:2], [(5, 4, 6)] * 29)
-    assert known(cumulative_frame(THREE_DAYS, None, stale), "spent_micro_usd") == SPENT
+    assert known(cumulative(THREE_DAYS, None, stale).frame, "spent_micro_usd") == SPENT
 
 
 def test_a_month_without_spend_but_with_a_forecast_has_its_days():
@@ -159,19 +160,18 @@ def test_without_spend_the_plot_says_so():
     assert said(cumulative(THREE_DAYS.iloc[:0])) == "No spend"
     nothing = daily({"r1": [0, 0]})
     axes = cumulative(nothing)
-    assert said(axes) == "No spend from 1 October 2026 to 2 October 2026"
-    assert alt_text(axes) == "No spend from 1 October 2026 to 2 October 2026."
+    assert said(axes) == "No spend, 1 to 2 October 2026"
+    assert alt_text(axes) == "No spend, 1 to 2 October 2026."
 
 
 def test_rows_without_a_charge_are_said():
     frame = daily({"r1": [3_000_000, None]})
     axes = cumulative(frame)
     assert notes(axes) == ["1 row without a day or a charge not drawn"]
-    assert axes.frame.attrs["left_out"] == 1
 
 
 def test_the_plot_can_be_read_aloud():
     assert alt_text(cumulative(THREE_DAYS, "$200", forecast(SPENT, AHEAD))) == (
-        "October 2026: $4.000006 of $200.00 spent. $5.00 expected by 31 October 2026, "
+        "October 2026: $4.00 of $200.00 spent. $5.00 expected by 31 October 2026, "
         "80 %: $4.50 to $6.00."
     )

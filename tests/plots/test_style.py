@@ -1,21 +1,31 @@
 import inspect
+import subprocess
+import sys
 from functools import cache
 from itertools import pairwise
 
+import matplotlib as mpl
+import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
 from mediakit import plots
 from mediakit.errors import InputError
 from mediakit.plots.style import COLOURS, DARK_COLOURS
+from mediakit.sweep.statistics import bradley_terry, compare
 from tests.plots.drawn import figure_of
-from tests.plots.made_frames import charge, charges, daily, monthly
-from tests.plots.pictures import PLOTS
-from tests.plots.test_plots import DEUTERANOPIA, PROTANOPIA, lab, linear
+from tests.plots.made_frames import charges, daily, monthly
+from tests.plots.pictures import PLOTS, RATED, WINS
 
 EVERY = pytest.mark.parametrize("name", PLOTS)
+NO_RESULTS = RATED.iloc[:0]
 EMPTY = {
+    "heatmap": lambda **k: plots.heatmap(NO_RESULTS, "resolution", "prompt", **k),
+    "forest": lambda **k: plots.forest(compare(NO_RESULTS, "resolution"), **k),
+    "ranking": lambda **k: plots.ranking(bradley_terry(WINS.iloc[:0]), **k),
+    "frontier": lambda **k: plots.frontier(NO_RESULTS, by="resolution", **k),
     "spend_by_day": lambda **k: plots.spend_by_day(daily({}), **k),
     "cumulative": lambda **k: plots.cumulative(daily({}), **k),
     "share": lambda **k: plots.share(daily({}), **k),
@@ -37,9 +47,11 @@ def contrast(one, other):
 
 
 def texts(figure):
+    """The visible texts, except those within a coloured cell or point."""
     figure.draw_without_rendering()
     found = figure.findobj(lambda each: hasattr(each, "get_fontsize"))
-    return [text for text in found if text.get_visible() and text.get_text()]
+    shown = [text for text in found if text.get_visible() and text.get_text()]
+    return [text for text in shown if text.get_gid() != "on a mark"]
 
 
 @EVERY
@@ -93,11 +105,11 @@ def in_notebook(name):
 
 
 @EVERY
-def test_without_axes_a_figure_of_notebook_size_is_made_with_no_background(name):
-    axes = in_notebook(name)
-    assert axes.figure.get_size_inches().tolist() == [9, 3.6]
-    assert axes.figure.get_facecolor()[3] == 0
-    assert axes.get_facecolor()[3] == 0
+def test_without_axes_a_figure_is_made_which_a_theme_makes_transparent(name):
+    assert in_notebook(name).figure.get_size_inches()[0] == 9
+    assert in_notebook(name).figure.get_facecolor()[3] == 1
+    themed = PLOTS[name](theme="dark")
+    assert themed.figure.get_facecolor()[3] == themed.get_facecolor()[3] == 0
 
 
 @EVERY
@@ -132,19 +144,63 @@ def test_axes_of_another_plot_have_no_words():
         plots.alt_text(Figure().subplots())
 
 
-def test_every_plot_has_a_frame_and_takes_axes_and_a_theme():
-    drawing = [name for name in plots.__all__ if f"{name}_frame" in plots.__all__]
+def test_every_plot_takes_axes_and_a_theme():
+    drawing = [name for name in plots.__all__ if name.islower() and name != "alt_text"]
     assert sorted(drawing) == sorted(PLOTS)
     for name in drawing:
         parameters = inspect.signature(getattr(plots, name)).parameters
         assert list(parameters)[-2:] == ["ax", "theme"]
 
 
-def test_the_dark_colours_differ_and_stand_out():
+@EVERY
+def test_a_style_sheet_and_its_sizes_are_respected(name):
+    with plt.style.context("dark_background"), mpl.rc_context({"font.size": 14}):
+        axes = PLOTS[name]()
+        shown = texts(axes.figure)
+        assert to_hex(axes.figure.get_facecolor()) == "#000000"
+        assert axes.title.get_fontsize() == axes._left_title.get_fontsize() > 14
+    assert all(contrast(text.get_color(), "#000000") >= 3 for text in shown)
+
+
+def test_the_colours_of_a_style_sheet_are_those_of_the_series():
+    with plt.style.context("seaborn-v0_8-deep"):
+        cycle = [entry["color"] for entry in mpl.rcParams["axes.prop_cycle"]]
+        axes = PLOTS["share"]()
+    drawn = [to_hex(bar.get_facecolor()) for bar in axes.patches]
+    assert drawn == [to_hex(colour) for colour in cycle[: len(drawn)]]
+
+
+DEUTERANOPIA = np.array(
+    [[0.29275, 0.70725, 0], [0.29275, 0.70725, 0], [-0.02234, 0.02234, 1]]
+)
+PROTANOPIA = np.array(
+    [[0.11238, 0.88762, 0], [0.11238, 0.88762, 0], [0.00401, -0.00401, 1]]
+)
+
+
+def linear(colour):
+    rgb = np.array([int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)])
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def lab(rgb):
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    x, y, z = np.cbrt(to_xyz @ rgb / np.array([0.9505, 1.0, 1.089]))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("colours", [COLOURS, DARK_COLOURS])
+def test_the_colours_differ_with_the_common_colour_blindnesses(colours):
+    """By simulated deuteranopia and protanopia (Viénot 1999), in CIE Lab."""
     for cones in (DEUTERANOPIA, PROTANOPIA):
-        seen = [lab((cones @ linear(each)).clip(0, 1)) for each in DARK_COLOURS]
+        seen = [lab((cones @ linear(each)).clip(0, 1)) for each in colours]
         pairs = [(a, b) for place, a in enumerate(seen) for b in seen[:place]]
         assert min(sum((a - b) ** 2) ** 0.5 for a, b in pairs) > 8
+
+
+def test_the_dark_colours_stand_out():
     for colour in DARK_COLOURS:
         assert contrast(colour, BACKGROUNDS["dark"]) >= 3
 
@@ -157,9 +213,13 @@ def test_a_name_keeps_its_colour_in_both_themes():
         assert abs((hues[0] - hues[1] + 0.5) % 1 - 0.5) < 0.06
 
 
-def test_many_characters_that_no_font_has_show_no_warning():
-    row = charge("r1", 5, keep=True, prompt="夜の街 🎬 \N{ZERO WIDTH JOINER} été")
-    axes = plots.cost_per_keeper(charges(row), by="prompt")
-    axes.figure.draw_without_rendering()
-    (label,) = axes.get_yticklabels()
-    assert label.get_text().endswith("été")
+def test_importing_plots_loads_neither_matplotlib_nor_pandas():
+    script = """
+import sys
+import mediakit.plots
+print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "[]\n"

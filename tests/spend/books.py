@@ -17,7 +17,7 @@ from mediakit.client.account import Report
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.spend.async_spend import AsyncSpend
+from mediakit.spend.spend import AsyncSpend
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SERVICE = Service("https://media.example", "key")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -128,11 +129,17 @@ def test_an_amount_is_compared_with_the_spend_of_all_keys(client: Client) -> Non
     assert "over the budget of $10.00" in forecast.text
 
 
+def drawn_frame(*args: Any) -> Any:
+    """Return what is drawn of the days of a month."""
+    axes: Any = plots.cumulative(*args)
+    return axes.frame
+
+
 def test_the_burn_down_of_a_budget_is_drawn_with_its_forecast(client: Client) -> None:
     generate(client, "a kite")
     days = client.spend.budget(TEAM).frame()
     forecast = client.spend.forecast(budget=TEAM)
-    drawn = plots.cumulative_frame(days, TEAM, forecast)
+    drawn = drawn_frame(days, TEAM, forecast)
     assert drawn.attrs["title"] == "November 2026: $0.34 of $200.00 spent"
     assert int(drawn["spent_micro_usd"].max()) == CLIP_MICRO_USD
 
@@ -142,9 +149,9 @@ def test_the_organization_s_days_are_not_drawn_against_a_named_budget(
 ) -> None:
     days = client.spend.daily("2026-11-01", by=[])
     with pytest.raises(InputError, match=r"client\.spend\.budget") as caught:
-        plots.cumulative_frame(days, TEAM)
+        plots.cumulative(days, TEAM)
     assert caught.value.field == "frame"
-    assert plots.cumulative_frame(days, "$200")["budget_micro_usd"].max() == 200_000_000
+    assert drawn_frame(days, "$200")["budget_micro_usd"].max() == 2e8
 
 
 def test_a_forecast_of_something_else_is_not_drawn_beside_a_budget(
@@ -152,13 +159,11 @@ def test_a_forecast_of_something_else_is_not_drawn_beside_a_budget(
 ) -> None:
     days = client.spend.budget(TEAM).frame()
     with pytest.raises(InputError) as caught:
-        plots.cumulative_frame(days, TEAM, client.spend.forecast())
+        plots.cumulative(days, TEAM, client.spend.forecast())
     assert caught.value.field == "forecast"
     organization_s = client.spend.daily("2026-11-01", by=[])
     with pytest.raises(InputError) as caught:
-        plots.cumulative_frame(
-            organization_s, forecast=client.spend.forecast(budget=TEAM)
-        )
+        plots.cumulative(organization_s, forecast=client.spend.forecast(budget=TEAM))
     assert caught.value.field == "forecast"
 
 
@@ -174,6 +179,6 @@ def test_a_charge_that_settles_after_its_month_is_on_the_last_day_of_it(
         days = client.spend.budget(TEAM, "2026-11").frame()
         assert f"{days['day'].max():%Y-%m-%d}" == "2026-11-30"
         forecast = client.spend.forecast("2026-11", budget=TEAM)
-        drawn = plots.cumulative_frame(days, TEAM, forecast)
+        drawn = drawn_frame(days, TEAM, forecast)
     assert int(drawn["spent_micro_usd"].max()) == CLIP_MICRO_USD
     assert mk.format_usd(forecast.so_far_micro_usd) == "$0.34"

@@ -13,7 +13,7 @@ import pytest
 from mediakit.client import Service
 from mediakit.clock import VirtualClock
 from mediakit.history import History
-from mediakit.spend.async_spend import AsyncSpend
+from mediakit.spend.spend import AsyncSpend
 from tests.support.clients import async_client
 from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
 

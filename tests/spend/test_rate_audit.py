@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit.spend.rate_audit import rate_audit
+from mediakit.spend.charges import rate_audit
 from tests.spend.bills import Job, entry, history_of
 from tests.support.frames import types
 

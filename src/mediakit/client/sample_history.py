@@ -41,8 +41,11 @@ LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
 PROJECTS = {"autumn campaign": 5, "product films": 3, "social clips": 2}
 """Project labels and their relative weights."""
 RATED_SHARE = 0.6
-RATINGS = {1: 1, 2: 2, 3: 4, 4: 4, 5: 2}
-"""Ratings and their relative weights."""
+MEAN_RATING, SPREAD = 3.3, 0.9
+TASTE = 0.5
+"""How much some prompts and functions please more than others, in stars."""
+RESOLUTIONS = {"480p": -0.8, "1080p": 0.3, "2k": 0.4, "4k": 0.4}
+"""How many stars a resolution adds."""
 KEPT_FROM = 4
 KEPT_SHARE = 0.75
 UNKNOWN_KIND = "unknown"
@@ -190,7 +193,7 @@ def entries_of(
         content = canonical_json(job.body)
         draw_key = draw_key_of(service.identity, job.function, content)
         takes[draw_key] += 1
-        prompt, random = job.body.get("prompt"), Random(job.job_id)
+        random = Random(job.job_id)
         (project,) = random.choices([*PROJECTS], [*PROJECTS.values()])
         submission = Submission(
             key=f"{PAST}{job.job_id}",
@@ -201,7 +204,7 @@ def entries_of(
             function=job.function,
             kind=UNKNOWN_KIND if function is None else function.kind,
             body=content,
-            prompt=prompt if isinstance(prompt, str) else None,
+            prompt=_prompt(job),
             webhook_url=None,
             take=takes[draw_key],
             attempt=1,
@@ -248,7 +251,7 @@ def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
         random = Random(f"rating of {job.job_id}")
         if job.status is not JobStatus.COMPLETED or random.random() >= RATED_SHARE:
             continue
-        (rating,) = random.choices([*RATINGS], [*RATINGS.values()])
+        rating = min(max(round(random.gauss(_pleases(job), SPREAD)), 1), 5)
         minutes = random.randrange(1, 90)
         yield (
             f"{PAST}{job.job_id}",
@@ -262,3 +265,16 @@ def judgements_of(past: Iterable[PastJob]) -> Iterator[tuple[str, Judgement]]:
                 rated_at=job.ended_at + timedelta(minutes=minutes),
             ),
         )
+
+
+def _pleases(job: PastJob) -> float:
+    """Return the mean rating of jobs like this one, so that there is a pattern."""
+    tastes = (Random(f"taste for {what}") for what in (_prompt(job), job.function))
+    liked = sum(taste.uniform(-TASTE, TASTE) for taste in tastes)
+    resolution = str(job.body.get("resolution")).lower()
+    return MEAN_RATING + liked + RESOLUTIONS.get(resolution, 0.0)
+
+
+def _prompt(job: PastJob) -> str | None:
+    prompt = job.body.get("prompt")
+    return prompt if isinstance(prompt, str) else None

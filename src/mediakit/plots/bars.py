@@ -1,73 +1,286 @@
-"""Horizontal bars: a name on the left, the bar, and a label on the right."""
+"""Horizontal bars: shares of spend, changes, and the cost of a kept result."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from mediakit.money import MICRO_PER_USD
-from mediakit.plots.dollars import format_x
-from mediakit.plots.style import as_written
+from mediakit.errors import InputError
+from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents
+from mediakit.plots.frames import (
+    CHARGE,
+    KIND,
+    WHOLE,
+    check,
+    column_of,
+    largest,
+    listed,
+    names_of,
+    notes_of,
+)
+from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on, percent, signed
+from mediakit.spend.dates import month_name, month_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mediakit.plots.style import Canvas
+    import pandas as pd
+    from matplotlib.axes import Axes
 
-_THICKNESS = 0.72
-_FEWEST_ROWS_TALL = 4  # so that one bar does not fill the plot
+THICKNESS = 0.72
+BEFORE, AFTER = "before_micro_usd", "after_micro_usd"
+DIFFERENCE = "difference_micro_usd"
+COST = "cost_micro_usd_per_keeper"
+KEEP, RATING = "keep", "rating"
+NOT_SET = "not set"
+PATHS = ("function", "model")
 
 
-@dataclass(frozen=True)
-class Bar:
-    """One bar.
+def share(
+    frame: pd.DataFrame,
+    *,
+    by: str = "function",
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw each function's share of the total, the largest first (spec 4.19).
 
     Args:
-        name: The name, short enough to fit beside the bar.
-        micro_usd: The length; 0 for none.
-        label: The label at the right edge.
-        colour: The colour.
+        frame: Any spend frame: charge_micro_usd and `by`.
+        by: The column; the eight largest values have a bar, and the rest are "other".
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: a bar each, with its sum and its part of the total. Its `frame` has
+        one row per bar, from the top: `by` (str) and charge_micro_usd (int64, exact).
+
+    Raises:
+        InputError: The frame has no charges or no such column.
     """
+    column = column_of(frame, by)
+    check(frame, {CHARGE: WHOLE, column: None}, "a spend frame")
+    known = frame[frame[CHARGE].notna()]
+    sums = known[[CHARGE]].astype("int64").groupby(names_of(known, column)).sum()
+    drawn = _named(largest(sums, sums[CHARGE]), by)
+    canvas = canvas_on(ax, theme)
+    charges = drawn[CHARGE].tolist()
+    title, total = f"Spend by {by}", sum(charges)
+    if not any(charges):
+        return canvas.finish(drawn, title, "No spend.", "No spend")
+    parts = [""] * len(drawn)
+    if min(charges) >= 0:  # with credits, parts of the whole mean nothing
+        parts = [f"  {percent(charge, total)}" for charge in charges]
+    texts = [f"{format_cents(c)}{part}" for c, part in zip(charges, parts, strict=True)]
+    names = drawn[by].tolist()
+    _draw(canvas, names, charges, texts, canvas.palette.series(len(drawn)))
+    canvas.dollars_across("USD", notes_of(len(frame) - len(known), "a charge"))
+    title = f"{title}: {format_cents(total)}"
+    return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 
-    name: str
-    micro_usd: int
-    label: str
-    colour: str
+
+def changes(
+    monthly_before: pd.DataFrame,
+    monthly_after: pd.DataFrame,
+    *,
+    by: str = "function",
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw what changed since last month, from more to less (spec 4.19).
+
+    Args:
+        monthly_before: As `client.spend.monthly(...)` returns it: charge_micro_usd and
+            `by`.
+        monthly_after: The same for the later month.
+        by: The column; the eight values that changed most have a bar, and the rest
+            are "other".
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: a bar each, with its difference. Its `frame` has one row per bar,
+        from the top: `by` (str), before_micro_usd, after_micro_usd and
+        difference_micro_usd (int64, exact).
+
+    Raises:
+        InputError: A frame has no charges or no such column.
+    """
+    column = column_of(monthly_after, by)
+    frames = {"monthly_before": monthly_before, "monthly_after": monthly_after}
+    for field, frame in frames.items():
+        needed = {CHARGE: WHOLE, column: None}
+        check(frame, needed, "a monthly spend frame", field=field)
+    sums = _both(monthly_before, monthly_after, column)
+    apart = sums[sums[DIFFERENCE] != 0]
+    drawn = largest(apart, apart[DIFFERENCE].abs())
+    own = drawn.iloc[:MOST_NAMES].sort_values(
+        DIFFERENCE, ascending=False, kind="stable"
+    )
+    drawn = _named(drawn.loc[[*own.index, *drawn.index[MOST_NAMES:]]], by)
+    canvas = canvas_on(ax, theme)
+    before, after = map(_month_of, frames.values())
+    known = f"{after} against {before}" if before and after else ""
+    title = known or "Against the month before"
+    if drawn.empty:
+        return canvas.finish(drawn, title, "Nothing changed.", "Nothing changed")
+    names, differences = drawn[by].tolist(), drawn[DIFFERENCE].tolist()
+    sides = zip(differences, drawn[BEFORE], drawn[AFTER], strict=True)
+    texts = [f"{signed(apart)}{_relation(*both)}" for apart, *both in sides]
+    palette = canvas.palette
+    colours = [palette.up if apart > 0 else palette.down for apart in differences]
+    _draw(canvas, names, differences, texts, colours)
+    same = int((sums[DIFFERENCE] == 0).sum())
+    left_out = sum(int(frame[CHARGE].isna().sum()) for frame in frames.values())
+    notes = [f"{same} without a change not drawn"] if same else []
+    notes += notes_of(left_out, "a charge")
+    canvas.dollars_across("USD less or more", notes)
+    title = f"{title}: {signed(sum(differences))}"
+    return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 
 
-def draw_bars(canvas: Canvas, bars: Sequence[Bar]) -> None:
-    """Draw bars from the top down, with an x axis of dollars."""
-    axes = canvas.axes
-    places = range(len(bars))
-    axes.barh(
-        places,
-        [bar.micro_usd / MICRO_PER_USD for bar in bars],
-        height=_THICKNESS,
-        color=[bar.colour for bar in bars],
+def _both(before: pd.DataFrame, after: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Sum both months by name."""
+    import pandas as pd
+
+    columns = [column] + ([KIND] if column != KIND and KIND in after else [])
+    parts = [
+        frame.reindex(columns=columns)
+        .astype("object")
+        .assign(**{name: frame[CHARGE].astype("Int64")})
+        for frame, name in ((before, BEFORE), (after, AFTER))
+    ]
+    both = pd.concat(parts, ignore_index=True)
+    both = both[both[BEFORE].notna() | both[AFTER].notna()]
+    sums = both[[BEFORE, AFTER]].fillna(0).astype("int64")
+    sums = sums.groupby(names_of(both, column)).sum()
+    return sums.assign(**{DIFFERENCE: sums[AFTER] - sums[BEFORE]})
+
+
+def _month_of(frame: pd.DataFrame) -> str:
+    """Return the month of a frame, such as "October 2026"; empty if it is not known."""
+    said = list(frame["month"].dropna()) if "month" in frame else []
+    month = next(iter(said), frame.attrs.get("report", {}).get("month"))
+    try:
+        return month_name(month_text(str(month)))
+    except InputError:
+        return ""
+
+
+def _relation(before: int, after: int) -> str:
+    """Format a difference as a percentage of the earlier amount."""
+    if before == 0:
+        return "  new"
+    if after == 0:
+        return "  stopped"
+    if before < 0 or after < 0:
+        return ""
+    sign = "+" if after > before else "-"
+    return f"  {sign}{percent(abs(after - before), before)}"
+
+
+def cost_per_keeper(
+    charges: pd.DataFrame,
+    *,
+    by: str = "function",
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw the cost per kept result: all charges divided by the results kept.
+
+    Args:
+        charges: As `client.spend.charges(...)` returns it: charge_micro_usd, keep and
+            `by`.
+        by: The column: function, prompt, or any parameter. The eight with the highest
+            spend have a bar, and the rest are "other".
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: the cheapest first; values without a keeper are last and have no
+        bar. Its `frame` has one row per bar, from the top: `by` (str),
+        charge_micro_usd, jobs, kept and unrated (int64; neither rated, kept nor
+        discarded) and cost_micro_usd_per_keeper (Int64, rounded once; <NA> without a
+        keeper).
+
+    Raises:
+        InputError: The frame has no charges, no keep or no such column.
+    """
+    import pandas as pd
+
+    column = column_of(charges, by)
+    needed: dict[str, str | None] = {CHARGE: WHOLE, KEEP: None}
+    if len(getattr(charges, "index", "?")):  # an empty frame has no parameters
+        needed[column] = None
+    check(charges, needed, "a frame of charges")
+    known = charges[charges[CHARGE].notna()]
+    if column not in known:
+        known = known.assign(**{column: pd.Series(dtype="str")})
+    names = names_of(known, column, NOT_SET)
+    judged = known[KEEP].notna()
+    if RATING in known:
+        judged |= known[RATING].notna()
+    counted = {
+        CHARGE: known[CHARGE].astype("int64"),
+        "jobs": 1,
+        "kept": known[KEEP].astype("Int64").fillna(0).astype("int64"),
+        "unrated": (~judged).astype("int64"),
+    }
+    sums = pd.DataFrame(counted, known.index).groupby(names).sum().astype("int64")
+    drawn = largest(sums, sums[CHARGE])
+    costs = [
+        divide_half_up(charge, kept) if kept else None
+        for charge, kept in zip(drawn[CHARGE].tolist(), drawn["kept"], strict=True)
+    ]
+    drawn = drawn.assign(**{COST: pd.array(costs, dtype="Int64")})
+    drawn = drawn.sort_values(COST, na_position="last", kind="stable")
+    drawn = _named(drawn, by)
+    canvas = canvas_on(ax, theme)
+    title = f"Cost per kept result, by {by}"
+    if drawn.empty:
+        return canvas.finish(drawn, title, "No charges.", "No charges")
+    texts = [_kept_text(*row) for row in drawn.drop(columns=by).itertuples(index=False)]
+    keep: Literal["begin", "end"] = "end" if by in PATHS else "begin"
+    bars = drawn[COST].fillna(0).tolist()
+    colours = [canvas.palette.accent] * len(drawn)
+    shown = [text.removesuffix(" kept") for text in texts] if canvas.compact else texts
+    _draw(canvas, drawn[by].tolist(), bars, shown, colours, keep)
+    unrated, jobs = int(drawn["unrated"].sum()), int(drawn["jobs"].sum())
+    notes = [f"{unrated:,} of {jobs:,} jobs not rated"] if unrated else []
+    all_notes = [*notes, *notes_of(len(charges) - len(known), "a charge")]
+    canvas.dollars_across("USD per kept result", all_notes)
+    text = f"{title}. {listed(drawn[by].tolist(), texts)}."
+    return canvas.finish(drawn, title, " ".join([text, *(f"{n}." for n in notes)]))
+
+
+def _kept_text(charge: int, jobs: int, kept: int, _: int, cost: Any) -> str:
+    if not kept:
+        return f"{format_cents(charge)}, none of {jobs:,} kept"
+    return f"{format_cents(cost)}  {kept:,} of {jobs:,} kept"
+
+
+def _named(sums: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return sums with the names, which are their index, as the column `by`."""
+    return sums.set_axis(sums.index.astype("str")).rename_axis(by).reset_index()
+
+
+def _draw(
+    canvas: Canvas,
+    names: Sequence[str],
+    micro_usd: Sequence[int],
+    texts: Sequence[str],
+    colours: Sequence[str],
+    keep: Literal["begin", "end"] = "end",
+) -> None:
+    """Draw bars from the top down, each with its name and its text."""
+    canvas.axes.barh(
+        range(len(names)),
+        [amount / MICRO_PER_USD for amount in micro_usd],
+        height=THICKNESS,
+        color=list(colours),
         linewidth=0,
     )
-    format_x(canvas)
-    axes.grid(visible=False, axis="y")
-    missing = max(_FEWEST_ROWS_TALL - len(bars), 0) / 2
-    axes.set_ylim(len(bars) - 0.5 + missing, -0.5 - missing)
-    axes.set_yticks(places, [bar.name for bar in bars])
-    names = axes.get_yticklabels()
-    for name in names:
-        name.set_color(canvas.palette.ink)
-    as_written(names)
-    _write_labels(canvas, [bar.label for bar in bars])
-
-
-def _write_labels(canvas: Canvas, texts: Sequence[str]) -> None:
-    axes = canvas.axes
-    for place, text in enumerate(texts):
-        message = axes.text(
-            1.01,
-            place,
-            text,
-            transform=axes.get_yaxis_transform(),
-            va="center",
-            color=canvas.palette.ink,
-            fontsize=canvas.text_size,
-        )
-        as_written([message])
+    canvas.place_names([canvas.name(name, keep=keep) for name in names])
+    canvas.write_beside(texts)

@@ -1,12 +1,12 @@
-"""The style of the plots: two themes, a palette, titles and legends."""
+"""The style of the plots: colours, texts, legends and axes of dollars."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from mediakit.errors import InputError
-from mediakit.plots.names import drawable
+from mediakit.money import MICRO_PER_USD, format_cents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.text import Text
 
 Theme = Literal["light", "dark"]
@@ -42,11 +43,13 @@ DARK_COLOURS = (
 )
 MOST_NAMES = len(COLOURS)
 
-_NOTEBOOK_SIZE = (9.0, 3.6)  # inches
-_COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
-_FRAME = "frame"
-_LONGEST_NAME = 40
-_LONGEST_COMPACT_NAME = 20
+NOTEBOOK_SIZE = (9.0, 3.6)  # inches
+COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
+FRAME = "frame"
+LONGEST_NAME, LONGEST_COMPACT_NAME = 40, 20
+LEAST_TOP_USD = 10 / MICRO_PER_USD
+HEADROOM = 1.05
+DARK_BELOW = 0.4  # of the luminance
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Palette:
     """The colours of a theme.
 
     Args:
+        paper: Of the background.
         ink: Of titles and names.
         quiet: Of labels, ticks and notes.
         grid: Of grid lines.
@@ -64,6 +68,7 @@ class Palette:
         down: Of a decrease.
     """
 
+    paper: str
     ink: str
     quiet: str
     grid: str
@@ -79,33 +84,70 @@ class Palette:
 
 
 # Orange-red and blue can be distinguished with any colour vision.
-_PALETTES = {
-    "light": Palette(
-        ink="#212121",
-        quiet="#555555",
-        grid="#dddddd",
-        colours=COLOURS,
-        other="#bbbbbb",
-        accent="#1976d2",
-        up="#c4501b",
-        down="#1976d2",
-    ),
-    "dark": Palette(
-        ink="#eeeeee",
-        quiet="#bdbdbd",
-        grid="#444444",
-        colours=DARK_COLOURS,
-        other="#8a8a8a",
-        accent="#64b5f6",
-        up="#ff9466",
-        down="#64b5f6",
-    ),
-}
+LIGHT = Palette(
+    paper="#ffffff",
+    ink="#212121",
+    quiet="#555555",
+    grid="#dddddd",
+    colours=COLOURS,
+    other="#bbbbbb",
+    accent="#1976d2",
+    up="#c4501b",
+    down="#1976d2",
+)
+DARK = Palette(
+    paper="#111111",
+    ink="#eeeeee",
+    quiet="#bdbdbd",
+    grid="#444444",
+    colours=DARK_COLOURS,
+    other="#8a8a8a",
+    accent="#64b5f6",
+    up="#ff9466",
+    down="#64b5f6",
+)
+
+
+def luminance(colour: Any) -> float:
+    """Return how bright a colour looks, from 0 to 1."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def setting(name: str, ours: Any) -> Any:
+    """Return one of matplotlib's settings if `plt.style` or the user changed it."""
+    from matplotlib import rcParams, rcParamsDefault
+
+    set_to = cast("dict[str, Any]", rcParams)[name]
+    return ours if set_to == cast("dict[str, Any]", rcParamsDefault)[name] else set_to
+
+
+def _palette_of_settings() -> Palette:
+    """Return our colours, with those of `plt.style` where it has its own."""
+    from matplotlib import rcParams
+
+    paper = setting("axes.facecolor", LIGHT.paper)
+    ours = DARK if luminance(paper) < DARK_BELOW else LIGHT
+    colours = ours.colours
+    if setting("axes.prop_cycle", None) is not None:
+        cycle = [entry["color"] for entry in rcParams["axes.prop_cycle"]]
+        colours = tuple((cycle * MOST_NAMES)[:MOST_NAMES])
+        ours = replace(ours, accent=cycle[0])
+    return replace(
+        ours,
+        paper=paper,
+        ink=setting("text.color", ours.ink),
+        quiet=setting("axes.labelcolor", ours.quiet),
+        grid=setting("grid.color", ours.grid),
+        colours=colours,
+    )
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """An Axes and its theme.
+    """An Axes and its colours.
 
     Args:
         axes: Where to draw.
@@ -118,53 +160,72 @@ class Canvas:
     compact: bool
 
     @property
-    def text_size(self) -> float:
-        """Return the size of labels, in points."""
-        return 8 if self.compact else 9
+    def text_size(self) -> Any:
+        """Return the size of texts in the plot, by matplotlib's `font.size`."""
+        return "small" if self.compact else "medium"
 
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
-        """Shorten an external name to fit, using characters that can be drawn.
+        """Shorten an external name to fit.
 
         Args:
             text: The name.
             keep: Which end of a long name to keep: paths differ at the end, prompts at
                 the beginning.
         """
-        longest = _LONGEST_COMPACT_NAME if self.compact else _LONGEST_NAME
-        if len(text) > longest:
-            begin, end = text[: longest - 1].rstrip(), text[1 - longest :].lstrip()
-            text = f"{begin}…" if keep == "begin" else f"…{end}"
-        return text if text.isascii() else drawable(text)
+        longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
+        if len(text) <= longest:
+            return text
+        begin, end = text[: longest - 1].rstrip(), text[1 - longest :].lstrip()
+        return f"{begin}…" if keep == "begin" else f"…{end}"
 
-    def title(self, text: str) -> None:
-        """Draw the title, aligned left above the plot."""
-        size = 9 if self.compact else 11
-        shown = self.axes.set_title(
-            text, loc="left", color=self.palette.ink, fontsize=size, fontweight="bold"
-        )
-        as_written([shown])
-
-    def label_x(self, text: str, notes: Sequence[str] = ()) -> None:
-        """Label the x axis, with notes on omitted rows below."""
-        lines = "\n".join([text, *notes])
-        shown = self.axes.set_xlabel(
-            lines, color=self.palette.quiet, fontsize=self.text_size
-        )
-        as_written([shown])
-
-    def label_y(self, text: str) -> None:
-        """Label the y axis."""
-        self.axes.set_ylabel(text, color=self.palette.quiet, fontsize=self.text_size)
+    def label(self, x: str, y: str = "", notes: Sequence[str] = ()) -> None:
+        """Label the axes, with notes on omitted rows below."""
+        look: dict[str, Any] = {"color": self.palette.quiet}
+        if self.compact:
+            look["fontsize"] = self.text_size
+        shown = [self.axes.set_xlabel("\n".join([x, *notes]), **look)]
+        if y:
+            shown.append(self.axes.set_ylabel(y, **look))
+        as_written(shown)
 
     def quiet_frame(self, *sides: str) -> None:
         """Hide all spines except these, and colour ticks and labels."""
         for side, spine in self.axes.spines.items():
             spine.set_visible(side in sides)
             spine.set_color(self.palette.quiet)
-        self.axes.tick_params(
-            length=0, labelsize=self.text_size, labelcolor=self.palette.quiet
-        )
+        look: dict[str, Any] = {"labelsize": self.text_size} if self.compact else {}
+        self.axes.tick_params(length=0, labelcolor=self.palette.quiet, **look)
         self.axes.set_axisbelow(True)
+
+    def grid(self, axis: Literal["x", "y", "both"]) -> None:
+        """Draw grid lines."""
+        self.axes.grid(visible=True, axis=axis, color=self.palette.grid, linewidth=0.8)
+
+    def place_names(self, names: Sequence[str]) -> None:
+        """Write a name beside each row, from the top down."""
+        axes = self.axes
+        missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
+        axes.set_ylim(len(names) - 0.5 + missing, -0.5 - missing)
+        axes.set_yticks(range(len(names)), names)
+        labels = axes.get_yticklabels()
+        for label in labels:
+            label.set_color(self.palette.ink)
+        as_written(labels)
+
+    def write_beside(self, texts: Sequence[str]) -> None:
+        """Write a text at the right of each row."""
+        as_written(
+            self.axes.text(
+                1.01,
+                place,
+                text,
+                transform=self.axes.get_yaxis_transform(),
+                va="center",
+                color=self.palette.ink,
+                fontsize=self.text_size,
+            )
+            for place, text in enumerate(texts)
+        )
 
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
@@ -175,9 +236,11 @@ class Canvas:
             title: The legend title.
             handles: The entries, from the top; all labelled artists when None.
         """
-        listed = {} if handles is None else {"handles": handles}
+        look: dict[str, Any] = {} if handles is None else {"handles": handles}
+        if self.compact:
+            look |= {"fontsize": self.text_size, "title_fontsize": self.text_size}
         legend = self.axes.legend(
-            **listed,
+            **look,
             title=title,
             loc="upper left",
             bbox_to_anchor=(1.0, 1.0),
@@ -185,69 +248,101 @@ class Canvas:
             alignment="left",
             handlelength=1.2,
             handleheight=0.9,
-            handletextpad=0.6,
-            labelspacing=0.35 if self.compact else 0.5,
             borderaxespad=0.2,
+            labelcolor=self.palette.ink,
         )
-        texts = [*legend.get_texts(), legend.get_title()]
-        for text in texts:
-            text.set_color(self.palette.ink)
-            text.set_fontsize(self.text_size)
-        as_written(texts)
+        legend.get_title().set_color(self.palette.ink)
+        as_written([*legend.get_texts(), legend.get_title()])
 
-    def show_message(self, text: str) -> None:
-        """Show in the middle of an empty plot why it is empty."""
-        shown = self.axes.text(
-            0.5,
-            0.5,
-            text,
-            transform=self.axes.transAxes,
-            ha="center",
-            va="center",
-            color=self.palette.quiet,
-            fontsize=self.text_size + 1,
-            wrap=True,
-        )
-        as_written([shown])
-        self.axes.set_xticks([])
-        self.axes.set_yticks([])
-        for spine in self.axes.spines.values():
-            spine.set_visible(False)
+    def finish(
+        self, frame: pd.DataFrame, title: str, alt_text: str, message: str = ""
+    ) -> Axes:
+        """Write the title, or why the plot is empty, and attach the drawn frame."""
+        axes = self.axes
+        look: dict[str, Any] = {"fontsize": "medium"} if self.compact else {}
+        shown = [axes.set_title(title, loc="left", color=self.palette.ink, **look)]
+        if message:
+            shown.append(
+                axes.text(
+                    0.5,
+                    0.5,
+                    message,
+                    transform=axes.transAxes,
+                    ha="center",
+                    va="center",
+                    color=self.palette.quiet,
+                    fontsize=self.text_size,
+                    wrap=True,
+                )
+            )
+            axes.set(xticks=[], yticks=[])
+            self.quiet_frame()
+        as_written(shown)
+        frame.attrs |= {"title": title, "alt_text": alt_text}
+        setattr(axes, FRAME, frame)
+        return axes
 
-    def with_frame(self, frame: pd.DataFrame) -> Axes:
-        """Attach the plotted frame to the Axes as `frame`, and return the Axes."""
-        setattr(self.axes, _FRAME, frame)
-        return self.axes
+    # -- dollars ----------------------------------------------------------------------
+
+    def dollars_up(self, text: str, notes: Sequence[str], x: str) -> None:
+        """Format the y axis in dollars, from zero or below to above the data."""
+        axes = self.axes
+        low, top = _limits(axes.dataLim.y0, axes.dataLim.y1)
+        axes.set_ylim(low, top)
+        if low < 0:
+            axes.axhline(0, color=self.palette.ink, linewidth=0.8)
+        in_dollars(axes.yaxis, 4 if self.compact else 6)
+        self.grid("y")
+        self.quiet_frame("bottom")
+        self.label(x, text, notes)
+
+    def dollars_across(self, text: str, notes: Sequence[str]) -> None:
+        """Format the x axis in dollars, including zero."""
+        axes = self.axes
+        low, top = _limits(axes.dataLim.x0, axes.dataLim.x1)
+        axes.set_xlim(low, top if axes.dataLim.x1 > 0 or low == 0 else 0)
+        in_dollars(axes.xaxis, 3 if self.compact else 5)
+        self.grid("x")
+        self.quiet_frame()
+        axes.axvline(0, color=self.palette.quiet, linewidth=0.8)
+        self.label(text, notes=notes)
 
 
-def canvas_on(ax: Axes | None, theme: Theme) -> Canvas:
+def canvas_on(
+    ax: Axes | None, theme: Theme | None, height: float | None = None
+) -> Canvas:
     """Prepare an Axes, or a new figure of notebook size.
 
     Args:
         ax: Where to draw; a new figure when None.
-        theme: "light" or "dark".
+        theme: "light" or "dark"; None for the colours of `plt.style`.
+        height: The height of a new figure, inches; None for the usual one.
 
     Raises:
         InputError: There is no such theme.
     """
-    if theme not in get_args(Theme):
-        raise InputError("theme", got=theme, accepted='"light" or "dark"')
-    axes = _new_axes() if ax is None else ax
-    axes.patch.set_alpha(0)
+    if theme is not None and theme not in get_args(Theme):
+        raise InputError("theme", got=theme, accepted='"light" or "dark", or None')
+    axes = ax
+    if axes is None:
+        from matplotlib import pyplot as plt
+
+        width, usual = setting("figure.figsize", NOTEBOOK_SIZE)
+        figure, axes = plt.subplots(
+            figsize=(width, height or usual), layout="constrained"
+        )
+        if theme is not None:
+            figure.patch.set_alpha(0)
+    if theme is not None:
+        axes.patch.set_alpha(0)
+    themes = {"light": LIGHT, "dark": DARK}
+    palette = _palette_of_settings() if theme is None else themes[theme]
     inches = axes.get_window_extent().width / axes.figure.dpi
-    return Canvas(axes, _PALETTES[theme], inches < _COMPACT_BELOW)
-
-
-def _new_axes() -> Axes:
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=_NOTEBOOK_SIZE, layout="constrained")
-    figure.patch.set_alpha(0)
-    return axes
+    return Canvas(axes, palette, inches < COMPACT_BELOW)
 
 
 def as_written(texts: Iterable[Text]) -> None:
-    """Escape dollar signs so that matplotlib does not read them as math."""
+    """Keep matplotlib from reading dollar signs as math."""
     for text in texts:
         text.set_parse_math(False)
 
@@ -261,8 +356,35 @@ def alt_text(ax: Axes) -> str:
     Raises:
         InputError: The Axes has no plot from this package.
     """
-    frame = getattr(ax, _FRAME, None)
-    text = getattr(frame, "attrs", {}).get("alt_text")
+    text = getattr(getattr(ax, FRAME, None), "attrs", {}).get("alt_text")
     if text is None:
         raise InputError("ax", got=ax, accepted="an Axes that mediakit.plots drew on")
     return str(text)
+
+
+def in_dollars(axis: Axis, most_steps: int) -> None:
+    """Put ticks at round amounts, with as many decimals as the visible range needs."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    def text(usd: float, _: int | None) -> str:
+        low, high = axis.get_view_interval()
+        shown = abs(high - low)
+        decimals = 0 if shown >= 4 * most_steps else 2 if shown >= 0.05 else 6
+        return f"{'-' if usd < 0 else ''}${abs(usd):,.{decimals}f}"
+
+    axis.set_major_locator(MaxNLocator(most_steps, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(text))
+
+
+def _limits(low_usd: float, top_usd: float) -> tuple[float, float]:
+    return min(low_usd, 0.0) * HEADROOM, max(top_usd, LEAST_TOP_USD) * HEADROOM
+
+
+def signed(amount_micro_usd: int) -> str:
+    """Format a difference in cents, with its sign."""
+    return f"{'+' if amount_micro_usd > 0 else ''}{format_cents(amount_micro_usd)}"
+
+
+def percent(part: int, whole: int) -> str:
+    """Format a part of a whole with one decimal, such as "64.8 %"."""
+    return f"{100 * part / whole:.1f} %"

@@ -19,15 +19,18 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.spend.dates import end_of_month
-from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import csv_frame, daily_frame, monthly_frame
-from mediakit.spend.responses.columns import whole_number
+from mediakit.spend.dates import ServiceClock, end_of_month
+from mediakit.spend.frames import (
+    CHARGE,
+    csv_frame,
+    daily_frame,
+    monthly_frame,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CHARGE = "charge_micro_usd"
 NAMES = {"daily": "daily report", "monthly": "monthly report", "csv": "month's CSV"}
 # Charges are read up to days after they were settled.
 MARGIN = timedelta(days=7)

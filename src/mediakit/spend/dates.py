@@ -1,4 +1,4 @@
-"""Checks days and months for the billing endpoints before anything is sent.
+"""Days and months of the billing endpoints, and the service's current day.
 
 Billing uses UTC days (spec 4.19), so an instant is rejected: its day depends on the
 time zone, and guessing could move charges between days.
@@ -6,15 +6,23 @@ time zone, and guessing could move charges between days.
 
 import re
 from calendar import monthrange
-from datetime import date, datetime
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
 
+from mediakit.clock import Clock
 from mediakit.errors import InputError
+
+DEFAULT_DAYS = 30
+MOSTMONTHS = 120
+ONE_DAY = timedelta(days=1)
+
+Range = tuple[date, date]
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 # The names do not depend on the machine's locale.
-_MONTHS = (
+MONTHS = (
     "January",
     "February",
     "March",
@@ -28,26 +36,29 @@ _MONTHS = (
     "November",
     "December",
 )
-_WEEKDAYS = (
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-)
-
-
-def weekday_name(day: date) -> str:
-    """Write the weekday of a day."""
-    return _WEEKDAYS[day.weekday()]
 
 
 def month_name(month: str) -> str:
     """Write a month, such as "October 2026"."""
     year, number = month.split("-")
-    return f"{_MONTHS[int(number) - 1]} {year}"
+    return f"{MONTHS[int(number) - 1]} {year}"
+
+
+def day_name(day: date) -> str:
+    """Write a day, such as "1 October 2026"."""
+    return f"{day.day} {month_name(month_of(day))}"
+
+
+def days_name(first: date, last: date) -> str:
+    """Write a range of days, such as "1 to 31 October 2026"."""
+    if first == last:
+        return day_name(last)
+    begin = str(first.day)
+    if first.year != last.year:
+        begin = day_name(first)
+    elif first.month != last.month:
+        begin = day_name(first).removesuffix(f" {first.year}")
+    return f"{begin} to {day_name(last)}"
 
 
 def day_range(start: str | date, end: str | date) -> tuple[str, str]:
@@ -122,3 +133,107 @@ def read_day(field: str, day: str | date) -> date:
             pass
     accepted = 'a day in UTC as "YYYY-MM-DD", such as "2026-10-01", without a time'
     raise InputError(field, got=day, accepted=accepted, spec="4.19")
+
+
+# -- ranges of months ------------------------------------------------------------------
+
+
+def by_month(first: date, last: date) -> list[Range]:
+    """Split a range into the days of each calendar month, both ends included.
+
+    Raises:
+        InputError: The range has more months than one call reads.
+    """
+    check_length("start", first, last)
+    return list(_pieces(first, last))
+
+
+def months_between(first: str, last: str) -> list[str]:
+    """Return each month of a range, both ends included.
+
+    Args:
+        first: The first month, "YYYY-MM".
+        last: The last month, not before the first.
+
+    Raises:
+        InputError: The range has more months than one call reads.
+    """
+    begin, end = (date.fromisoformat(f"{month}-01") for month in (first, last))
+    check_length("month", begin, end)
+    return [piece[0].isoformat()[:7] for piece in _pieces(begin, end)]
+
+
+def check_length(field: str, first: date, last: date) -> None:
+    """Reject a range whose months would need too many requests.
+
+    Raises:
+        InputError: It is too long.
+    """
+    months = (last.year - first.year) * 12 + last.month - first.month + 1
+    if months > MOSTMONTHS:
+        raise InputError(
+            field,
+            got=f"{first.isoformat()} to {last.isoformat()}",
+            accepted=f"a range of at most {MOSTMONTHS} calendar months",
+        )
+
+
+def month_end(day: date) -> date:
+    """Return the last day of a day's month."""
+    return day.replace(day=monthrange(day.year, day.month)[1])
+
+
+def days_before(last: date, days: int) -> date:
+    """Return the day a number of days earlier, or the first day of the calendar."""
+    return date.fromordinal(max(last.toordinal() - days, 1))
+
+
+def _pieces(first: date, last: date) -> Iterator[Range]:
+    while True:
+        end = month_end(first)
+        if end >= last:
+            yield first, last
+            return
+        yield first, end
+        first = end + ONE_DAY
+
+
+# -- the service's day -----------------------------------------------------------------
+
+
+class ServiceClock:
+    """The service's time, known from the `Date` of its responses.
+
+    Charges are dated by the service's clock. Near midnight, or if this machine's
+    clock is wrong, the day can differ.
+
+    Args:
+        clock: Gives the time until the service's is known.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ahead = timedelta(0)
+        self.is_known = False
+
+    def note(self, responded_at: datetime | None) -> None:
+        """Record the time at which the service responded; None is ignored."""
+        if responded_at is not None:
+            self._ahead = responded_at - self._clock.now()
+            self.is_known = True
+
+    def now(self) -> datetime:
+        """Return the instant at the service, in UTC."""
+        now = self._clock.now()
+        try:
+            return now + self._ahead
+        except OverflowError:  # the service says the last second of the calendar
+            return now
+
+    def today(self) -> date:
+        """Return the day at the service, in UTC."""
+        return self.now().date()
+
+    def month(self) -> str:
+        """Return the month at the service, YYYY-MM in UTC."""
+        return self.today().isoformat()[:7]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mediakit.errors import InputError
-from mediakit.spend.days.function_names import dollars
+from mediakit.spend.frames import dollars
 from mediakit.spreadsheets import harmless
 
 if TYPE_CHECKING:

@@ -77,7 +77,7 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
     assert "Spend · October 2026" in page.text
     assert "charged$53.40" in page.text
     assert "✓ $53.40 charged in October 2026; all of it is explained." in page.text
-    assert "Read on October 20, 2026." in page.text
+    assert "Read on 20 October 2026." in page.text
     for function in ("R1", "Text to video", "Video upscale", "Keyframes"):
         assert function in page.text
     assert "Total45$53.399146100.0 %" in page.text

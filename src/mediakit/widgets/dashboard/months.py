@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from mediakit.errors import InputError
-from mediakit.spend.dates import end_of_month, month_of, month_text
+from mediakit.spend.dates import MONTHS, end_of_month, month_of, month_text
 
 MOST_OFFERED = 24
 
@@ -18,11 +18,6 @@ def first_day(month: str) -> date:
 def month_before(month: str) -> str:
     """Return the month before a month."""
     return month_of(first_day(month) - timedelta(days=1))
-
-
-def month_title(month: str) -> str:
-    """Return a month's display name, such as "October 2026"."""
-    return f"{first_day(month):%B %Y}"
 
 
 def offered(today: date, chosen: str) -> tuple[str, ...]:
@@ -66,7 +61,7 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
     """
     before = month_before(month)
     first, last = first_day(before), end_of_month(before)
-    name = f"{first:%B}"
+    name = MONTHS[first.month - 1]
     if month == month_of(today) and today.day < last.day:
         last = first.replace(day=today.day)
         name = f"{name} 1" if last == first else f"{name} 1–{last.day}"  # noqa: RUF001

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import io
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -13,8 +13,8 @@ from markupsafe import Markup
 from mediakit import plots
 from mediakit.errors import MediakitError
 from mediakit.markup import NO_HTML
-from mediakit.widgets.dashboard.figures import cents_text, named
-from mediakit.widgets.dashboard.month_data import CHARGE, By, MonthReading
+from mediakit.widgets.dashboard.figures import named
+from mediakit.widgets.dashboard.month_data import By, MonthReading
 from mediakit.widgets.toolkit.styles import data_url
 
 if TYPE_CHECKING:
@@ -96,18 +96,7 @@ def day_panel(reading: MonthReading) -> Panel:
     def by_day(ax: Axes, theme: Theme) -> Axes:
         return plots.spend_by_day(daily, by=reading.by.column, ax=ax, theme=theme)
 
-    panel = panel_of("By day", by_day)
-    return replace(panel, legend=tuple(_with_sums(panel, reading.by.column)))
-
-
-def _with_sums(panel: Panel, column: str) -> Iterator[Swatch]:
-    """Yield the legend with sums to the cent; exact ones are in the frame."""
-    if panel.frame is None or not panel.legend:
-        return
-    sums = panel.frame.groupby(column, observed=True, sort=True)[CHARGE].sum()
-    # Categories are in the order of the legend, the largest first.
-    for swatch, (name, micro_usd) in zip(panel.legend, sums.items(), strict=True):
-        yield replace(swatch, text=f"{name} {cents_text(int(micro_usd))}")
+    return panel_of("By day", by_day)
 
 
 def budget_panel(reading: MonthReading) -> Panel:

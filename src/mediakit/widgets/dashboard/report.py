@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from mediakit.markup import NO_HTML, html_text
 from mediakit.money import divide_half_up, format_usd
+from mediakit.spend.dates import day_name, month_name
 from mediakit.spend.exporting import write_file
 from mediakit.widgets.dashboard import panels
 from mediakit.widgets.dashboard.exports import Format, data_link, prepare
@@ -33,7 +34,7 @@ from mediakit.widgets.dashboard.month_data import (
     read_checks,
     read_month,
 )
-from mediakit.widgets.dashboard.months import month_title, readable_month
+from mediakit.widgets.dashboard.months import readable_month
 from mediakit.widgets.toolkit.styles import style_tag
 
 if TYPE_CHECKING:
@@ -113,21 +114,19 @@ async def write_report(
 
 def page_html(reading: MonthReading) -> Markup:
     """Draw the plots and return the page; blocks."""
-    title = f"Spend · {month_title(reading.month)}"
+    title = f"Spend · {month_name(reading.month)}"
     return Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         '<meta name="generator" content="mediakit spend report">\n'
         "<title>{}</title>{}</head><body>\n<h1>{}</h1>\n"
-        '<p class="quiet">Read on {:%B} {}, {}. '
+        '<p class="quiet">Read on {}. '
         "Days are in UTC, amounts in US dollars.</p>\n{}\n</body></html>\n"
     ).format(
         title,
         style_tag(CSS + SIGNS),
         html_text(title),
-        reading.today,
-        reading.today.day,
-        reading.today.year,
+        day_name(reading.today),
         Markup("\n").join(_parts(reading)),
     )
 
@@ -135,7 +134,7 @@ def page_html(reading: MonthReading) -> Markup:
 def _parts(reading: MonthReading) -> Iterator[Markup]:
     if reading.is_empty:
         nothing = Markup("<p>Nothing was charged in {}.</p>")
-        yield nothing.format(month_title(reading.month))
+        yield nothing.format(month_name(reading.month))
         return
     figure = Markup('<div><dt>{}</dt><dd title="{}">{}</dd></div>')
     figures = NO_HTML.join(

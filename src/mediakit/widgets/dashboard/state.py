@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mediakit.spend.dates import month_name
 from mediakit.widgets.dashboard.exports import Prepared
 from mediakit.widgets.dashboard.figures import values_of
 from mediakit.widgets.dashboard.month_data import By, MonthReading
-from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.panels import Panel
 
 
@@ -98,7 +98,7 @@ class DashboardState:
     @property
     def title(self) -> str:
         """Return the heading."""
-        return f"Spend · {month_title(self.month)}"
+        return f"Spend · {month_name(self.month)}"
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ class DashboardState:
     @property
     def notice(self) -> str:
         """Return the one line in place of the figures; empty when there are some."""
-        month = month_title(self.month)
+        month = month_name(self.month)
         if self.trouble:
             return self.trouble
         if self.is_loading:

@@ -10,10 +10,10 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
+from mediakit.spend.dates import month_name
 from mediakit.widgets.dashboard.exports import TOOLTIPS, Format, link_html
 from mediakit.widgets.dashboard.html import head_html, panels_html, status_html
 from mediakit.widgets.dashboard.month_data import By
-from mediakit.widgets.dashboard.months import month_title
 from mediakit.widgets.dashboard.state import DashboardState
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.callbacks import Guard
@@ -159,7 +159,7 @@ class DashboardView:
 
     def _show_controls(self, state: DashboardState) -> None:
         self._head.value = head_html(state.title) + self._hides
-        _choose(self.month, [(month_title(m), m) for m in state.months], state.month)
+        _choose(self.month, [(month_name(m), m) for m in state.months], state.month)
         self.by.value = state.by.value
         every = (f"All {ALL_WORDS[state.by]}", ALL)
         named = [(value, value) for value in state.choices]

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from mediakit.markup import NO_HTML
 from mediakit.money import MICRO_PER_USD, format_usd
+from mediakit.spend.dates import MONTHS
 from mediakit.widgets.dashboard.figures import cents_text
 from mediakit.widgets.studio.spend_summary import Fact, SpendSummary
 from mediakit.widgets.studio.spending.days import Part, SpendDays
@@ -172,4 +173,4 @@ def _jobs_text(jobs: int) -> str:
 
 
 def _day_text(day: date) -> str:
-    return f"{day:%b} {day.day}"
+    return f"{MONTHS[day.month - 1][:3]} {day.day}"

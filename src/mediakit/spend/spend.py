@@ -1,4 +1,4 @@
-"""The spend reports of a client as frames, with asynchronous methods."""
+"""The spend reports of a client as frames."""
 
 from __future__ import annotations
 
@@ -14,24 +14,33 @@ from mediakit.catalog import Catalog
 from mediakit.client.account import Billing
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
+from mediakit.client.loop import Blocking, blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError, shown
 from mediakit.spend.bill import read_bill
 from mediakit.spend.charges import charges_frame
-from mediakit.spend.daily import COLUMNS, By, DailyReader, DayQuery, read_by
 from mediakit.spend.dates import (
+    DEFAULT_DAYS,
+    ServiceClock,
     day_range,
+    days_before,
     end_of_month,
     month_of,
     month_text,
     read_day,
 )
-from mediakit.spend.days.month_ranges import DEFAULT_DAYS, days_before
-from mediakit.spend.days.service_clock import ServiceClock
 from mediakit.spend.exporting import write_file
-from mediakit.spend.monthly import MonthlyReader, Months
 from mediakit.spend.reconcile import reconciled
 from mediakit.spend.reconciliation import Reconciliation
+from mediakit.spend.reports import (
+    COLUMNS,
+    By,
+    DailyReader,
+    DayQuery,
+    MonthlyReader,
+    Months,
+    read_by,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -220,7 +229,7 @@ class AsyncSpend:
             out_of_date_since (datetime64, UTC: the day from which on every job is
             wrong).
         """
-        from mediakit.spend.rate_audit import rate_audit
+        from mediakit.spend.charges import rate_audit
 
         return await to_thread.run_sync(rate_audit, await self._history.frame())
 
@@ -459,3 +468,20 @@ def _checked_keys(own_keys: object) -> tuple[str, ...] | None:
         accepted = "ids of API keys, as api_key_id in client.spend.daily()"
         raise InputError("own_keys", got=own_keys, accepted=accepted)
     return keys
+
+
+class Spend(Blocking):
+    """The blocking version of `AsyncSpend`; each method runs on the I/O thread."""
+
+    core: AsyncSpend
+
+    daily = blocking(AsyncSpend.daily)
+    monthly = blocking(AsyncSpend.monthly)
+    monthly_csv = blocking(AsyncSpend.monthly_csv)
+    to_csv = blocking(AsyncSpend.to_csv)
+    charges = blocking(AsyncSpend.charges)
+    budget = blocking(AsyncSpend.budget)
+    forecast = blocking(AsyncSpend.forecast)
+    anomalies = blocking(AsyncSpend.anomalies)
+    reconcile = blocking(AsyncSpend.reconcile)
+    rates = blocking(AsyncSpend.rates)

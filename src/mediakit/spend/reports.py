@@ -1,35 +1,45 @@
-"""Reads daily spend of any range, by calendar month, and sums it by name."""
+"""Reads daily and monthly spend: ranges by calendar month, kept, named and summed."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+import anyio
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account import Billing
+from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
-from mediakit.spend.days.concurrency import gather_limited
-from mediakit.spend.days.function_names import add_dollars, kinds_of, with_column
-from mediakit.spend.days.month_ranges import (
+from mediakit.spend.charges import with_projects
+from mediakit.spend.dates import (
     DEFAULT_DAYS,
     Range,
+    ServiceClock,
     by_month,
     days_before,
     month_end,
+    month_text,
+    months_between,
 )
-from mediakit.spend.days.projects import with_projects
-from mediakit.spend.days.service_clock import ServiceClock
-from mediakit.spend.responses import daily_frame, joined, warn_of_incomplete
-from mediakit.spend.responses.frames import CHARGE
+from mediakit.spend.frames import (
+    CHARGE,
+    add_dollars,
+    csv_frame,
+    daily_frame,
+    joined,
+    monthly_frame,
+    warn_of_incomplete,
+    with_column,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
+AT_ONCE = 4  # reads of the service
 MOST_TRIES = 3
 MOST_CACHED = 240
 # A day no longer changes two days after it ends: charges may settle late (spec 2.2).
@@ -44,6 +54,8 @@ COLUMNS = {
 NAMES = ("model_id", "model", "function", "kind")
 
 By = str | Sequence[str] | None
+Months = str | tuple[str, str] | list[str] | None
+T = TypeVar("T")
 Charges = Callable[[date], Awaitable["pd.DataFrame"]]
 Filters = tuple[str | None, str | None]
 
@@ -300,3 +312,164 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
     report = dict(frame.attrs["report"]) | {"total_micro_usd": total}
     found.attrs = dict(frame.attrs) | {"total_micro_usd": total, "report": report}
     return found
+
+
+# -- months ----------------------------------------------------------------------------
+
+
+class MonthlyReader:
+    """Reads months, a few at the same time.
+
+    Args:
+        billing: Reads the reports from the service.
+        catalog: Names the functions.
+        clock: The service's.
+    """
+
+    def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
+        self._billing = billing
+        self._catalog = catalog
+        self._clock = clock
+
+    async def frame(self, month: Months) -> pd.DataFrame:
+        """Read a month, or each month of a range; see `AsyncSpend.monthly`."""
+        if month is None or isinstance(month, str):
+            shown, report = await self._one(month, self._billing.monthly)
+            return self._typed(shown, report)
+        first, last = _range_of(month)
+        reports = await self._range(first, last)
+        frame = joined([self._typed(shown, report) for shown, report in reports])
+        frame.attrs["report"] = {
+            "months": {shown: _around(report) for shown, report in reports}
+        }
+        until = reports[-1][0]
+        if until < last:
+            frame.attrs["notes"].append(f"Months after {until} are in the future.")
+        return frame
+
+    async def _range(self, first: str, last: str) -> list[tuple[str, Report]]:
+        """Read the months of a range up to this one at the service."""
+        reports = [await self._one(first, self._billing.monthly)]
+        # The first response shows which month it is.
+        until = min(last, self._clock.month())
+        months = months_between(first, until)[1:]
+        reads = [partial(self._one, each, self._billing.monthly) for each in months]
+        return reports + await gather_limited(reads)
+
+    async def csv(self, month: str | None) -> pd.DataFrame:
+        """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
+        _, report = await self._one(month, self._billing.monthly_csv)
+        frame = csv_frame(report.body)
+        warn_of_incomplete(frame)
+        add_dollars(frame)
+        return frame
+
+    async def csv_content(self, month: str | None) -> bytes:
+        """Read the CSV of a month as it was sent."""
+        _, report = await self._one(month, self._billing.monthly_csv)
+        return report.content
+
+    def _typed(self, month: str, report: Report) -> pd.DataFrame:
+        frame = monthly_frame(report.body, month)
+        warn_of_incomplete(frame)
+        add_dollars(frame)
+        with_column(frame, "kind", kinds_of(frame, self._catalog))
+        return frame
+
+    async def _one(
+        self, month: str | None, read: Callable[[str], Awaitable[Report]]
+    ) -> tuple[str, Report]:
+        """Read a month, or the service's current month if None.
+
+        Near midnight, or if this machine's clock is wrong, the service may be in a
+        different month. Its first response shows this, and the right month is read.
+
+        Raises:
+            InputError: It is not a month, or is in the future.
+        """
+        asked = self._clock.month() if month is None else month_text(month)
+        report = await read(asked)
+        self._clock.note(report.responded_at)
+        now = self._clock.month()
+        if month is None and now != asked:
+            return now, await read(now)
+        if asked > now:
+            accepted = f"a month up to this one at the service, {now}"
+            raise InputError(
+                "month", got=asked, accepted=accepted, spec="4.19", then=FUTURE
+            )
+        return asked, report
+
+
+def _around(report: Report) -> object:
+    body = report.body
+    if not isinstance(body, dict):
+        return {}
+    return {name: value for name, value in body.items() if name != "rows"}
+
+
+def _range_of(months: object) -> tuple[str, str]:
+    """Read a pair of months, both included.
+
+    Raises:
+        InputError: It is not a pair of months, or ends before it begins.
+    """
+    if not isinstance(months, tuple | list) or len(months) != 2:
+        accepted = 'a month "YYYY-MM", or a pair of the first and the last'
+        raise InputError("month", got=months, accepted=accepted, spec="4.19")
+    first, last = (month_text(month) for month in months)
+    if last < first:
+        accepted = f"a last month not before the first, {first}"
+        raise InputError("month", got=last, accepted=accepted, spec="4.19")
+    return first, last
+
+
+# -- both ------------------------------------------------------------------------------
+
+
+async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+    """Run reads, a few at a time; return their results in order.
+
+    The first error is raised unchanged, and the other reads are cancelled.
+    """
+    found: dict[int, T] = {}
+    slots = anyio.Semaphore(AT_ONCE)
+
+    async def run(place: int) -> None:
+        async with slots:
+            found[place] = await reads[place]()
+
+    try:
+        async with anyio.create_task_group() as group:
+            for place in range(len(reads)):
+                group.start_soon(run, place)
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return [found[place] for place in range(len(reads))]
+
+
+def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
+    """Return mediakit's name for each row's function; missing if no path is bound.
+
+    The path is the model_id, the function, the model, or both parts together.
+    """
+    import pandas as pd
+
+    from mediakit.history.frames import TEXT, text_array
+
+    kinds = {function.path: function.kind for function in catalog}
+    found = pd.Series(None, frame.index, TEXT)
+    for path in _paths(frame):
+        if found.isna().any():
+            codes, distinct = pd.factorize(path)
+            names = text_array([*map(kinds.get, distinct), None])
+            found = found.where(found.notna(), names[codes])  # -1 is the last
+    return found
+
+
+def _paths(frame: pd.DataFrame) -> Iterator[pd.Series[str]]:
+    for name in ("model_id", "function", "model"):
+        if name in frame:
+            yield frame[name]
+    if "model" in frame and "function" in frame:
+        yield frame["model"].str.cat(frame["function"], sep="/")

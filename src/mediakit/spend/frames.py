@@ -5,30 +5,33 @@ converted to another zone. Unknown columns are kept. `frame.attrs["notes"]` repo
 totals that do not add up and values that could not be read.
 """
 
+from __future__ import annotations
+
 import csv
 import io
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import compress, repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
+from itertools import chain, compress, repeat
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import IncompleteDataWarning, ServiceError, shown
-from mediakit.money import format_usd
-from mediakit.spend.responses.columns import (
-    as_days,
-    as_sent,
-    as_text,
-    as_whole,
-    whole_number,
-)
-from mediakit.spend.responses.rows import MONEY, check_names, columns_of, rows_of
+from mediakit.money import MICRO_PER_USD, format_usd
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CHARGE = "charge_micro_usd"
 CREDITS = "credits_applied_micro_usd"
+DOLLARS = "charge_usd"
+MONEY = "_micro_usd"
+AS_SENT = "_as_sent"
+# Lists of the monthly report that are no usage (spec 4.19).
+OTHERS = frozenset({"invoices", "credits_applied", "credits_granted", "top_ups"})
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_LONGEST_DIGITS = 20
 _TEXTS = ("api_key_id", "model_id", "model", "function", "month")
 _NAMES = ("model", "model_id", "function")
 _DAYS = ("date", "day")
@@ -38,9 +41,10 @@ _MORE = ("next_cursor", "next_page", "has_more")
 DAILY, MONTHLY, CSV = "daily report", "monthly report", "month's CSV"
 
 Columns = dict[str, list[Any]]
+Row = dict[str, Any]
 
 
-def daily_frame(body: object) -> "pd.DataFrame":
+def daily_frame(body: object) -> pd.DataFrame:
     """Make a frame of a daily spend response (spec 4.19).
 
     Args:
@@ -74,7 +78,7 @@ def daily_frame(body: object) -> "pd.DataFrame":
     return _reported(frame, notes, report, DAILY)
 
 
-def monthly_frame(body: object, month: str) -> "pd.DataFrame":
+def monthly_frame(body: object, month: str) -> pd.DataFrame:
     """Make a frame of a monthly report (spec 4.19).
 
     Args:
@@ -102,7 +106,7 @@ def monthly_frame(body: object, month: str) -> "pd.DataFrame":
     return _reported(frame, notes, report, MONTHLY)
 
 
-def csv_frame(text: str) -> "pd.DataFrame":
+def csv_frame(text: str) -> pd.DataFrame:
     """Make a frame of a month's CSV, without its totals row (spec 4.19).
 
     Args:
@@ -144,7 +148,7 @@ def csv_frame(text: str) -> "pd.DataFrame":
     return _reported(frame, notes, report, CSV)
 
 
-def warn_of_incomplete(frame: "pd.DataFrame") -> None:
+def warn_of_incomplete(frame: pd.DataFrame) -> None:
     """Warn of what a report has and no sum over its frame does; its notes say so."""
     texts = frame.attrs.pop("unread")
     total, rows = frame.attrs["total_micro_usd"], int(frame[CHARGE].sum())
@@ -155,7 +159,7 @@ def warn_of_incomplete(frame: "pd.DataFrame") -> None:
         warnings.warn(text, IncompleteDataWarning, stacklevel=2)
 
 
-def joined(frames: Sequence["pd.DataFrame"]) -> "pd.DataFrame":
+def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate frames of several responses, with their totals and notes."""
     import pandas as pd
 
@@ -240,7 +244,7 @@ def _with_functions(columns: Columns) -> Columns:
 
 def _typed(
     columns: Columns, leading: Iterable[str], what: str, notes: list[str]
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     import pandas as pd
 
     length = len(next(iter(columns.values()), ()))
@@ -287,8 +291,8 @@ def _typed_column(name: str, values: list[Any]) -> Any:
 
 
 def _reported(
-    frame: "pd.DataFrame", notes: list[str], report: Mapping[str, Any], what: str
-) -> "pd.DataFrame":
+    frame: pd.DataFrame, notes: list[str], report: Mapping[str, Any], what: str
+) -> pd.DataFrame:
     """Attach the report, and note where its totals differ from the rows."""
     for name, total in report.items():
         column = CHARGE if name == "total_micro_usd" else name
@@ -346,3 +350,246 @@ def _numbers(name: str, values: list[Any]) -> list[Any]:
         for value, number in zip(values, numbers, strict=True)
     )
     return list(numbers) if all(plain) else values
+
+
+# -- rows of a response ----------------------------------------------------------------
+
+
+def rows_of(
+    body: object, what: str, needed: Sequence[Sequence[str]]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    """Return the columns of the rows in a body, and everything else in it.
+
+    Args:
+        body: The parsed JSON.
+        what: What was asked for, for an error.
+        needed: The names that rows have, the charge first; one of each group.
+
+    Returns:
+        The columns of the body's own list, or of its "rows", or else of the one list
+        inside it that has the charge; no columns if all lists are empty.
+
+    Raises:
+        ServiceError: There is no such list, there are several, or it lacks a name.
+    """
+    if isinstance(body, dict) and isinstance(body.get("rows"), list):
+        lists = [body["rows"]]
+        report = {name: value for name, value in body.items() if name != "rows"}
+    else:
+        lists = [found for name, found in _lists("rows", body) if name not in OTHERS]
+        report = _around_lists(body)
+    filled = [columns_of(_records(found)) for found in lists if found]
+    if lists and not filled:
+        return {}, report
+    charges = [columns for columns in filled if needed[0][0] in columns]
+    if len(charges) != 1:
+        count = "no list" if not charges else f"{len(charges)} lists"
+        raise unread(what, f"{count} with {needed[0][0]}, which one list must have")
+    check_names(charges[0], what, needed)
+    return charges[0], report
+
+
+def check_names(
+    columns: Iterable[str], what: str, needed: Sequence[Sequence[str]]
+) -> None:
+    """Check that rows have one name of each group.
+
+    Raises:
+        ServiceError: They lack one.
+    """
+    known = set(columns)
+    for names in needed:
+        if not known & set(names):
+            raise unread(what, f"no {' and no '.join(names)}")
+
+
+def unread(what: str, found: str) -> ServiceError:
+    """Return the error that says why the rows of a report are not read."""
+    text = f"The {what} could not be read: it has {found}. Read it in the portal."
+    return ServiceError(text, status=200)
+
+
+def columns_of(rows: Sequence[Row]) -> Columns:
+    """Turn rows into columns, in the order in which names first appear.
+
+    A list of nested records with amounts is expanded: each becomes a row, with the
+    texts of the outer record but not its sums. A column of objects, such as usage,
+    becomes one column per key.
+    """
+    names = dict.fromkeys(chain.from_iterable(rows))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    types = {name: set(map(type, values)) for name, values in columns.items()}
+    if any(list in each for each in types.values()):
+        parts = [part for row in rows for part in _parts(row, {})]
+        if parts != list(rows):
+            return columns_of(parts)
+    opened: Columns = {}
+    for name, values in columns.items():
+        inner: Columns = {}
+        if types[name] - {type(None)} == {dict}:
+            inner = columns_of([value or {} for value in values])
+        opened |= {f"{name}_{key}": column for key, column in inner.items()}
+        if not inner:
+            opened[name] = values
+    return opened
+
+
+def _records(items: list[Any]) -> list[Row]:
+    return [
+        item if isinstance(item, dict) and item else {"value": item} for item in items
+    ]
+
+
+def _lists(name: str, value: object) -> Iterator[tuple[str, list[Any]]]:
+    if isinstance(value, list):
+        if not value or any(isinstance(item, dict) for item in value):
+            yield name, value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _lists(key, inner)
+
+
+def _around_lists(body: object) -> dict[str, Any]:
+    around: dict[str, Any] = {}
+    for key, value in body.items() if isinstance(body, dict) else ():
+        if not list(_lists(key, value)):
+            around[key] = value
+        elif isinstance(value, dict):
+            around |= _around_lists(value)
+    return around
+
+
+def _parts(row: Row, around: Row) -> Iterator[Row]:
+    finer = [
+        part
+        for value in row.values()
+        if isinstance(value, list) and any(map(_names_money, value))
+        for part in _records(value)
+    ]
+    if not finer:
+        yield {**around, **row}
+        return
+    texts = {key: value for key, value in row.items() if isinstance(value, str)}
+    for part in finer:
+        yield from _parts(part, {**around, **texts})
+
+
+def _names_money(value: object) -> bool:
+    if isinstance(value, list):
+        return any(map(_names_money, value))
+    if not isinstance(value, dict):
+        return False
+    return any(
+        key.endswith(MONEY) or (isinstance(inner, list) and _names_money(inner))
+        for key, inner in value.items()
+    )
+
+
+# -- typed columns ---------------------------------------------------------------------
+
+
+def as_text(values: Sequence[Any]) -> Any:
+    """Make texts; None is missing."""
+    from mediakit.history.frames import text_array
+
+    return text_array([v if v is None or type(v) is str else str(v) for v in values])
+
+
+def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
+    """Make int64 of whole numbers, or Int64 where any is missing or unreadable.
+
+    Args:
+        values: The numbers, also as texts.
+        nullable: Make Int64 in any case.
+    """
+    import numpy as np
+    import pandas as pd
+
+    numbers: Any = None
+    if set(map(type, values)) == {int}:
+        with suppress(OverflowError):
+            numbers = np.array(values, dtype="int64")
+    if numbers is None:
+        numbers = [whole_number(value) for value in values]
+        nullable = nullable or None in numbers
+    if nullable:
+        return pd.array(numbers, dtype="Int64")
+    return np.asarray(numbers, dtype="int64")
+
+
+def as_days(values: Sequence[Any]) -> pd.DatetimeIndex:
+    """Make UTC midnights from days, exactly as written.
+
+    A time or an offset after the day is ignored: converting it to UTC could move the
+    charge to another day.
+    """
+    import numpy as np
+    import pandas as pd
+
+    texts = np.array([v if v is None else str(v) for v in values], dtype="object")
+    codes, distinct = pd.factorize(texts)
+    days = [*map(calendar_day, distinct), None]  # the last is that of the code -1
+    instants = np.array(days, dtype="datetime64[D]").astype("datetime64[us]")
+    return pd.DatetimeIndex(instants[codes]).tz_localize("UTC")
+
+
+def as_sent(values: Sequence[Any]) -> Any:
+    """Keep an unknown column, typed if all its values have one type."""
+    import numpy as np
+    import pandas as pd
+
+    from mediakit.history.frames import text_array
+
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds == {int}:
+        whole = as_whole(values, nullable=True)
+        if int(pd.isna(whole).sum()) == values.count(None):
+            return whole
+    if kinds == {str}:
+        return text_array(values)
+    if kinds == {bool}:
+        return pd.array(list(values), dtype="boolean")
+    if float in kinds and kinds <= {int, float}:
+        return np.array(values, dtype="float64")
+    return pd.Series(list(values), dtype="object").array
+
+
+def whole_number(value: object) -> int | None:
+    """Read a whole number of 64 bits, also one written "3" or 3.0; else None."""
+    number = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    elif isinstance(value, str) and len(value) <= _LONGEST_DIGITS and value.isascii():
+        with suppress(ValueError):
+            number = int(value)
+    if number is None or not _INT64_MIN <= number <= _INT64_MAX:
+        return None
+    return number
+
+
+def calendar_day(value: object) -> date | None:
+    """Read the day that a text begins with; else None."""
+    try:
+        return date.fromisoformat(str(value).strip()[:10])
+    except ValueError:
+        return None
+
+
+def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:
+    """Add a column; a service column with the same name is renamed."""
+    if name in frame:
+        frame.columns = [f"{n}{AS_SENT}" if n == name else n for n in frame.columns]
+    frame[name] = values
+
+
+def add_dollars(frame: pd.DataFrame) -> None:
+    """Add the charge in US dollars, as floats, beside the exact micro-USD."""
+    with_column(frame, DOLLARS, dollars(frame[CHARGE]))
+    frame.insert(list(frame).index(CHARGE) + 1, DOLLARS, frame.pop(DOLLARS))
+
+
+def dollars(micro_usd: pd.Series[Any]) -> pd.Series[float]:
+    """Return US dollars, exact to the micro-USD below 9 billion."""
+    return micro_usd.astype("float64") / MICRO_PER_USD

@@ -1,0 +1,494 @@
+"""Results of a sweep: mean ratings, differences, rankings, and cost against quality."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mediakit.errors import InputError
+from mediakit.money import MICRO_PER_USD, format_cents
+from mediakit.plots.frames import CHARGE, WHOLE, check, listed, names_of
+from mediakit.plots.style import (
+    Canvas,
+    Theme,
+    as_written,
+    canvas_on,
+    in_dollars,
+    luminance,
+    setting,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+MOST_VALUES = 50
+MOST_LISTED = 12
+ROW_INCHES, CELL_INCHES, AROUND_INCHES = 0.34, 0.55, 1.1
+STARS = (1, 5)
+COLOUR_MAP = "YlGnBu"
+MIDDLE_LUMINANCE = 0.5
+SIZE = re.compile(r"(-?\d+(?:\.\d+)?)([kK]?)")
+RESULTS = "a frame of results or charges"
+ON_A_MARK = "on a mark"  # a text whose background is the mark
+MEAN, COUNT, ROWS = "mean", "count", "rows"
+
+
+class HasComparison(Protocol):
+    """A comparison, as `results.compare(...)` returns it."""
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row for each two values."""
+
+
+# -- mean ratings ----------------------------------------------------------------------
+
+
+def heatmap(
+    frame: pd.DataFrame,
+    x: str,
+    y: str,
+    *,
+    value: str = "rating",
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw the mean rating for each two values of two axes, with its count.
+
+    Args:
+        frame: As `results.frame()` or `client.spend.charges(...)` returns it.
+        x: The column across, such as "resolution".
+        y: The column down, such as "prompt".
+        value: A column of numbers, such as a score; or "keep", the part that was kept.
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes. Numbers and sizes such as 720p are in order, and other texts in the
+        order of the frame. A cell without a value is hatched. Its `frame` has one row
+        per cell: the two columns (category), mean (float64), count (int64, of the
+        values) and rows (int64).
+
+    Raises:
+        InputError: The frame has no such columns, the values are not numbers, or a
+            column has more than 50 values.
+    """
+    from pandas.api.types import is_numeric_dtype
+
+    check(frame, {x: None, y: None, value: None}, RESULTS)
+    numbers = frame[value]
+    if not is_numeric_dtype(numbers):
+        raise InputError("value", got=value, accepted="a column of numbers, or keep")
+    across, down = _ordered(frame, x), _ordered(frame, y)
+    cells = numbers.astype("Float64").groupby([down, across], observed=False)
+    drawn = cells.agg([MEAN, COUNT, "size"]).rename(columns={"size": ROWS})
+    drawn = drawn.reset_index().astype({MEAN: "float64", COUNT: "int64"})
+    rows, columns = len(down.cat.categories), len(across.cat.categories)
+    canvas = canvas_on(ax, theme, AROUND_INCHES + CELL_INCHES * max(rows, 2))
+    title = f"{_words(value)} by {_words(y)} and {_words(x)}"
+    title = f"Mean {title}" if value != "keep" else f"Part that was kept by {title[8:]}"
+    known = drawn[drawn[COUNT] > 0]
+    if known.empty:
+        nothing = f"No results with a {_words(value)}"
+        return canvas.finish(drawn, title, f"{nothing}.", nothing)
+    means = drawn[MEAN].to_numpy().reshape(rows, columns)
+    _colour_cells(canvas, means, STARS if value == "rating" else None)
+    _write_cells(canvas, drawn, columns, value)
+    axes = canvas.axes
+    canvas.quiet_frame()
+    names = [canvas.name(str(name)) for name in across.cat.categories]
+    axes.set_xticks([place + 0.5 for place in range(columns)], names)
+    names = [canvas.name(str(n), keep="begin") for n in down.cat.categories]
+    axes.set_yticks([place + 0.5 for place in range(rows)], names)
+    as_written([*axes.get_xticklabels(), *axes.get_yticklabels()])
+    canvas.label(_words(x), _words(y))
+    best = known.iloc[int(known[MEAN].argmax())]
+    text = (
+        f"{title}. {int(drawn[COUNT].sum()):,} results in {len(known):,} of "
+        f"{len(drawn):,} cells. Highest for {best[y]} and {best[x]}: "
+        f"{_value_text(float(best[MEAN]), value)}."
+    )
+    return canvas.finish(drawn, title, text)
+
+
+def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
+    """Return a column as categories: numbers and sizes in order, others as they come.
+
+    Raises:
+        InputError: It has too many values.
+    """
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    values = frame[column]
+    if not isinstance(values.dtype, pd.CategoricalDtype):
+        known = list(values.dropna().drop_duplicates())
+        sizes = [SIZE.match(str(each)) for each in known]
+        if all(sizes) or is_numeric_dtype(values):
+            known = sorted(known, key=_size)
+        values = values.astype(pd.CategoricalDtype(known))
+    values = values.cat.remove_unused_categories()
+    if len(values.cat.categories) > MOST_VALUES:
+        got = f"{column} with {len(values.cat.categories):,} values"
+        accepted = f"a column of at most {MOST_VALUES} values"
+        raise InputError("frame", got=got, accepted=accepted)
+    return values
+
+
+def _size(value: object) -> float:
+    """Return the number that a size begins with; 2k is more than 1080p."""
+    number = SIZE.match(str(value))
+    if number is None:
+        return 0.0
+    return float(number[1]) * (1_000 if number[2] else 1)
+
+
+def _colour_cells(
+    canvas: Canvas, means: npt.NDArray[np.float64], ends: tuple[int, int] | None
+) -> None:
+    import numpy as np
+    from matplotlib.patches import Rectangle
+
+    axes = canvas.axes
+    low, high = ends or (float(np.nanmin(means)), float(np.nanmax(means)))
+    axes.pcolormesh(
+        np.ma.masked_invalid(means),
+        cmap=setting("image.cmap", COLOUR_MAP),
+        vmin=low,
+        vmax=high if high > low else low + 1,
+        edgecolors=canvas.palette.paper,
+        linewidth=2,
+    )
+    for row, column in np.argwhere(np.isnan(means)).tolist():
+        axes.add_patch(
+            Rectangle(
+                (column + 0.03, row + 0.05),
+                0.94,
+                0.9,
+                fill=False,
+                hatch="///",
+                edgecolor=canvas.palette.grid,
+                linewidth=0,
+            )
+        )
+    axes.set(xlim=(0, means.shape[1]), ylim=(means.shape[0], 0))
+
+
+def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) -> None:
+    mesh: Any = canvas.axes.collections[0]
+    for place, cell in enumerate(drawn.to_dict("records")):
+        row, column = divmod(place, columns)
+        colour, text = canvas.palette.quiet, f"none of {cell[ROWS]:,}"
+        if cell[COUNT]:
+            fill = mesh.cmap(mesh.norm(cell[MEAN]))
+            colour = "#111111" if luminance(fill) > MIDDLE_LUMINANCE else "#ffffff"
+            text = f"{_value_text(cell[MEAN], value)}\nn={cell[COUNT]:,}"
+        elif not cell[ROWS]:
+            text = "–"  # noqa: RUF001 - the dash is intended
+        shown = canvas.axes.text(
+            column + 0.5,
+            row + 0.5,
+            text,
+            ha="center",
+            va="center",
+            color=colour,
+            fontsize="small" if columns <= 8 else "x-small",
+            gid=ON_A_MARK if cell[COUNT] else None,
+        )
+        as_written([shown])
+
+
+def _value_text(number: float, value: str) -> str:
+    if value == "keep":
+        return f"{100 * number:.0f} %"
+    if value.endswith("_micro_usd"):
+        return format_cents(round(number))
+    if value == "rating":
+        return f"{number:.1f}"
+    return f"${number:,.2f}" if value.endswith("_usd") else f"{number:.3g}"
+
+
+def _words(column: str) -> str:
+    return column.removesuffix("_micro_usd").removesuffix("_usd").replace("_", " ")
+
+
+# -- differences and rankings ----------------------------------------------------------
+
+
+def forest(
+    comparison: HasComparison,
+    *,
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw the differences of a comparison with their 95 % intervals.
+
+    Args:
+        comparison: As `results.compare(...)` returns it.
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: a row for each two values, the largest difference at the top. A
+        filled point exceeds chance; a hollow one does not, or is not known to. Its
+        `frame` has the rows of the comparison in this order.
+
+    Raises:
+        InputError: It is not a comparison, or has more than 50 rows.
+    """
+    frame = getattr(comparison, "frame", None)
+    columns = ("first", "second", "difference", "low", "high", "pairs", "verdict")
+    needed: dict[str, str | None] = dict.fromkeys(columns)
+    what = "a comparison, as results.compare(...) returns it"
+    check(frame, needed, what, field="comparison")
+    drawn = comparison.frame
+    drawn = drawn[drawn["difference"].notna()].sort_values(
+        "difference", ascending=False, kind="stable", ignore_index=True
+    )
+    _refuse_many(drawn, "comparison")
+    canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
+    if drawn.empty:
+        nothing = "Nothing to compare"
+        return canvas.finish(drawn, "Differences", f"{nothing}.", nothing)
+    names = [
+        f"{canvas.name(str(second), keep='begin')} − "  # noqa: RUF001
+        f"{canvas.name(str(first), keep='begin')}"
+        for first, second in zip(drawn["first"], drawn["second"], strict=True)
+    ]
+    texts = [
+        f"{row.difference:+.2g}{_interval_text(row)}  n={row.pairs:,}"
+        for row in drawn.itertuples()
+    ]
+    is_told = (drawn["verdict"] == "exceeds").tolist()
+    _draw_intervals(canvas, drawn["difference"], drawn, names, texts, is_told)
+    canvas.axes.axvline(0, color=canvas.palette.quiet, linewidth=0.8)
+    notes = ["filled: more than chance explains"]
+    canvas.label("difference, with its 95 % interval", notes=notes)
+    told = sum(is_told)
+    verb = "exceeds" if told == 1 else "exceed"
+    title = f"{told} of {len(drawn)} differences {verb} chance"
+    return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
+
+
+def _interval_text(row: Any) -> str:
+    if row.low != row.low:  # one pair has no interval
+        return ""
+    return f"  ({row.low:+.2g} to {row.high:+.2g})"
+
+
+def ranking(
+    frame: pd.DataFrame,
+    *,
+    by: str = "item",
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw a ranking by blind comparisons with its 90 % intervals.
+
+    Args:
+        frame: As `results.ranking()` returns it.
+        by: The column with the names, such as a prompt that was merged by item.
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: a row for each item, group by group, the strongest at the top. Groups
+        were never compared with each other. Its `frame` has these rows.
+
+    Raises:
+        InputError: The frame is no ranking, or has more than 50 rows.
+    """
+    columns = (by, "strength", "low", "high", "wins", "losses", "ties", "group")
+    check(frame, dict.fromkeys(columns), "a ranking")
+    drawn = frame.sort_values(
+        ["group", "strength"], ascending=[True, False], ignore_index=True
+    )
+    _refuse_many(drawn, "frame")
+    canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
+    title = "Ranking by blind comparisons"
+    if drawn.empty:
+        return canvas.finish(drawn, title, "No comparisons.", "No comparisons")
+    names = [canvas.name(n, keep="begin") for n in names_of(drawn, by)]
+    texts = [
+        f"{row['wins']} won, {row['losses']} lost"
+        + (f", {row['ties']} tied" if row["ties"] else "")
+        for row in drawn.to_dict("records")
+    ]
+    _draw_intervals(canvas, drawn["strength"], drawn, names, texts, [True] * len(drawn))
+    first_rows = drawn.index[drawn["group"].diff() > 0]
+    for place in first_rows:
+        between = canvas.axes.axhline(place - 0.5, linestyle=":", linewidth=1)
+        between.set_color(canvas.palette.quiet)
+    notes = []
+    if len(first_rows):
+        notes = ["rows on two sides of a dotted line were never compared"]
+    canvas.label("strength (log-odds of winning), with its 90 % interval", notes=notes)
+    return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
+
+
+def _refuse_many(drawn: pd.DataFrame, field: str) -> None:
+    if len(drawn) > MOST_VALUES:
+        accepted = f"at most {MOST_VALUES} rows; select those to draw"
+        raise InputError(field, got=f"{len(drawn):,} rows", accepted=accepted)
+
+
+def _draw_intervals(
+    canvas: Canvas,
+    middle: pd.Series[float],
+    frame: pd.DataFrame,
+    names: Sequence[str],
+    texts: Sequence[str],
+    is_filled: Sequence[bool],
+) -> None:
+    axes, places = canvas.axes, range(len(frame))
+    colours = [
+        canvas.palette.accent if filled else canvas.palette.quiet
+        for filled in is_filled
+    ]
+    axes.hlines(
+        places,
+        frame["low"].fillna(middle),
+        frame["high"].fillna(middle),
+        colors=colours,
+        linewidth=2,
+    )
+    fills = [
+        colour if filled else canvas.palette.paper
+        for colour, filled in zip(colours, is_filled, strict=True)
+    ]
+    axes.scatter(middle, places, s=42, c=fills, edgecolors=colours, zorder=3)
+    canvas.grid("x")
+    canvas.quiet_frame()
+    canvas.place_names(names)
+    canvas.write_beside(texts)
+
+
+# -- cost against quality --------------------------------------------------------------
+
+
+def frontier(
+    frame: pd.DataFrame,
+    *,
+    by: str | Sequence[str] | None = None,
+    ax: Axes | None = None,
+    theme: Theme | None = None,
+) -> Axes:
+    """Draw the mean rating against the mean charge, with the efficient frontier.
+
+    Args:
+        frame: As `results.pareto(...)`, `results.frame()` or
+            `client.spend.charges(...)` returns it.
+        by: For results and charges: an axis, or several, whose values are the points.
+        ax: Where to draw; a new figure when None.
+        theme: "light" or "dark" for a transparent background; None for the colours of
+            `plt.style`.
+
+    Returns:
+        The Axes: a point for each value with a rating and a charge. The numbered ones
+        are on the frontier: no other has at least the same rating for at most the same
+        charge. Its `frame` is that of `results.pareto(...)`, the cheapest first.
+
+    Raises:
+        InputError: The frame has no such columns, or `by` is missing.
+    """
+    if by is None and "on_front" not in getattr(frame, "columns", ()):
+        accepted = 'an axis, or several, such as by="resolution"'
+        raise InputError("by", got=by, accepted=accepted)
+    points = frame
+    if by is not None:
+        from mediakit.sweep.statistics import pareto
+
+        names = [by] if isinstance(by, str) else list(by)
+        needed: dict[str, str | None] = {CHARGE: WHOLE, "rating": None}
+        check(frame, needed | dict.fromkeys(names), RESULTS)
+        points = pareto(frame.dropna(subset=names), names)
+    known_columns = {CHARGE: WHOLE, "rating": None, "on_front": None}
+    known_columns |= dict.fromkeys(["cells", "rated"])
+    check(points, known_columns, "what results.pareto(...) returns")
+    known = points[points["rating"].notna() & points[CHARGE].notna()]
+    drawn = known.sort_values([CHARGE, "rating"], kind="stable", ignore_index=True)
+    canvas = canvas_on(ax, theme)
+    title = "Mean rating against mean charge"
+    if drawn.empty:
+        nothing = "No results with a rating and a charge"
+        return canvas.finish(drawn, title, f"{nothing}.", nothing)
+    front = drawn[drawn["on_front"]]
+    axes_names = list(drawn.columns[: list(drawn).index("cells")])
+    names = [
+        ", ".join(str(value) for value in row)
+        for row in front[axes_names].itertuples(index=False, name=None)
+    ]
+    texts = [
+        f"{row['rating']:.1f} stars for {format_cents(int(row[CHARGE]))}, "
+        f"n={row['rated']:,}"
+        for row in front.to_dict("records")
+    ]
+    _draw_points(canvas, drawn, front)
+    _list_front(canvas, names, texts)
+    count = f"{len(front)} of {len(drawn)} on the frontier"
+    return canvas.finish(
+        drawn, f"{title}: {count}", f"{title}. {listed(names, texts)}."
+    )
+
+
+def _draw_points(canvas: Canvas, drawn: pd.DataFrame, front: pd.DataFrame) -> None:
+    import numpy as np
+
+    axes, palette = canvas.axes, canvas.palette
+    usd, stars = front[CHARGE] / MICRO_PER_USD, front["rating"]
+    rest = drawn[~drawn["on_front"]]
+    axes.scatter(
+        rest[CHARGE] / MICRO_PER_USD, rest["rating"], s=28, color=palette.other
+    )
+    right = float(drawn[CHARGE].max()) / MICRO_PER_USD * 1.08
+    line = np.append(usd, right), np.append(stars, stars.iloc[-1])
+    axes.step(*line, where="post", color=palette.accent, linewidth=1.2, alpha=0.6)
+    axes.scatter(usd, stars, s=150, color=palette.accent, zorder=3)
+    for place, (x, y) in enumerate(zip(usd, stars, strict=True), start=1):
+        axes.text(
+            x,
+            y,
+            str(place),
+            ha="center",
+            va="center_baseline",
+            color=palette.paper,
+            fontsize="small",
+            gid=ON_A_MARK,
+            zorder=4,
+        )
+    low, high = drawn["rating"].min(), drawn["rating"].max()
+    room = max((high - low) * 0.12, 0.1)
+    axes.set(xlim=(-0.03 * right, right), ylim=(low - room, high + room))
+    in_dollars(axes.xaxis, 4 if canvas.compact else 6)
+    canvas.grid("both")
+    canvas.quiet_frame()
+    canvas.label("mean charge in USD", "mean rating in stars")
+
+
+def _list_front(canvas: Canvas, names: Sequence[str], texts: Sequence[str]) -> None:
+    from matplotlib.lines import Line2D
+
+    colour = canvas.palette.accent
+    handles = [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=f"${place}$",
+            markersize=6,
+            color=colour,
+            label=f"{canvas.name(name, keep='begin')}\n{text}",
+        )
+        for place, (name, text) in enumerate(zip(names, texts, strict=True), start=1)
+    ]
+    more = len(handles) - MOST_LISTED
+    title = "frontier" if more <= 0 else f"frontier ({more} more in the frame)"
+    canvas.legend(title, handles[:MOST_LISTED])

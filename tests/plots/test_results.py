@@ -1,0 +1,205 @@
+"""Pictures of a sweep: ratings by two axes, differences, rankings, and the frontier."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mediakit.errors import InputError
+from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
+from mediakit.sweep.statistics import bradley_terry, compare, pareto
+from tests.plots.drawn import legend, notes, said, ticks, title
+
+
+def results(*rows):
+    """A frame of results: prompt, resolution, rating and charge of each job."""
+    names = ["prompt", "resolution", "rating", "charge_micro_usd"]
+    frame = pd.DataFrame(rows, columns=names).astype({"rating": "Int64"})
+    frame.insert(2, "take", 1)
+    frame["keep"] = (frame["rating"] >= 4).where(frame["rating"].notna())
+    return frame.assign(job_id=[f"media_{n}" for n in range(len(frame))])
+
+
+ROWS = [
+    ("a gull", "720p", 4, 300_000),
+    ("a gull", "720p", 5, 300_000),
+    ("a gull", "1080p", 3, 500_000),
+    ("a heron", "1080p", None, 500_000),
+    ("a heron", "480p", 1, 100_000),
+]
+RESULTS = results(*ROWS)
+
+
+def cells(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+# -- heatmap ----------------------------------------------------------------------
+
+
+def test_a_cell_has_its_mean_and_count_and_an_empty_one_is_visible():
+    axes = heatmap(RESULTS, "resolution", "prompt")
+    empty = "\N{EN DASH}"
+    assert cells(axes) == [
+        *(empty, "4.5\nn=2", "3.0\nn=1"),
+        *("1.0\nn=1", empty, "none of 1"),
+    ]
+    assert [patch.get_hatch() for patch in axes.patches] == ["///"] * 3
+    assert title(axes) == "Mean rating by prompt and resolution"
+    assert alt_text(axes) == (
+        "Mean rating by prompt and resolution. 4 results in 3 of 6 cells. Highest for "
+        "a gull and 720p: 4.5."
+    )
+
+
+def test_sizes_and_numbers_are_in_order_and_texts_as_they_appear():
+    axes = heatmap(RESULTS, "resolution", "prompt")
+    assert ticks(axes.xaxis) == ["480p", "720p", "1080p"]
+    assert ticks(axes.yaxis) == ["a gull", "a heron"]
+    assert axes.yaxis_inverted()
+    by_number = heatmap(RESULTS.assign(cfg=[9, 7, 11, 7, 9]), "cfg", "prompt")
+    assert ticks(by_number.xaxis) == ["7", "9", "11"]
+    k = RESULTS.assign(resolution=["4k", "720p", "2k", "1080p", "2k"])
+    assert ticks(heatmap(k, "resolution", "prompt").xaxis) == [
+        *("720p", "1080p", "2k", "4k")
+    ]
+
+
+def test_the_drawn_means_are_those_of_pandas():
+    frame = heatmap(RESULTS, "resolution", "prompt").frame
+    table = RESULTS.astype({"rating": "float64"}).pivot_table(
+        "rating", "prompt", "resolution"
+    )
+    known = frame.dropna().set_index(["prompt", "resolution"])["mean"]
+    assert {k: known[k] for k in known.index} == table.stack().dropna().to_dict()
+    assert frame["count"].sum() == 4
+    assert frame["rows"].sum() == len(RESULTS)
+
+
+@pytest.mark.parametrize(
+    ("value", "first"),
+    [
+        ("keep", "100 %\nn=2"),
+        ("charge_micro_usd", "$0.30\nn=2"),
+        ("sharpness", "0.125\nn=2"),
+    ],
+)
+def test_any_number_can_be_averaged_with_its_unit(value, first):
+    axes = heatmap(RESULTS.assign(sharpness=0.125), "resolution", "prompt", value=value)
+    assert cells(axes)[1] == first
+
+
+def test_without_a_rating_the_heatmap_says_so():
+    axes = heatmap(results(("a", "720p", None, 1)), "resolution", "prompt")
+    assert said(axes) == "No results with a rating"
+
+
+# -- forest -----------------------------------------------------------------------
+
+
+def test_differences_have_their_intervals_and_the_largest_is_on_top():
+    rows = [
+        (f"prompt {n}", resolution, stars, 1)
+        for n in range(8)
+        for resolution, stars in (("480p", 1 + n % 2), ("720p", 4), ("1080p", 4))
+    ]
+    comparison = compare(results(*rows), "resolution")
+    axes = forest(comparison)
+    frame = axes.frame
+    assert frame["difference"].tolist() == [2.5, 2.5, 0.0]
+    low_high = frame[["low", "high"]].to_numpy()
+    segments = [line[:, 0].tolist() for line in axes.collections[0].get_segments()]
+    assert np.allclose(segments, low_high)
+    assert [name.split(" − ") for name in ticks(axes.yaxis)] == [  # noqa: RUF001
+        [row.second, row.first] for row in frame.itertuples()
+    ]
+    assert title(axes) == "2 of 3 differences exceed chance"
+    assert cells(axes)[0].startswith("+2.5  (+")
+    assert cells(axes)[0].endswith("n=8")
+    filled = axes.collections[1].get_facecolors()
+    assert (filled[0] == filled[1]).all()
+    assert (filled[0] != filled[2]).any()
+
+
+def test_one_pair_has_no_interval():
+    comparison = compare(results(ROWS[0], ROWS[2]), "resolution", by="prompt")
+    assert "(" not in cells(forest(comparison))[0]
+
+
+def test_nothing_to_compare_is_said():
+    assert said(forest(compare(results(ROWS[0]), "resolution"))) == "Nothing to compare"
+
+
+# -- ranking ----------------------------------------------------------------------
+
+WINS = pd.DataFrame(
+    {"winner": ["a", "a", "b", "x"], "loser": ["b", "b", "a", "y"], "tie": False}
+)
+
+
+def test_a_ranking_has_intervals_and_groups_stay_apart():
+    axes = ranking(bradley_terry(WINS))
+    assert ticks(axes.yaxis) == ["a", "b", "x", "y"]
+    assert cells(axes)[0] == "2 won, 1 lost"
+    assert notes(axes) == ["rows on two sides of a dotted line were never compared"]
+    assert [line.get_ydata()[0] for line in axes.lines] == [1.5]
+    segments = [line[:, 0].tolist() for line in axes.collections[0].get_segments()]
+    assert np.allclose(segments, axes.frame[["low", "high"]].to_numpy())
+    assert alt_text(axes).startswith("Ranking by blind comparisons. a 2 won, 1 lost;")
+
+
+def test_items_may_have_other_names():
+    ranked = bradley_terry(WINS).assign(prompt=["gull", "heron", "owl", "owl"])
+    assert ticks(ranking(ranked, by="prompt").yaxis) == ["gull", "heron", "owl", "owl"]
+    assert said(ranking(bradley_terry(WINS.iloc[:0]))) == "No comparisons"
+
+
+# -- frontier ---------------------------------------------------------------------
+
+
+def test_the_frontier_is_numbered_and_listed_from_the_cheapest():
+    axes = frontier(RESULTS, by="resolution")
+    assert legend(axes) == [
+        "480p\n1.0 stars for $0.10, n=1",
+        "720p\n4.5 stars for $0.30, n=2",
+    ]
+    assert cells(axes) == ["1", "2"]
+    assert title(axes) == "Mean rating against mean charge: 2 of 3 on the frontier"
+    (line,) = axes.lines
+    assert line.get_drawstyle() == "steps-post"
+    assert axes.frame.equals(frontier(pareto(RESULTS, "resolution")).frame)
+
+
+def test_settings_can_be_combined():
+    axes = frontier(RESULTS, by=["prompt", "resolution"])
+    assert legend(axes)[0].startswith("a heron, 480p")
+
+
+def test_without_ratings_there_is_no_frontier():
+    axes = frontier(results(("a", "720p", None, 1)), by="resolution")
+    assert said(axes) == "No results with a rating and a charge"
+
+
+# -- what cannot be drawn ---------------------------------------------------------
+
+MANY = results(*((f"prompt {n}", "720p", 3, 1) for n in range(51)))
+
+
+@pytest.mark.parametrize(
+    ("draw", "field"),
+    [
+        (lambda: heatmap(RESULTS, "colour", "prompt"), "frame"),
+        (lambda: heatmap(RESULTS, "resolution", "prompt", value="job_id"), "value"),
+        (lambda: heatmap(MANY, "resolution", "prompt"), "frame"),
+        (lambda: forest(RESULTS), "comparison"),
+        (lambda: forest(SimpleNamespace(frame=RESULTS)), "comparison"),
+        (lambda: ranking(RESULTS), "frame"),
+        (lambda: frontier(RESULTS), "by"),
+        (lambda: frontier(RESULTS, by="colour"), "frame"),
+    ],
+)
+def test_what_is_no_frame_of_results_is_refused_in_words(draw, field):
+    with pytest.raises(InputError) as refused:
+        draw()
+    assert refused.value.field == field
