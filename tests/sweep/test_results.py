@@ -63,12 +63,13 @@ def test_the_frame_has_a_row_a_cell_and_the_same_types_at_any_time(
         late = results.wait(PATIENCE_S).frame()
         assert dict(early.dtypes) == dict(late.dtypes)
         assert len(early) == len(late) == 12
-        assert list(late.columns[:9]) == [
+        assert list(late.columns[:10]) == [
             "prompt",
             "duration",
             "take",
             "status",
             "charge_micro_usd",
+            "charge_usd",
             "runtime_s",
             "rating",
             "keep",
@@ -76,7 +77,7 @@ def test_the_frame_has_a_row_a_cell_and_the_same_types_at_any_time(
         ]
         types = {name: str(late[name].dtype) for name in late.columns}
         assert types["charge_micro_usd"] == "Int64"
-        assert types["runtime_s"] == "float64"
+        assert types["charge_usd"] == types["runtime_s"] == "float64"
         assert (types["rating"], types["keep"]) == ("Int8", "boolean")
         assert types["status"] == types["media_type"] == "category"
 
@@ -88,7 +89,7 @@ def test_a_cell_that_is_not_settled_has_no_charge_rather_than_none(
         results = begin(client, plan_of(client, 4), in_flight=2)
         until(lambda: results.progress.running == 2)
         frame = results.frame()
-        assert frame["charge_micro_usd"].isna().all()
+        assert frame[["charge_micro_usd", "charge_usd"]].isna().all(axis=None)
         assert list(frame["status"]) == ["running"] * 2 + ["planned"] * 2
         assert frame["job_id"].notna().sum() == 2
 
@@ -277,6 +278,25 @@ def test_a_retry_of_what_another_call_submitted_counts_against_the_budget(
 
 
 # -- what one thinks of it --------------------------------------------------------
+
+
+def test_two_versions_of_a_prompt_are_compared_place_by_place(tmp_path: Path) -> None:
+    with Service().client(tmp_path) as client:
+        places = ["a lake", "a street", "a harbor"]
+        versions = []
+        for stars, prompt in enumerate(("a boat on {place}", "a kite over {place}"), 3):
+            plan = client.sweep("text-to-video", prompt=prompt, place=places)
+            results = run(client, plan)
+            for job_id in results.frame()["job_id"]:
+                results.rate(job_id, stars)
+            versions.append(results)
+        before, after = versions
+        found = before.compare(after, by="place")
+        assert "3 pairs" in found.text
+        assert found.frame["difference"].iloc[0] == 1
+        assert before.compare(after.core).text == found.text
+        with pytest.raises(InputError, match="colour"):
+            before.compare(after, by="colour")
 
 
 def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None:

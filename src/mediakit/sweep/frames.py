@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.history import Judgement, Preference, tuning
+from mediakit.money import MICRO_PER_USD
 from mediakit.sweep.outcomes import CellStatus, Outcome, outcome_of
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def frame_of(run: Run, scores: Mapping[str, Mapping[str, float]]) -> pd.DataFram
     found["status"] = pd.Categorical([str(each.status) for each in outcomes], levels)
     charges = [each.charge_micro_usd for each in outcomes]
     found["charge_micro_usd"] = pd.array(charges, dtype="Int64")
+    found["charge_usd"] = found["charge_micro_usd"].astype("float64") / MICRO_PER_USD
     runtimes = [each.runtime_s for each in outcomes]
     found["runtime_s"] = pd.Series(runtimes, index=found.index, dtype="float64")
     ratings = [each.rating if each else None for each in said]

@@ -198,10 +198,10 @@ class AsyncResults(ProcessBound):
 
         Returns:
             The axes, `take`, `status` (category), `charge_micro_usd` (Int64, <NA> is
-            unknown), `runtime_s` (float64), `rating` (Int8), `keep` (boolean),
-            `job_id`, `problem`, `output_url` (str), `media_type` (category), `prompt`,
-            `parent_job_id`, `tags` (separated by commas), `note`, `rater` and `sweep`
-            (str).
+            unknown), `charge_usd` and `runtime_s` (float64), `rating` (Int8), `keep`
+            (boolean), `job_id`, `problem`, `output_url` (str), `media_type` (category),
+            `prompt`, `parent_job_id`, `tags` (separated by commas), `note`, `rater` and
+            `sweep` (str).
         """
         return await to_thread.run_sync(self._frame)
 

@@ -145,7 +145,8 @@ def compare_sweeps(
         chosen = _names(frame, names)
         # A job in both sweeps is a cell of each.
         own = {n: version + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
-        rest = frame.drop(columns=[*axes_of(frame), "take"]).assign(**own)
+        others = frame.columns.difference([*axes_of(frame), *chosen, "take", SWEEP])
+        rest = frame[others].assign(**own)
         pairs = frame[chosen].astype("object").assign(take=frame["take"])
         parts.append(pd.concat([pairs.assign(**{SWEEP: version}), rest], axis=1))
     whole = pd.concat(parts, ignore_index=True)
