@@ -11,8 +11,7 @@ import pytest
 
 from mediakit import AsyncClient, Client, Job
 from mediakit.errors import AuthError, InputError
-from mediakit.sandbox.server import admin_client
-from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, call, start
 from mediakit.spend.reconciliation import Reconciliation
 
 PATIENCE_S = 60.0
@@ -123,7 +122,7 @@ def second_key(running: RunningSandbox) -> str:
 
 
 def admin(running: RunningSandbox, path: str, **body: str) -> dict[str, str]:
-    return admin_client.call(running.base_url, running.api_key, "POST", path, body)
+    return call(running.base_url, running.api_key, "POST", path, body)
 
 
 def lose(history: Path, job_id: str) -> None:

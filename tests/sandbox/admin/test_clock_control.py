@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.core import timed_work
-from mediakit.sandbox.core.timed_work import StalledError, TimedWork, Timekeeper
+from mediakit.sandbox import work
+from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.timing.clock import SandboxClock
+from mediakit.sandbox.work import StalledError, Work, WorkLoop
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.timing.test_clock import SettableClock
 
@@ -102,17 +102,17 @@ def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
 def test_each_piece_of_work_is_done_at_its_own_time(tmp_path: Path) -> None:
     clock = SandboxClock(SettableClock(), epoch_us=0)
     db = Database(tmp_path / "db")
-    keeper = Timekeeper(db, clock)
+    loop = WorkLoop(db, clock)
     due_us = [5_000_000]
     done: list[tuple[int, int]] = []
 
-    async def do_due(now_us: int) -> int:
+    def do_due(now_us: int) -> int:
         done.append((due_us[0], now_us))
         due_us[0] += 3_000_000  # each piece makes the next one due
         return 1
 
-    keeper.works.append(TimedWork("pieces_n", lambda: due_us[0], do_due))
-    counts = asyncio.run(keeper.advance(12))
+    loop.works.append(Work(do_due, lambda: due_us[0], "pieces_n"))
+    counts = asyncio.run(loop.advance(12))
 
     assert counts == {"pieces_n": 3}
     assert done == [(5_000_000,) * 2, (8_000_000,) * 2, (11_000_000,) * 2]
@@ -123,17 +123,14 @@ def test_each_piece_of_work_is_done_at_its_own_time(tmp_path: Path) -> None:
 def test_work_that_does_not_get_done_stops_the_clock_at_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(timed_work, "STALL_LIMIT_S", 0.05)
+    monkeypatch.setattr(work, "STALL_LIMIT_S", 0.05)
     clock = SandboxClock(SettableClock(), epoch_us=0)
     db = Database(tmp_path / "db")
-    keeper = Timekeeper(db, clock)
+    loop = WorkLoop(db, clock)
 
-    async def nothing(now_us: int) -> int:
-        return 0
-
-    keeper.works.append(TimedWork("pieces_n", lambda: 4_000_000, nothing))
+    loop.works.append(Work(lambda now_us: 0, lambda: 4_000_000, "pieces_n"))
     with pytest.raises(StalledError):
-        asyncio.run(keeper.advance(12))
+        asyncio.run(loop.advance(12))
 
     assert clock.now_us() == 4_000_000
     db.close()

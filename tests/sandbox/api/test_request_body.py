@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.sandbox.core.request_body import parse_object
-from mediakit.sandbox.core.responses import RequestError
+from mediakit.sandbox.exchange import RequestError, parse_object
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -49,6 +48,6 @@ def test_numbers_beyond_are_refused(number: float) -> None:
         parse_object(json.dumps({"n": number}).encode())
 
 
-def test_a_refusal_names_the_place() -> None:
-    with pytest.raises(RequestError, match=r"^a\[1\]\.b: the number"):
-        parse_object(b'{"a": [1, {"b": 1e999}]}')
+def test_a_refusal_names_the_field() -> None:
+    with pytest.raises(RequestError, match=r"^a: a number"):
+        parse_object(b'{"a": [1, {"b": 9223372036854775808}]}')

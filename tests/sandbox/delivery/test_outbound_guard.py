@@ -10,9 +10,9 @@ from threading import Thread
 import httpcore
 import pytest
 
-from mediakit.sandbox.delivery import outbound_guard
-from mediakit.sandbox.delivery.outbound_guard import GuardedBackend
-from mediakit.sandbox.delivery.outbound_policy import (
+from mediakit.sandbox.delivery import fetching
+from mediakit.sandbox.delivery.fetching import GuardedBackend
+from mediakit.sandbox.delivery.outbound import (
     BlockedError,
     FetchError,
     is_allowed,
@@ -109,7 +109,7 @@ def origin() -> Iterator[str]:
 
 def fetch(url: str, to: Path, *, allow_loopback: bool = True) -> bytes:
     asyncio.run(
-        outbound_guard.fetch(
+        fetching.fetch(
             url, to, allow_loopback=allow_loopback, max_bytes=1_000, max_seconds=5
         )
     )
@@ -163,7 +163,7 @@ def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
     async def run() -> None:
         async with await asyncio.start_server(endless, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            await outbound_guard.fetch(
+            await fetching.fetch(
                 f"http://127.0.0.1:{port}/",
                 tmp_path / "f",
                 allow_loopback=True,

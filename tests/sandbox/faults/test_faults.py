@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.errors import InputError, ServiceError
-from mediakit.sandbox.faults.fault_rules import FaultKind, read_rule
+from mediakit.errors import ServiceError
+from mediakit.sandbox.exchange import RequestError
+from mediakit.sandbox.faults import KINDS, read_rule
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 
 VIDEO, UPSCALE = "text-to-video", "image-upscale"
@@ -59,7 +60,7 @@ def jobs_n(api: Api) -> int:
     return n
 
 
-@pytest.mark.parametrize("kind", list(FaultKind))
+@pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_is_put_in_force_listed_and_taken_back(calm: Api, kind: str) -> None:
     fault_id = calm.running.fault(
         kind, where={"function": VIDEO}, **REQUIRED.get(kind, {})
@@ -104,7 +105,7 @@ def test_a_rule_that_makes_no_sense_is_refused(
     answer = calm.http.post("/sandbox/faults", json=rule)
 
     assert answer.status_code == 422
-    assert answer.json()["message"].startswith(f"{field} must be ")
+    assert answer.json()["message"].startswith(f"{field}: ")
     assert in_force(calm) == []
 
 
@@ -113,17 +114,15 @@ def test_a_rule_that_makes_no_sense_is_refused(
         st.sampled_from(
             ["kind", "where", "count", "seconds", "status", "code", "bytes"]
         ),
-        st.sampled_from(
-            [*FaultKind, None, 0, 1, 500, 1.5, True, "x", [], {}, {"a": 1}]
-        ),
+        st.sampled_from([*KINDS, None, 0, 1, 500, 1.5, True, "x", [], {}, {"a": 1}]),
     )
 )
 def test_any_rule_is_refused_or_can_be_kept_and_read_again(
     rule: dict[str, Any],
 ) -> None:
-    with suppress(InputError):
+    with suppress(RequestError):
         read = read_rule(rule)
-        assert read_rule(read.as_json()) == read
+        assert read_rule(read.model_dump(mode="json", exclude_unset=True)) == read
 
 
 def test_a_fault_that_is_not_there_cannot_be_taken_back(calm: Api) -> None:
@@ -401,5 +400,5 @@ def test_a_sandbox_that_is_started_again_has_no_faults(
 
 
 def test_a_refusal_reaches_python_as_a_sentence(calm: Api) -> None:
-    with pytest.raises(ServiceError, match=r"^kind must be one of .* \(got 'flood'\)"):
+    with pytest.raises(ServiceError, match=r"^kind: got 'flood', accepted: one of "):
         calm.running.fault("flood")

@@ -81,7 +81,7 @@ def test_a_full_store_makes_room_while_it_serves(sandboxes: StartSandbox) -> Non
     api = sandboxes(keep_gb=100_000 / GB)
     urls = [api.upload("video/mp4", bytes(50_000)) for _ in range(4)]
 
-    api.running.advance(seconds=1)
+    api.running.advance(minutes=2)
 
     eventually(lambda: len(files_of(api)) == 2)
     assert [status_at(url) for url in urls[2:]] == [200, 200]
@@ -103,7 +103,7 @@ def test_what_a_job_still_needs_is_kept_however_old_it_is(
     first.running.clear_faults()
     for job in waiting:
         assert first.ended(job["id"])["status"] == "completed"
-    first.running.advance(seconds=1)
+    first.running.advance(minutes=2)
     eventually(lambda: [status_at(url) for url in (needed, previous)] == [410, 410])
 
 

@@ -19,13 +19,14 @@ from typing import Any
 
 import httpx
 import pytest
+import uvicorn
 
 import mediakit as mk
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.jobs.renderer import Renderer
-from mediakit.sandbox.server import admin_client, server_thread
+from mediakit.sandbox.server import host as hosting
 from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.running import Sandbox, start, start_embedded
+from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
 from tests.support import zygote
 
@@ -276,6 +277,27 @@ def test_an_owner_that_hangs_is_an_error_in_words(
     assert "does not respond" in said
 
 
+def test_an_owner_that_hangs_holds_up_no_other_sandbox(
+    tmp_path: Path, other: Callable[..., Other]
+) -> None:
+    owner = other()
+    os.kill(owner.process.pid, signal.SIGSTOP)
+    hanging = threading.Thread(
+        target=lambda: start(Sandbox(tmp_path / "data")), daemon=True
+    )
+    try:
+        hanging.start()
+        time.sleep(0.3)  # it waits for the owner by now
+        elsewhere = start(Sandbox(tmp_path / "elsewhere"))
+        assert hanging.is_alive()
+        assert answers(elsewhere.base_url)
+        elsewhere.stop()
+    finally:
+        os.kill(owner.process.pid, signal.SIGCONT)
+    hanging.join(PATIENCE_S)
+    start(Sandbox(tmp_path / "data")).stop()
+
+
 class Page(BaseHTTPRequestHandler):
     """Another program, which answers everything with a page."""
 
@@ -337,7 +359,7 @@ def test_a_call_that_reaches_another_program_is_an_error_in_words() -> None:
     with another_program() as page:
         base_url = f"http://127.0.0.1:{page.server_port}"
         with pytest.raises(ServiceError, match="Another program answers"):
-            admin_client.call(base_url, "a-key", "POST", "reset", {"confirm": True})
+            call(base_url, "a-key", "POST", "reset", {"confirm": True})
 
 
 @pytest.fixture
@@ -392,7 +414,7 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
         await asyncio.to_thread(released.wait)
 
     monkeypatch.setattr(Renderer, "close", hang)
-    monkeypatch.setattr(server_thread, "STOP_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(hosting, "STOP_TIMEOUT_S", 0.1)
     running = start(Sandbox(tmp_path))
     running.stop()
 
@@ -404,12 +426,15 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
 def test_an_interrupted_start_leaves_no_server_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(host: server_thread.Host) -> None:
-        raise KeyboardInterrupt
+    def started(server: uvicorn.Server) -> bool:
+        if threading.current_thread() is threading.main_thread():
+            raise KeyboardInterrupt
+        return True
 
+    interrupt = property(started, lambda server, value: None)
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr(server_thread.Host, "_await_start", interrupt)
+        patch.setattr(uvicorn.Server, "started", interrupt, raising=False)
         with pytest.raises(KeyboardInterrupt):
             start(Sandbox(tmp_path))
 
@@ -422,7 +447,7 @@ def test_an_interrupted_start_leaves_no_server_behind(
 def is_free(data_dir: Path) -> bool:
     lock = DataDir(data_dir).try_lock()
     if lock is not None:
-        lock.release()
+        os.close(lock)
     return lock is not None
 
 

@@ -14,13 +14,10 @@ from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.rates import Line
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, holds_and_charges, job_queue
-from mediakit.sandbox.store.admission import NewJob
+from mediakit.sandbox.store import admission, jobs, money, orgs
+from mediakit.sandbox.store.admission import KeyGoneError, NewJob, Refusal
 from mediakit.sandbox.store.database import Database, Value
-from mediakit.sandbox.store.job_queue import Finished, JobRow
-from mediakit.sandbox.store.limits import KeyGoneError, Refusal
-from mediakit.sandbox.store.organizations import keys, organization_records
-from mediakit.sandbox.store.organizations.organization_records import NewOrg
+from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
 from tests.support.sandbox.admin import AdminClient, midnight_after
@@ -233,32 +230,25 @@ class Submitter:
     ) -> None:
         self.db = db
         self.made = 0
-        new = NewOrg(
-            "Some",
+        self.org = orgs.add_org(
+            db,
+            NOON,
+            name="Some",
             balance_micro_usd=10 * PRICE,
             concurrency=1,
             per_minute=per_minute,
             per_day=per_day,
+            queue_size=50,
         )
-        self.org = organization_records.make(db, new, NOON)
-        self.member = organization_records.add_member(
-            db, self.org, "Ada", "member", None
-        )
+        self.member = orgs.add_member(db, org=self.org, name="Ada", role="member")
         self.key = self.make_key()
 
     def make_key(self) -> str:
-        return keys.make_key(self.db, self.org, self.member, None, NOON)[0]
+        return orgs.add_key(self.db, NOON, org=self.org, member=self.member)[0]
 
     def limit(self, what: str, row_id: str, limit: int) -> None:
-        change: dict[str, Value] = {"daily_limit_micro_usd": limit}
-        if what == "key":
-            organization_records.change_key(self.db, row_id, change)
-        else:
-            self.db.run(
-                "UPDATE member SET daily_limit_micro_usd = ? WHERE id = ?",
-                limit,
-                row_id,
-            )
+        table = "api_key" if what == "key" else "member"
+        self.db.update(table, {"id": row_id}, daily_limit_micro_usd=limit)
 
     def submit(
         self,
@@ -276,7 +266,6 @@ class Submitter:
             api_key=key or self.key,
             function="v/m/f",
             body="{}",
-            webhook_url=None,
             file=f"file-{name}",
             price_micro_usd=price,
             created_us=now_us,
@@ -285,21 +274,20 @@ class Submitter:
         )
         made = admission.submit(self.db, new, None, lambda: is_out)
         assert made is not None
-        return made.job, made.refusal
+        return made
 
     def code(self, **how: Any) -> ErrorCode | None:
         refusal = self.submit(**how)[1]
         return None if refusal is None else refusal.code
 
     def finish(self, job: JobRow, charge: int, now_us: int) -> None:
-        running = job_queue.claim(self.db, now_us)
+        running = jobs.claim(self.db, now_us)
         assert running is not None
         assert running.id == job.id
-        made = Finished("video", "video/mp4", None, charge, 5)
-        assert job_queue.complete(
-            self.db, running, made, now_us=now_us, settle_due_us=now_us
+        assert jobs.complete(
+            self.db, running, charge, now_us=now_us, settle_due_us=now_us
         )
-        assert holds_and_charges.settle_due(self.db, now_us) == 1
+        assert money.settle_due(self.db, now_us) == 1
 
 
 @pytest.fixture
@@ -327,7 +315,7 @@ def test_the_first_limit_in_the_interfaces_order_is_the_reason(
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE - 1)
     for _, state in ORDER[first:]:
-        organization_records.change(db, submitter.org, state)
+        db.update("org", {"id": submitter.org}, **state)
 
     assert submitter.code(is_out=True) == ORDER[first][0]
 
@@ -405,13 +393,10 @@ def test_money_is_held_through_every_state_until_it_settles(
     submitter = Submitter(db)
     submitter.limit("key", submitter.key, PRICE)
     submitter.submit()
-    running = None if state == "queued" else job_queue.claim(db, NOON)
+    running = None if state == "queued" else jobs.claim(db, NOON)
     assert (running is None) == (state == "queued")
     if running is not None and state == "pending":
-        made = Finished("video", "video/mp4", None, 0, 5)
-        assert job_queue.complete(
-            db, running, made, now_us=NOON, settle_due_us=NOON + 1
-        )
+        assert jobs.complete(db, running, 0, now_us=NOON, settle_due_us=NOON + 1)
 
     assert submitter.code(price=1) is ErrorCode.RATE_LIMITED
 
@@ -422,7 +407,7 @@ def test_a_key_of_another_organization_is_no_key(db: Database) -> None:
     for key in (other.key, "key_none"):
         with pytest.raises(KeyGoneError):
             submitter.submit(key=key)
-    assert db.rows("SELECT id FROM job") == []
+    assert db.all("SELECT id FROM job") == []
 
 
 def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
@@ -435,4 +420,4 @@ def test_a_hold_that_is_raised_keeps_to_the_daily_limit(db: Database) -> None:
     assert refusal is not None
     assert (refusal.code, refusal.over_usage_limit) == (ErrorCode.RATE_LIMITED, True)
     assert admission.hold_more(db, job.id, 2 * PRICE, NOON) is None
-    assert holds_and_charges.held_micro_usd(db, job.id) == 2 * PRICE
+    assert money.held_micro_usd(db, job.id) == 2 * PRICE

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.records import ErrorCode
-from mediakit.sandbox.store import admission, holds_and_charges, job_queue
+from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.job_queue import Finished, JobRow
-from mediakit.sandbox.store.organizations import keys, organization_records
-from mediakit.sandbox.store.organizations.organization_records import NewOrg
+from mediakit.sandbox.store.jobs import JobRow
 from tests.support.sandbox.instants import DAY_US, NOON, at
 from tests.support.soak import trials
 
@@ -73,15 +71,18 @@ class Books:
         ]
 
     def _open(self, mode: Literal["prepaid", "postpaid"], credits: int) -> Account:
-        new = NewOrg(
-            mode,
-            mode,
+        org = orgs.add_org(
+            self.db,
+            self.now_us,
+            name=mode,
+            mode=mode,
             balance_micro_usd=MEANS,
             credit_micro_usd=credits,
             cycle_limit_micro_usd=MEANS if mode == "postpaid" else None,
+            concurrency=2,
+            queue_size=50,
         )
-        org = organization_records.make(self.db, new, self.now_us)
-        key_id, _ = keys.make_key(self.db, org, None, None, self.now_us)
+        key_id, _ = orgs.add_key(self.db, self.now_us, org=org)
         return Account(org, key_id, mode, MEANS - credits, credits)
 
     def submit(self, account: Account, price: int) -> None:
@@ -90,10 +91,11 @@ class Books:
         made = admission.submit(self.db, self._new_job(account, name, price), None)
         assert made is not None
         wanted = SHORT_OF[account.mode] if price > account.left else None
-        assert made.job.error_code == wanted
+        job, _ = made
+        assert job.error_code == wanted
         if wanted is None:
             account.held += price
-            self.holds[made.job.id] = price
+            self.holds[job.id] = price
 
     def _new_job(self, account: Account, name: str, price: int) -> NewJob:
         return NewJob(
@@ -102,7 +104,6 @@ class Books:
             api_key=account.api_key,
             function="v/m/f",
             body="{}",
-            webhook_url=None,
             file=f"file-{name}",
             price_micro_usd=price,
             created_us=self.now_us,
@@ -111,7 +112,7 @@ class Books:
         )
 
     def running(self, account: Account) -> list[JobRow]:
-        while job := job_queue.claim(self.db, self.now_us):
+        while job := jobs.claim(self.db, self.now_us):
             owner = next(one for one in self.accounts if one.org == job.org)
             owner.running.append(job)
         return account.running
@@ -133,18 +134,17 @@ class Books:
             return
         job = account.running.pop(0)
         charge = min(amount, self.holds[job.id])
-        made = Finished("video", "video/mp4", None, charge, 5)
-        assert job_queue.complete(self.db, job, made, **self._ends())
+        assert jobs.complete(self.db, job, charge, **self._ends())
         account.pending.append(charge)
 
     def fail(self, account: Account, _: int) -> None:
         if self.running(account):
             job = account.running.pop(0)
-            assert job_queue.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
+            assert jobs.fail(self.db, job, ErrorCode.INTERNAL, "x", **self._ends())
             account.held -= self.holds.pop(job.id)
 
     def kill(self, account: Account, _: int) -> None:
-        job_queue.requeue_running(self.db)
+        jobs.requeue_running(self.db)
         for each in self.accounts:
             each.running.clear()
 
@@ -152,7 +152,7 @@ class Books:
         return {"now_us": self.now_us, "settle_due_us": self.now_us}
 
     def settle(self, account: Account, _: int) -> None:
-        holds_and_charges.settle_due(self.db, self.now_us)
+        money.settle_due(self.db, self.now_us)
         for each in self.accounts:
             each.settle()
             each.pending.clear()
@@ -172,7 +172,7 @@ class Books:
         account.funds += amount
 
     def _grant(self, account: Account, amount: int, *, is_credit: bool) -> None:
-        organization_records.grant(
+        orgs.grant(
             self.db, account.org, amount, is_credit=is_credit, now_us=self.now_us
         )
 
@@ -183,7 +183,7 @@ class Books:
 
     def assert_right(self) -> None:
         for account in self.accounts:
-            row = organization_records.find_org(self.db, account.org)
+            row = orgs.find_org(self.db, account.org)
             assert row["balance_micro_usd"] == account.funds + account.credits
             assert row["credit_micro_usd"] == account.credits
             assert row["held_micro_usd"] == account.held == self._in_flight(account)
@@ -194,7 +194,7 @@ class Books:
             assert account.left >= 0
 
     def _ledger(self, account: Account) -> tuple[int, int]:
-        row = self.db.row(
+        row = self.db.one(
             "SELECT sum(amount_micro_usd), sum(credit_micro_usd) FROM ledger"
             " WHERE org = ?",
             account.org,
@@ -203,7 +203,7 @@ class Books:
         return row[0], row[1]
 
     def _in_flight(self, account: Account) -> int:
-        row = self.db.row(
+        total: int = self.db.value(
             "SELECT (SELECT coalesce(sum(hold_micro_usd), 0) FROM job"
             " WHERE status IN ('queued', 'running') AND org = ?)"
             " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM charge"
@@ -211,8 +211,6 @@ class Books:
             account.org,
             account.org,
         )
-        assert row is not None
-        total: int = row["total"]
         return total
 
 
@@ -250,15 +248,15 @@ def test_no_organization_spends_what_it_has_not_got_or_what_is_another_ones(
 
 
 def test_the_cycle_of_an_instant_is_its_month_in_utc() -> None:
-    assert holds_and_charges.cycle_at(at(2026, 2, 1)) == (
+    assert money.cycle_at(at(2026, 2, 1)) == (
         at(2026, 2, 1),
         at(2026, 3, 1),
     )
-    assert holds_and_charges.cycle_at(at(2026, 3, 1) - 1) == (
+    assert money.cycle_at(at(2026, 3, 1) - 1) == (
         at(2026, 2, 1),
         at(2026, 3, 1),
     )
-    assert holds_and_charges.cycle_at(at(2026, 12, 31)) == (
+    assert money.cycle_at(at(2026, 12, 31)) == (
         at(2026, 12, 1),
         at(2027, 1, 1),
     )

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from mediakit.clock import SystemClock
-from mediakit.sandbox.server.startup import resume_clock
+from mediakit.sandbox.clock import SandboxClock, to_us
+from mediakit.sandbox.server.host import resume_clock
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.timing.clock import SandboxClock, to_us
 from tests.sandbox.conftest import Api, StartSandbox
 from tests.support import zygote
 

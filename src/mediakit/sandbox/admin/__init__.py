@@ -12,16 +12,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mediakit.sandbox.admin import (
-    clock,
-    endpoints,
-    faults,
-    organizations,
-    reset,
-    seed,
-    status,
-)
-from mediakit.sandbox.core.service import caller_of
+from mediakit.sandbox.admin import controls, endpoints, organizations, seed
+from mediakit.sandbox.service import caller_of
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -32,15 +24,15 @@ ENDPOINTS = "/sandbox/endpoints"
 ENDPOINT = f"{ENDPOINTS}/{{endpoint_id}}"
 
 CALLS: tuple[Call, ...] = (
-    ("GET", "/sandbox/status", status.status),
-    ("GET", "/sandbox/clock", clock.read_clock),
-    ("POST", "/sandbox/clock/advance", clock.advance),
-    ("GET", "/sandbox/faults", faults.list_faults),
-    ("POST", "/sandbox/faults", faults.add_fault),
-    ("DELETE", "/sandbox/faults", faults.clear_faults),
-    ("DELETE", "/sandbox/faults/{fault_id}", faults.remove_fault),
+    ("GET", "/sandbox/status", controls.status),
+    ("GET", "/sandbox/clock", controls.read_clock),
+    ("POST", "/sandbox/clock/advance", controls.advance),
+    ("GET", "/sandbox/faults", controls.list_faults),
+    ("POST", "/sandbox/faults", controls.add_fault),
+    ("DELETE", "/sandbox/faults", controls.clear_faults),
+    ("DELETE", "/sandbox/faults/{fault_id}", controls.remove_fault),
     ("POST", "/sandbox/seed", seed.seed),
-    ("POST", "/sandbox/reset", reset.reset),
+    ("POST", "/sandbox/reset", controls.reset),
     ("GET", ENDPOINTS, endpoints.read_all),
     ("POST", ENDPOINTS, endpoints.add),
     ("GET", ENDPOINT, endpoints.read),

@@ -1,7 +1,6 @@
 """Registered webhook endpoints, which are managed outside the interface (spec 6.2)."""
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -10,36 +9,41 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import shown
-from mediakit.sandbox.api import signing_secret
-from mediakit.sandbox.api.deliveries import delivery_object
-from mediakit.sandbox.core.request_body import RequestBody, read_body
-from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.service import Service, service_of
-from mediakit.sandbox.delivery.callback_policy import check_callback_url
+from mediakit.sandbox.api import webhooks
+from mediakit.sandbox.clock import iso
 from mediakit.sandbox.delivery.events import Subscribable, announce_test
-from mediakit.sandbox.delivery.outbound_policy import BlockedError
-from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
-from mediakit.sandbox.store.events.deliveries import Page
-from mediakit.sandbox.store.events.endpoints import MAX_ENDPOINTS, EndpointRow
-from mediakit.sandbox.store.organizations.keys import DEFAULT_ORG
-from mediakit.sandbox.timing.clock import iso
+from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
+from mediakit.sandbox.exchange import NO_STORE, RequestError, WireResponse, read_body
+from mediakit.sandbox.service import Service, service_of
+from mediakit.sandbox.store import deliveries, endpoints
+from mediakit.sandbox.store.endpoints import MAX_ENDPOINTS, EndpointRow, distinct
+from mediakit.sandbox.store.orgs import DEFAULT_ORG
+from mediakit.sandbox.wire import (
+    Delivery,
+    RequestBody,
+    Rotation,
+    absent,
+    delivery_fields,
+)
 
 MADE = 201
+
+Filter = Annotated[list[Subscribable], Field(min_length=1)]
 
 
 class EndpointRequest(RequestBody):
     """A new endpoint; without `events` it receives all of them."""
 
     url: str
-    events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
+    events: Filter | None = None
 
 
 class EndpointChange(RequestBody):
     """A change of an endpoint; omitted fields stay."""
 
-    url: str = ""
-    events: Annotated[list[Subscribable], Field(min_length=1)] | None = None
-    state: Literal["enabled", "disabled"] = "enabled"
+    url: str = absent()
+    events: Filter | None = None
+    state: Literal["enabled", "disabled"] = absent()
 
 
 async def add(request: Request) -> Response:
@@ -52,7 +56,7 @@ async def add(request: Request) -> Response:
         id=f"endpoint_{uuid.uuid4()}",
         org=org,
         url=asked.url,
-        events=_distinct(asked.events),
+        events=distinct(asked.events),
         state="enabled",
         created_us=now_us,
     )
@@ -62,9 +66,9 @@ async def add(request: Request) -> Response:
             f"The organization has {MAX_ENDPOINTS} endpoints, which is the maximum. "
             "Delete one first.",
         )
-    secret = signing_secrets.current(service.db, endpoint.id, now_us)
-    shown = endpoint_object(endpoint) | {"secret": secret}
-    return JSONResponse(shown, status_code=MADE, headers=signing_secret.NO_STORE)
+    secret = endpoints.current_secret(service.db, endpoint.id, now_us)
+    made = endpoint_object(endpoint) | {"secret": secret}
+    return JSONResponse(made, status_code=MADE, headers=NO_STORE)
 
 
 async def read_all(request: Request) -> Response:
@@ -85,7 +89,7 @@ async def change(request: Request) -> Response:
     if "url" in changes:
         await _check_url(service, changes["url"])
     if "events" in changes:
-        changes["events"] = _distinct(changes["events"])
+        changes["events"] = distinct(changes["events"])
     # Read after the host was resolved: the endpoint may have changed meanwhile.
     changed = replace(_asked_for(request), **changes)
     endpoints.change(service.db, changed, service.clock.now_us())
@@ -106,23 +110,22 @@ async def send_test(request: Request) -> Response:
         raise RequestError(
             409, f"The endpoint is {endpoint.state}: enable it, then send a test."
         )
-    announce_test(service, endpoint)
-    newest = Page(endpoint=endpoint.id, limit=1)
-    (delivery,) = deliveries.listed(service.db, endpoint.org, newest)
-    return JSONResponse(delivery_object(delivery))
+    delivery = deliveries.find(service.db, announce_test(service, endpoint))
+    if delivery is None:
+        raise LookupError("the delivery that was just created is missing")
+    return WireResponse(Delivery(**delivery_fields(delivery)))
 
 
 async def read_secret(request: Request) -> Response:
     """Handle GET .../{endpoint_id}/secret."""
-    return signing_secret.secret_response(service_of(request), _asked_for(request).id)
+    return webhooks.secret_response(service_of(request), _asked_for(request).id)
 
 
 async def rotate_secret(request: Request) -> Response:
     """Handle POST .../{endpoint_id}/secret/rotate."""
-    asked = await read_body(request, signing_secret.RotationRequest)
+    asked = await read_body(request, Rotation)
     service, endpoint = service_of(request), _asked_for(request)
-    overlap_s = asked.expire_in_seconds
-    return signing_secret.rotation_response(service, endpoint.id, overlap_s)
+    return webhooks.rotation_response(service, endpoint.id, asked)
 
 
 def endpoint_object(endpoint: EndpointRow) -> dict[str, Any]:
@@ -139,7 +142,7 @@ def endpoint_object(endpoint: EndpointRow) -> dict[str, Any]:
 
 def _org(request: Request) -> str:
     org = request.query_params.get("org", DEFAULT_ORG)
-    if service_of(request).db.row("SELECT id FROM org WHERE id = ?", org) is None:
+    if service_of(request).db.one("SELECT id FROM org WHERE id = ?", org) is None:
         raise RequestError(404, f"There is no organization {shown(org)}.")
     return org
 
@@ -161,7 +164,3 @@ async def _check_url(service: Service, url: str) -> None:
         )
     except BlockedError as problem:
         raise RequestError(400, f"url: {problem}. Nothing was changed.") from None
-
-
-def _distinct(events: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if events is None else tuple(dict.fromkeys(events))

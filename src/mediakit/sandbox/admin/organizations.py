@@ -1,63 +1,122 @@
 """Organizations, members and keys."""
 
-from typing import Any
+from decimal import Decimal
+from typing import Annotated, Any, Literal
 
+from pydantic import BeforeValidator, Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.sandbox.admin.org_requests import (
-    GrantAsked,
-    KeyAsked,
-    KeyChange,
-    MemberAsked,
-    OrgAsked,
-    OrgChange,
-)
-from mediakit.sandbox.core.request_body import read_body, refused
-from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.store.organizations import keys, organization_records
-from mediakit.sandbox.store.organizations.organization_records import (
-    MAX_MICRO_USD,
-    NewOrg,
-)
+from mediakit.errors import InputError
+from mediakit.money import MICRO_PER_USD, parse_usd
+from mediakit.sandbox.exchange import NO_STORE, RequestError, read_body, refused
+from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.store import orgs
+from mediakit.sandbox.store.orgs import MAX_MICRO_USD, Role
+from mediakit.sandbox.wire import RequestBody, absent
 
 MADE = 201
-# A cache must not keep a key.
-NO_STORE = {"Cache-Control": "no-store"}
+
+
+def _micro_usd(amount: object) -> int:
+    """Read dollars from JSON: a number, or a text such as "12.50"."""
+    accepted = (
+        f"US dollars from 0 to {MAX_MICRO_USD // MICRO_PER_USD}, to the micro-dollar"
+    )
+    if isinstance(amount, float):
+        # The shortest text of this number is the one that was written.
+        amount = Decimal(repr(amount))
+    if isinstance(amount, str | int | Decimal):
+        try:
+            micro_usd = parse_usd(amount)
+        except InputError:
+            raise ValueError(accepted) from None
+        if micro_usd <= MAX_MICRO_USD:
+            return micro_usd
+    raise ValueError(accepted)
+
+
+Usd = Annotated[int, BeforeValidator(_micro_usd)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class OrgLimits(RequestBody):
+    """The limits of an organization."""
+
+    cycle_limit_usd: Usd = absent()
+    concurrency: Count = absent()
+    queue_size: Count = absent()
+    per_minute: Count | None = None
+    per_day: Count | None = None
+
+
+class OrgRequest(OrgLimits):
+    """A new organization; the balance includes the credits."""
+
+    name: Name
+    mode: Literal["prepaid", "postpaid"] = "prepaid"
+    balance_usd: Usd = 0
+    credit_usd: Usd = 0
+    concurrency: Count = 2
+    queue_size: Count = 50
+
+
+class OrgChange(OrgLimits):
+    """A change of an organization; omitted fields stay."""
+
+    name: Name = absent()
+    suspended: bool = absent()
+    billing_plan: bool = absent()
+
+
+class GrantRequest(RequestBody):
+    """Credits or funds to add to a balance."""
+
+    usd: Usd
+    kind: Literal["credit", "fund"]
+
+
+class MemberRequest(RequestBody):
+    """A new member."""
+
+    name: Name
+    role: Role = "member"
+    daily_limit_usd: Usd | None = None
+
+
+class KeyRequest(RequestBody):
+    """A new key of a member or of the organization itself."""
+
+    member: str | None = None
+    daily_limit_usd: Usd | None = None
+
+
+class KeyChange(RequestBody):
+    """A change of a key; omitted fields stay."""
+
+    state: Literal["active", "inactive"] = absent()
+    daily_limit_usd: Usd | None = None
 
 
 async def list_orgs(request: Request) -> Response:
     """Handle GET /sandbox/orgs: all of them, with members and keys."""
-    return JSONResponse(
-        {"data": organization_records.describe_all(service_of(request).db)}
-    )
+    service = service_of(request)
+    rows = service.db.all("SELECT id FROM org ORDER BY rowid")
+    return JSONResponse({"data": [_org(service, row["id"]) for row in rows]})
 
 
 async def make_org(request: Request) -> Response:
     """Handle POST /sandbox/orgs with the new organization; it has no key yet."""
-    service, asked = service_of(request), await read_body(request, OrgAsked)
+    service, asked = service_of(request), await read_body(request, OrgRequest)
     if asked.credit_usd > asked.balance_usd:
         raise RequestError(422, "credit_usd: it is part of balance_usd, not more.")
     if (asked.mode == "postpaid") != (asked.cycle_limit_usd is not None):
         raise RequestError(
             422, "cycle_limit_usd: required for a postpaid organization, and only then."
         )
-    org_id = organization_records.make(
-        service.db,
-        NewOrg(
-            name=asked.name,
-            mode=asked.mode,
-            balance_micro_usd=asked.balance_usd,
-            credit_micro_usd=asked.credit_usd,
-            cycle_limit_micro_usd=asked.cycle_limit_usd,
-            concurrency=asked.concurrency,
-            queue_size=asked.queue_size,
-            per_minute=asked.per_minute,
-            per_day=asked.per_day,
-        ),
-        service.clock.now_us(),
-    )
+    columns = _columns(asked.model_dump())
+    org_id = orgs.add_org(service.db, service.clock.now_us(), **columns)
     return JSONResponse(_org(service, org_id), status_code=MADE)
 
 
@@ -69,52 +128,41 @@ async def change_org(request: Request) -> Response:
         raise RequestError(
             422, "cycle_limit_usd: only a postpaid organization has cycles."
         )
-    organization_records.change(service.db, org["id"], changes)
-    service.starts.wake()
+    if changes:
+        service.db.update("org", {"id": org["id"]}, **changes)
+    service.work.wake()
     return JSONResponse(_org(service, org["id"]))
 
 
 async def make_grant(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/grants: credits, or funds topped up."""
-    asked = await read_body(request, GrantAsked)
+    asked = await read_body(request, GrantRequest)
     service, org = _asked_for(request)
     if org["balance_micro_usd"] + asked.usd > MAX_MICRO_USD:
         raise RequestError(422, "usd: the balance would exceed the maximum.")
-    organization_records.grant(
-        service.db,
-        org["id"],
-        asked.usd,
-        is_credit=asked.kind == "credit",
-        now_us=service.clock.now_us(),
-    )
+    is_credit, now_us = asked.kind == "credit", service.clock.now_us()
+    orgs.grant(service.db, org["id"], asked.usd, is_credit=is_credit, now_us=now_us)
     return JSONResponse(_org(service, org["id"]), status_code=MADE)
 
 
 async def add_member(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/members with the new member."""
-    asked = await read_body(request, MemberAsked)
+    asked = await read_body(request, MemberRequest)
     service, org = _asked_for(request)
-    member_id = organization_records.add_member(
-        service.db, org["id"], asked.name, asked.role, asked.daily_limit_usd
-    )
-    made = {"id": member_id, "org": org["id"], **_columns(asked.model_dump())}
-    return JSONResponse(made, status_code=MADE)
+    columns = {"org": org["id"], **_columns(asked.model_dump())}
+    member_id = orgs.add_member(service.db, **columns)
+    return JSONResponse({"id": member_id, **columns}, status_code=MADE)
 
 
 async def make_key(request: Request) -> Response:
     """Handle POST /sandbox/orgs/{org_id}/keys with the key, shown only once."""
-    asked = await read_body(request, KeyAsked)
+    asked = await read_body(request, KeyRequest)
     service, org = _asked_for(request)
     members = [member["id"] for member in org["members"]]
     if asked.member is not None and asked.member not in members:
         raise refused("member", asked.member, "the id of a member of the organization")
-    key_id, secret = keys.make_key(
-        service.db,
-        org["id"],
-        asked.member,
-        asked.daily_limit_usd,
-        service.clock.now_us(),
-    )
+    columns = {"org": org["id"], **_columns(asked.model_dump())}
+    key_id, secret = orgs.add_key(service.db, service.clock.now_us(), **columns)
     made = {**_key(service, key_id), "key": secret}
     return JSONResponse(made, status_code=MADE, headers=NO_STORE)
 
@@ -130,7 +178,8 @@ async def change_key(request: Request) -> Response:
             "This call uses that key: use another key to deactivate it, so that one "
             "stays active. Nothing was changed.",
         )
-    organization_records.change_key(service.db, key_id, changes)
+    if changes:
+        service.db.update("api_key", {"id": key_id}, **changes)
     return JSONResponse(_key(service, key_id))
 
 
@@ -141,14 +190,14 @@ def _asked_for(request: Request) -> tuple[Service, dict[str, Any]]:
 
 
 def _org(service: Service, org_id: str) -> dict[str, Any]:
-    org = organization_records.describe(service.db, org_id)
+    org = orgs.describe(service.db, org_id)
     if org is None:
         raise RequestError(404, "There is no organization with this id.")
     return org
 
 
 def _key(service: Service, key_id: str) -> dict[str, Any]:
-    key = organization_records.find_key(service.db, key_id)
+    key = orgs.find_key(service.db, key_id)
     if key is None:
         raise RequestError(404, "There is no key with this id.")
     return key

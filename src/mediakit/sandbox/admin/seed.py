@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mediakit.errors import shown
-from mediakit.sandbox.core.request_body import RequestBody, read_body
-from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.service import Service, caller_of, service_of
-from mediakit.sandbox.timing.clock import iso
+from mediakit.sandbox.clock import iso
+from mediakit.sandbox.exchange import RequestError, read_body
+from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.wire import RequestBody
 
 MEMBERS = ("Studio", "Marketing")
 PASTS = UUID("6c1d3f0e-6a3b-4f0c-9a55-0d8c1f2b7e41")
@@ -108,6 +108,6 @@ def _request(row: sqlite3.Row) -> dict[str, Any]:
 def _org(service: Service, request: Request) -> str:
     """Return the organization that the request names, or else that of its key."""
     org = request.query_params.get("org", caller_of(request).org)
-    if service.db.row("SELECT 1 FROM org WHERE id = ?", org) is None:
+    if service.db.one("SELECT 1 FROM org WHERE id = ?", org) is None:
         raise RequestError(404, f"There is no organization {shown(org)}.")
     return org

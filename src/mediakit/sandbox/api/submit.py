@@ -9,37 +9,33 @@ from starlette.responses import Response
 
 from mediakit.catalog import Function
 from mediakit.sandbox.api.jobs import job_response
-from mediakit.sandbox.core.files import new_name
-from mediakit.sandbox.core.request_body import read_object
-from mediakit.sandbox.core.responses import (
-    ENVELOPE_STATUS,
-    RequestError,
-    rejection_response,
-)
-from mediakit.sandbox.core.service import (
+from mediakit.sandbox.clock import US_PER_S
+from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
+from mediakit.sandbox.exchange import RequestError, read_object
+from mediakit.sandbox.faults import Outage
+from mediakit.sandbox.files import new_name
+from mediakit.sandbox.jobs.pricing import hold_of
+from mediakit.sandbox.jobs.requested_failures import asked_failure
+from mediakit.sandbox.service import (
     UNKNOWN_KEY,
     Service,
     base_url_of,
     caller_of,
     service_of,
 )
-from mediakit.sandbox.delivery.callback_policy import check_callback_url
-from mediakit.sandbox.delivery.events import announce, remember_address
-from mediakit.sandbox.delivery.outbound_policy import BlockedError
-from mediakit.sandbox.jobs.pricing import hold_of
-from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.store import admission
 from mediakit.sandbox.store.admission import (
-    Admission,
+    KeyGoneError,
     KeyReusedError,
     NewJob,
     NoBillingPlanError,
+    Refusal,
     Repeatable,
 )
-from mediakit.sandbox.store.job_queue import JobRow
-from mediakit.sandbox.store.limits import KeyGoneError, Refusal
-from mediakit.sandbox.store.organizations.keys import Caller
-from mediakit.sandbox.timing.clock import US_PER_S
+from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.orgs import Caller
+from mediakit.sandbox.wire import ENVELOPE_STATUS, rejection_response
 from mediakit.schema import canonical_json
 
 MAX_KEY_LENGTH = 255
@@ -60,14 +56,11 @@ async def submit(request: Request) -> Response:
     existing = _repeated(service, caller, repeat)
     if existing is None:
         await _check_callback(service, webhook_url)
-        new = _new_job(service, caller, function, canonical, webhook_url)
         base_url = base_url_of(request)
-        made = _admit(service, new, repeat, base_url)
-        if made is not None and made.refusal is not None:
-            return rejection_response(made.job, made.refusal, base_url, service.clock)
-        existing = made.job if made is not None else _repeated(service, caller, repeat)
-    if existing is None:
-        raise LookupError("the job that was just created is missing")
+        new = _new_job(service, caller, function, canonical, webhook_url, base_url)
+        existing, refusal = _admit(service, new, repeat)
+        if refusal is not None:
+            return rejection_response(existing, refusal, base_url, service.clock)
     return job_response(request, existing)
 
 
@@ -147,6 +140,7 @@ def _new_job(
     function: Function,
     body: dict[str, Any],
     webhook_url: str | None,
+    base_url: str,
 ) -> NewJob:
     now_us = service.clock.now_us()
     settings = service.settings
@@ -157,6 +151,8 @@ def _new_job(
         function=function.path,
         body=canonical_json(body).decode(),
         webhook_url=webhook_url,
+        # The service's own URL may be another one when the job ends.
+        base_url=None if base_url == service.base_url else base_url,
         file=new_name(),
         price_micro_usd=hold_of(function, body),
         created_us=now_us,
@@ -175,17 +171,19 @@ def _requested_refusal(body: dict[str, Any]) -> Refusal | None:
 
 
 def _admit(
-    service: Service, new: NewJob, repeat: Repeatable | None, base_url: str
-) -> Admission | None:
+    service: Service, new: NewJob, repeat: Repeatable | None
+) -> tuple[JobRow, Refusal | None]:
+    def is_out() -> bool:
+        return service.faults.of_function(Outage, new.function) is not None
+
     try:
         with service.db.transaction():
-            made = admission.submit(
-                service.db, new, repeat, lambda: service.faults.outage(new.function)
-            )
-            if made is not None and made.job.terminal:
-                announce(service, made.job.id)
-            elif made is not None:
-                remember_address(service, made.job.id, base_url)
+            made = admission.submit(service.db, new, repeat, is_out)
+            if made is None and repeat is not None:  # its twin was just admitted
+                found = admission.find_repeated(service.db, new.org, repeat)
+                made = (found, None) if found is not None else None
+            elif made is not None and made[0].terminal:
+                announce(service, made[0].id)
     except KeyGoneError:  # the sandbox was reset while the request was read
         raise RequestError(401, UNKNOWN_KEY) from None
     except NoBillingPlanError:
@@ -196,6 +194,7 @@ def _admit(
         raise RequestError(
             409, "This Idempotency-Key was just used with another request."
         ) from None
-    service.starts.wake()
-    service.settlements.wake()
+    if made is None:
+        raise LookupError("the job that was just created is missing")
+    service.work.wake()
     return made

@@ -1,76 +1,51 @@
-"""Upload grants and the signed PUT (spec 2.3, 4.2)."""
+"""Upload grants and the PUT that uses one (spec 2.3, 4.2)."""
 
 import asyncio
-import re
 from pathlib import Path
-from typing import Annotated, Any
+from sqlite3 import Row
 
-from pydantic import AfterValidator, Field
-from starlette.datastructures import URL
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
-from mediakit.sandbox.core.files import address_of, new_name
-from mediakit.sandbox.core.request_body import RequestBody, read_body
-from mediakit.sandbox.core.service import Service, base_url_of, caller_of, service_of
-from mediakit.sandbox.store import uploads
-from mediakit.sandbox.store.uploads import UploadRow
-from mediakit.sandbox.timing.clock import US_PER_S
+from mediakit.sandbox.clock import US_PER_S
+from mediakit.sandbox.exchange import WireResponse, read_body
+from mediakit.sandbox.files import address_of, new_name
+from mediakit.sandbox.service import Service, base_url_of, caller_of, service_of
+from mediakit.sandbox.wire import UploadGrant, UploadRequest
 
 GRANT_VALID_S = 5 * 60
-MAX_UPLOAD_BYTES = 1024**3
 # Real seconds, unlike the grant's; a slower upload is rejected.
 UPLOAD_TIMEOUT_S = 5 * 60.0
-
-# Only media can be model inputs. Image types that can contain scripts are excluded:
-# a browser would run them.
-MEDIA_TYPE_PATTERN = r"^(image|video|audio)/[a-z0-9][a-z0-9.+-]{0,60}$"
-SCRIPTED_SUFFIX = "+xml"
-_MEDIA_TYPE = re.compile(MEDIA_TYPE_PATTERN)
-
-
-def _media_type(content_type: str) -> str:
-    known = _MEDIA_TYPE.fullmatch(content_type) is not None
-    if known and not content_type.endswith(SCRIPTED_SUFFIX):
-        return content_type
-    raise ValueError("a media type of an image, a video or audio, such as image/png")
-
-
-class GrantRequest(RequestBody):
-    """The file of an upload."""
-
-    content_type: Annotated[str, AfterValidator(_media_type)]
-    size_bytes: Annotated[int, Field(ge=1, le=MAX_UPLOAD_BYTES)]
 
 
 async def grant(request: Request) -> Response:
     """Handle POST /v1/media/uploads with a grant."""
     service, caller = service_of(request), caller_of(request)
-    asked = await read_body(request, GrantRequest)
-    now_us = service.clock.now_us()
-    upload = UploadRow(
-        file=new_name(),
+    asked = await read_body(request, UploadRequest)
+    now_us, base_url = service.clock.now_us(), base_url_of(request)
+    # Who may read the file must not be able to replace it: it has a second name.
+    file, ticket = new_name(), new_name()
+    service.db.insert(
+        "upload",
+        file=file,
+        ticket=ticket,
+        org=caller.org,
+        api_key=caller.api_key,
         content_type=asked.content_type,
         size_bytes=asked.size_bytes,
         expires_us=now_us + GRANT_VALID_S * US_PER_S,
-        stored=False,
+        created_us=now_us,
     )
-    uploads.grant(
-        service.db, upload, org=caller.org, api_key=caller.api_key, now_us=now_us
+    return WireResponse(
+        UploadGrant(
+            upload_url=f"{base_url}/uploads/{ticket}",
+            headers={
+                "Content-Type": asked.content_type,
+                "Content-Length": str(asked.size_bytes),
+            },
+            url=base_url + address_of(file, asked.content_type),
+        )
     )
-    return JSONResponse(_grant_object(service, upload, base_url_of(request)))
-
-
-def _grant_object(service: Service, upload: UploadRow, base_url: str) -> dict[str, Any]:
-    length, expires = str(upload.size_bytes), str(upload.expires_us)
-    signature = service.signer.sign(upload.file, upload.content_type, length, expires)
-    query = {"expires": expires, "signature": signature}
-    url = URL(f"{base_url}/uploads/{upload.file}").include_query_params(**query)
-    return {
-        "upload_url": str(url),
-        "headers": {"Content-Type": upload.content_type, "Content-Length": length},
-        "url": base_url + address_of(upload.file, upload.content_type),
-    }
 
 
 async def put(request: Request) -> Response:
@@ -79,36 +54,32 @@ async def put(request: Request) -> Response:
     upload = _granted(service, request)
     if upload is None:
         return Response(status_code=403)
-    part = service.files.part(upload.file)
+    part = service.files.part(upload["file"])
     try:
         async with asyncio.timeout(UPLOAD_TIMEOUT_S):
-            if not await _receive(request, part, upload.size_bytes):
+            if not await _receive(request, part, upload["size_bytes"]):
                 return Response(status_code=403)
-        await service.files.keep(part, upload.file)
+        await service.files.keep(part, upload["file"])
     except TimeoutError:
         return Response(status_code=408)
     finally:
         part.unlink(missing_ok=True)
-    if not uploads.mark_stored(service.db, upload.file, service.clock.now_us()):
+    stored = {"stored_us": service.clock.now_us()}
+    if not service.db.update("upload", {"file": upload["file"]}, **stored):
         # The sandbox was reset meanwhile, including the grant.
-        service.files.remove(upload.file)
+        service.files.remove(upload["file"])
         return Response(status_code=403)
     return Response(status_code=200)
 
 
-def _granted(service: Service, request: Request) -> UploadRow | None:
-    file = request.path_params["file"]
-    expires = request.query_params.get("expires", "")
-    signed = service.signer.accepts(
-        request.query_params.get("signature", ""),
-        file,
-        request.headers.get("content-type", ""),
-        request.headers.get("content-length", ""),
-        expires,
-    )
-    if not signed or int(expires) < service.clock.now_us():
+def _granted(service: Service, request: Request) -> Row | None:
+    ticket = request.path_params["ticket"]
+    upload = service.db.one("SELECT * FROM upload WHERE ticket = ?", ticket)
+    if upload is None or upload["expires_us"] < service.clock.now_us():
         return None
-    return uploads.find_upload(service.db, file)
+    granted = (upload["content_type"], str(upload["size_bytes"]))
+    given = (request.headers.get(name) for name in ("content-type", "content-length"))
+    return upload if tuple(given) == granted else None
 
 
 async def _receive(request: Request, part: Path, size_bytes: int) -> bool:

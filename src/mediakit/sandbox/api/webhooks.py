@@ -1,17 +1,137 @@
-"""The routes of the delivery log and the signing secret (spec 4.20)."""
+"""The delivery log, and the signing secret with its rotation (spec 4.20, 6.6)."""
 
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import Response
 
-from mediakit.sandbox.api import deliveries, signing_secret
-
-LOG = "/v1/webhooks/deliveries"
-SECRET = "/v1/webhooks/secret"
-
-ROUTES = (
-    Route(LOG, deliveries.read_all, methods=["GET"]),
-    Route(f"{LOG}/{{delivery_id}}", deliveries.read, methods=["GET"]),
-    Route(f"{LOG}/{{delivery_id}}/attempts", deliveries.attempts, methods=["GET"]),
-    Route(f"{LOG}/{{delivery_id}}/replay", deliveries.replay, methods=["POST"]),
-    Route(SECRET, signing_secret.read, methods=["GET"]),
-    Route(f"{SECRET}/rotate", signing_secret.rotate, methods=["POST"]),
+from mediakit.sandbox.clock import US_PER_S, iso
+from mediakit.sandbox.exchange import (
+    NO_STORE,
+    RequestError,
+    WireResponse,
+    read_body,
+    read_query,
 )
+from mediakit.sandbox.service import Service, caller_of, service_of
+from mediakit.sandbox.store import deliveries, endpoints
+from mediakit.sandbox.store.deliveries import DeliveryRow
+from mediakit.sandbox.wire import (
+    AttemptList,
+    Delivery,
+    DeliveryPage,
+    DeliveryQuery,
+    RotatedSecret,
+    Rotation,
+    Secret,
+    delivery_fields,
+    detail_of,
+)
+
+
+async def read_all(request: Request) -> Response:
+    """Handle GET /v1/webhooks/deliveries with a page, newest first."""
+    service, caller = service_of(request), caller_of(request)
+    asked = read_query(request, DeliveryQuery)
+    cursor = asked.cursor
+    # One row more than the limit shows whether there is another page.
+    found = deliveries.listed(
+        service.db,
+        org=caller.org,
+        endpoint=asked.endpoint_id,
+        status=asked.status,
+        job=asked.source_id,
+        before_seq=int(cursor.removeprefix("before-")) if cursor else None,
+        limit=asked.limit + 1,
+    )
+    page = found[: asked.limit]
+    more = len(found) > asked.limit
+    return WireResponse(
+        DeliveryPage(
+            data=[Delivery(**delivery_fields(row)) for row in page],
+            next_cursor=f"before-{page[-1].seq}" if more else None,
+        )
+    )
+
+
+async def read(request: Request) -> Response:
+    """Handle GET /v1/webhooks/deliveries/{delivery_id}, its event included."""
+    delivery = _asked_for(request)
+    body = deliveries.body_of(service_of(request).db, delivery.event)
+    return WireResponse(detail_of(delivery, body))
+
+
+async def attempts(request: Request) -> Response:
+    """Handle GET .../attempts with every attempt, in order."""
+    delivery = _asked_for(request)
+    rows = deliveries.attempts_of(service_of(request).db, delivery.id)
+    data = [
+        {**dict(row), "number": row["n"], "attempted_at": iso(row["at_us"])}
+        for row in rows
+    ]
+    return WireResponse(AttemptList.model_validate({"data": data}))
+
+
+async def replay(request: Request) -> Response:
+    """Handle POST .../replay: send it again, under its `webhook-id` (spec 3.2)."""
+    service, delivery = service_of(request), _asked_for(request)
+    url, now_us = _receiver(service, delivery), service.clock.now_us()
+    if not deliveries.replay(service.db, delivery.id, url, now_us):
+        raise RequestError(
+            409,
+            f"The delivery is {delivery.status}: only a delivered or failed one can "
+            "be sent again.",
+        )
+    service.work.wake()
+    return WireResponse(Delivery(**delivery_fields(_asked_for(request))))
+
+
+def _asked_for(request: Request) -> DeliveryRow:
+    service, caller = service_of(request), caller_of(request)
+    delivery = deliveries.find(service.db, request.path_params["delivery_id"])
+    if delivery is None or delivery.org != caller.org:
+        raise RequestError(
+            404, "There is no delivery with this id in your organization."
+        )
+    return delivery
+
+
+def _receiver(service: Service, delivery: DeliveryRow) -> str:
+    if delivery.endpoint is None:
+        return delivery.url
+    endpoint = endpoints.find(service.db, delivery.endpoint)
+    if endpoint is None or endpoint.state != "enabled":
+        raise RequestError(
+            409, "Its endpoint is no longer enabled: nothing can be sent to it."
+        )
+    return endpoint.url
+
+
+# -- Secrets ----------------------------------------------------------------------
+
+
+async def read_secret(request: Request) -> Response:
+    """Handle GET /v1/webhooks/secret; the first read creates the secret."""
+    return secret_response(service_of(request), caller_of(request).org)
+
+
+async def rotate_secret(request: Request) -> Response:
+    """Handle POST /v1/webhooks/secret/rotate, for owners and admins."""
+    caller = caller_of(request)
+    if not caller.manages:
+        raise RequestError(403, "Only owners and admins may rotate the secret.")
+    asked = await read_body(request, Rotation)
+    return rotation_response(service_of(request), caller.org, asked)
+
+
+def secret_response(service: Service, owner: str) -> Response:
+    """Return the response with the secret of an organization or an endpoint."""
+    secret = endpoints.current_secret(service.db, owner, service.clock.now_us())
+    return WireResponse(Secret(secret=secret), headers=NO_STORE)
+
+
+def rotation_response(service: Service, owner: str, asked: Rotation) -> Response:
+    """Rotate the secret of an organization or an endpoint, and return the new one."""
+    now_us, overlap_us = service.clock.now_us(), asked.expire_in_seconds * US_PER_S
+    secret, overlaps = endpoints.rotate_secret(service.db, owner, now_us, overlap_us)
+    until = iso(now_us + overlap_us) if overlaps else None
+    rotated = RotatedSecret(secret=secret, previous_expires_at=until)
+    return WireResponse(rotated, headers=NO_STORE)

@@ -1,36 +1,70 @@
-"""Sends due deliveries, several at a time (spec 6.5)."""
+"""Sends due deliveries, several at a time, and retries them (spec 6.5)."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from random import Random
 from typing import TYPE_CHECKING
 
+from standardwebhooks import Webhook
+
 from mediakit.cached import cached_property
 from mediakit.clock import Clock
-from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import TEST
-from mediakit.sandbox.delivery.outcome import SIGNING, Outcome
-from mediakit.sandbox.delivery.schedule import MAX_ATTEMPTS, gap_us, push_back_us
-from mediakit.sandbox.delivery.signatures import SigningError, signed_headers
-from mediakit.sandbox.store.events import deliveries, endpoints, signing_secrets
-from mediakit.sandbox.store.events.deliveries import (
-    DELIVERED,
-    FAILED,
-    PENDING,
-    AttemptRow,
-    DeliveryRow,
-)
-from mediakit.sandbox.timing.clock import US_PER_S, to_us
-from mediakit.sandbox.timing.wakeup import run_forever
-from mediakit.sandbox.timing.work_retry import backoff_s
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.store import deliveries, endpoints
+from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
+from mediakit.sandbox.work import RETRY_S, persist
 
 if TYPE_CHECKING:
-    from mediakit.sandbox.delivery.attempt import Poster
+    from mediakit.sandbox.delivery.posting import Outcome, Poster
 
-DELIVERING = "delivering an event"
+logger = logging.getLogger(__name__)
+
 MAX_IN_FLIGHT = 20
 GONE = 410
+
+MINUTE_S = 60
+HOUR_S = 60 * MINUTE_S
+GAPS_S = (
+    5,
+    5 * MINUTE_S,
+    30 * MINUTE_S,
+    2 * HOUR_S,
+    5 * HOUR_S,
+    10 * HOUR_S,
+    14 * HOUR_S,
+    24 * HOUR_S,
+)
+MAX_ATTEMPTS = len(GAPS_S) + 1
+# In both directions, so that nine attempts still take "about 55 hours".
+JITTER = 0.1
+PUSH_BACK_CAP_S = HOUR_S
+
+
+def gap_us(failed_n: int, jitter: Random) -> int:
+    """Return the time from a failed attempt to the next one, microseconds.
+
+    Args:
+        failed_n: The number of failed attempts, from 1; beyond the table, the last
+            gap is used.
+        jitter: The source of the jitter.
+    """
+    gap_s = GAPS_S[min(failed_n, len(GAPS_S)) - 1]
+    return round(gap_s * jitter.uniform(1 - JITTER, 1 + JITTER) * US_PER_S)
+
+
+def push_back_us(retry_after: str | None) -> int:
+    """Return how long a receiver asks to wait, microseconds; at most an hour.
+
+    Args:
+        retry_after: Its `Retry-After`, in seconds; anything else counts as 0.
+    """
+    text = (retry_after or "").strip()
+    seconds = float(text) if text.isascii() and text.isdigit() else 0.0
+    return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
 
 
 class Sender:
@@ -52,16 +86,13 @@ class Sender:
         self._service = service
         self._system = system
         self._jitter = jitter or Random()
-        # An attempt that raised an error stays here until its retry.
         self._attempts: dict[str, asyncio.Task[None]] = {}
-        # Outcomes that are not recorded yet: their attempts are not repeated.
-        self._unrecorded: dict[str, tuple[int, Outcome]] = {}
         self._pauses_n = 0
 
     @cached_property
     def _poster(self) -> "Poster":
         # Imported with the first attempt: httpcore takes a while.
-        from mediakit.sandbox.delivery.attempt import Poster
+        from mediakit.sandbox.delivery.posting import Poster
 
         return Poster(
             own_port=self._service.port,
@@ -70,151 +101,113 @@ class Sender:
             system=self._system,
         )
 
-    async def run(self) -> None:
-        """Send for as long as the sandbox serves."""
-        service = self._service
-        try:
-            await run_forever(
-                service.health, "sending deliveries", service.deliveries, self._step
-            )
-        finally:
-            await self._cancel()
-
-    def _step(self) -> int | None:
-        self._start_due(self._service.clock.now_us())
-        return self._next_start_us()
-
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
         """Cancel the attempts in flight, and send nothing meanwhile."""
         self._pauses_n += 1
         try:
-            await self._cancel()
+            await self.cancel()
             yield
         finally:
             self._pauses_n -= 1
 
-    async def _cancel(self) -> None:
-        for task in self._attempts.values():
+    async def cancel(self) -> None:
+        """Cancel the attempts in flight."""
+        tasks = self.tasks()
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._attempts.values(), return_exceptions=True)
-        for delivery_id in self._attempts:
-            self._service.health.forget(DELIVERING, delivery_id)
-        self._attempts.clear()
-        self._unrecorded.clear()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def tasks(self) -> Collection[asyncio.Task[None]]:
+        """Return the attempts in flight."""
+        return tuple(self._attempts.values())
+
+    def start_due(self, now_us: int) -> int:
+        """Start to attempt all due deliveries, up to a limit; return their number."""
+        free = 0 if self._pauses_n else MAX_IN_FLIGHT - len(self._attempts)
+        db = self._service.db
+        due = deliveries.due(db, now_us, besides=self._attempts, limit=free)
+        for delivery in due:
+            task = asyncio.create_task(self._attempt(delivery), name=delivery.id)
+            self._attempts[delivery.id] = task
+        return len(due)
 
     def next_due_us(self) -> int | None:
-        """Return when the next delivery is due, including one that is in flight."""
-        broken = [name for name, task in self._attempts.items() if task.done()]
-        return deliveries.next_due_us(self._service.db, besides=broken)
-
-    async def do_due(self, now_us: int) -> int:
-        """Attempt all due deliveries, wait for them, and return their number."""
-        n = 0
-        while in_flight := self._start_due(now_us):
-            await asyncio.wait(in_flight)
-            n += len(in_flight)
-        return n
-
-    def _next_start_us(self) -> int | None:
-        if self._pauses_n or len(self._in_flight()) >= MAX_IN_FLIGHT:
+        """Return when the next delivery is due that is not in flight."""
+        if self._pauses_n or len(self._attempts) >= MAX_IN_FLIGHT:
             return None  # the end of either wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
 
-    def _in_flight(self) -> list[asyncio.Task[None]]:
-        return [task for task in self._attempts.values() if not task.done()]
-
-    def _start_due(self, now_us: int) -> list[asyncio.Task[None]]:
-        free = 0 if self._pauses_n else MAX_IN_FLIGHT - len(self._in_flight())
-        db = self._service.db
-        for delivery in deliveries.due(db, now_us, besides=self._attempts, limit=free):
-            self._start(delivery, broken_n=0)
-        return self._in_flight()
-
-    def _start(self, delivery: DeliveryRow, broken_n: int) -> None:
-        task = asyncio.create_task(self._attempt(delivery.id), name=delivery.id)
-        task.add_done_callback(lambda ended: self._ended(ended, delivery, broken_n))
-        self._attempts[delivery.id] = task
-
-    async def _attempt(self, delivery_id: str) -> None:
+    async def _attempt(self, delivery: DeliveryRow) -> None:
         at_us = self._service.clock.now_us()
-        if delivery_id not in self._unrecorded:
-            # Read again: since an attempt that raised an error, the delivery may have
-            # been canceled or readdressed.
-            delivery = deliveries.find(self._service.db, delivery_id)
-            if delivery is not None and delivery.status == PENDING:
-                outcome = await self._outcome(delivery)
-                self._unrecorded[delivery_id] = at_us, outcome
-        if delivery_id in self._unrecorded:
-            self._record(delivery_id, *self._unrecorded[delivery_id])
-            del self._unrecorded[delivery_id]
-        del self._attempts[delivery_id]
-        self._service.health.forget(DELIVERING, delivery_id)
-        self._service.deliveries.wake()
+        try:
+            outcome = await self._outcome(delivery)
+            # An outcome is recorded, whatever happens: its attempt is not repeated.
+            await persist(
+                "recording a delivery",
+                lambda: self._record(delivery.id, at_us, outcome),
+            )
+        except Exception:
+            logger.exception("The sandbox could not attempt %s.", delivery.id)
+            await asyncio.sleep(RETRY_S)
+        finally:
+            del self._attempts[delivery.id]
+            self._service.work.wake()
 
-    def _ended(
-        self, task: asyncio.Task[None], delivery: DeliveryRow, broken_n: int
-    ) -> None:
-        if task.cancelled() or (problem := task.exception()) is None:
-            return
+    async def _outcome(self, delivery: DeliveryRow) -> "Outcome":
+        from mediakit.sandbox.delivery.posting import Outcome
 
-        def retry() -> None:
-            if self._attempts.get(delivery.id) is task:  # it was not canceled
-                self._start(delivery, broken_n + 1)
-
-        self._service.health.failed(DELIVERING, problem, delivery.id)
-        task.get_loop().call_later(backoff_s(broken_n), retry)
-
-    async def _outcome(self, delivery: DeliveryRow) -> Outcome:
         db = self._service.db
         body = deliveries.body_of(db, delivery.event)
-        secrets = signing_secrets.signing(
+        secrets = endpoints.signing_secrets(
             db, delivery.endpoint or delivery.org, self._service.clock.now_us()
         )
-        timestamp_s = to_us(self._system.now()) // US_PER_S
+        sent_at = self._system.now()
         try:
-            headers = signed_headers(secrets, delivery.event, timestamp_s, body)
-        except SigningError:
-            return Outcome(reason=SIGNING)
+            signatures = [
+                Webhook(secret).sign(delivery.event, sent_at, body.decode())
+                for secret in secrets
+            ]
+        except Exception:  # noqa: BLE001 - the library raises several
+            return Outcome(reason="signing")
+        headers = {
+            "webhook-id": delivery.event,
+            "webhook-timestamp": str(int(sent_at.timestamp())),
+            "webhook-signature": " ".join(signatures),
+        }
         return await self._poster.post(delivery.url, headers, body)
 
-    def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
+    def _record(self, delivery_id: str, at_us: int, outcome: "Outcome") -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
         with db.transaction():
             # Read again: it may have been canceled or reset meanwhile.
             delivery = deliveries.find(db, delivery_id)
             if delivery is None:
                 return
-            attempt = AttemptRow(
-                n=delivery.attempts_n + 1,
+            deliveries.add_attempt(
+                db,
+                delivery_id,
+                delivery.attempts_n + 1,
                 at_us=at_us,
                 status_code=outcome.status_code,
                 reason=outcome.reason,
                 duration_ms=outcome.duration_ms,
             )
-            deliveries.add_attempt(db, delivery_id, attempt)
             if outcome.reason is None:
                 deliveries.end(db, delivery_id, DELIVERED, now_us)
             else:
                 self._fail(delivery, outcome, now_us)
 
-    def _fail(self, delivery: DeliveryRow, outcome: Outcome, now_us: int) -> None:
+    def _fail(self, delivery: DeliveryRow, outcome: "Outcome", now_us: int) -> None:
         db = self._service.db
         # A signing failure of the service does not count as an attempt.
-        round_n = delivery.round_n + (outcome.reason != SIGNING)
+        round_n = delivery.round_n + (outcome.reason != "signing")
         gone = outcome.status_code == GONE and delivery.endpoint is not None
         if gone or round_n >= MAX_ATTEMPTS or delivery.event_type == TEST:
             deliveries.end(db, delivery.id, FAILED, now_us)
         else:
-            due_us = self._next_due_us(delivery, round_n, outcome, now_us)
+            gap = gap_us(max(round_n, 1), self._jitter)
+            due_us = now_us + max(gap, push_back_us(outcome.retry_after))
             deliveries.postpone(db, delivery.id, round_n, due_us)
         if gone and delivery.endpoint is not None:
             endpoints.disable_gone(db, delivery.endpoint, now_us)
-
-    def _next_due_us(
-        self, delivery: DeliveryRow, round_n: int, outcome: Outcome, now_us: int
-    ) -> int:
-        # A broken secret may never sign, so signing failures also back off.
-        failed_n = delivery.attempts_n + 1 if outcome.reason == SIGNING else round_n
-        pushed_us = push_back_us(outcome.retry_after, self._system.now())
-        return now_us + max(gap_us(failed_n, self._jitter), pushed_us)

@@ -7,11 +7,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mediakit.catalog import Function, MediaItem
-from mediakit.sandbox.core.files import Files, name_in
-from mediakit.sandbox.delivery.outbound_policy import BlockedError, FetchError
+from mediakit.sandbox.delivery.outbound import BlockedError, FetchError
+from mediakit.sandbox.files import Files, name_in
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.job_queue import find_by_file
-from mediakit.sandbox.store.uploads import find_upload
+from mediakit.sandbox.store.jobs import find_by_file
 
 # The largest input that a function allows is a clip of 200 MB (spec 4.4).
 MAX_INPUT_BYTES = 200 * 1024 * 1024
@@ -108,14 +107,11 @@ class Inputs:
         name = name_in(parts.path)
         if name is None or parts.scheme not in ("http", "https"):
             return None
-        upload = find_upload(self.db, name)
+        upload = self.db.one("SELECT stored_us FROM upload WHERE file = ?", name)
         if upload is not None:
-            return self._complete(name, there=upload.stored)
+            return self._complete(name, there=upload["stored_us"] is not None)
         job = find_by_file(self.db, name)
-        if job is None:
-            return None
-        there = job.status == "completed" and job.deleted_us is None
-        return self._complete(name, there=there)
+        return None if job is None else self._complete(name, there=job.has_output)
 
     def _complete(self, name: str, *, there: bool) -> Path:
         path = self.files.path(name)
@@ -136,7 +132,7 @@ class _Fetching:
 
     async def fetch(self, url: str) -> Path:
         """Fetch a URL to disk, within the remaining limits of the job."""
-        from mediakit.sandbox.delivery.outbound_guard import fetch
+        from mediakit.sandbox.delivery.fetching import fetch
 
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:

@@ -6,7 +6,8 @@ import json
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,25 +15,27 @@ from mediakit.catalog import Function, MediaItem
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
-from mediakit.sandbox.core.service import Service
+from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.faults import FailRender, LateSettlement
 from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
-from mediakit.sandbox.store import admission, holds_and_charges, job_queue
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.store import admission, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
-from mediakit.sandbox.store.job_queue import Finished, JobRow
-from mediakit.sandbox.timing.clock import US_PER_S
-from mediakit.sandbox.timing.wakeup import run_forever
-from mediakit.sandbox.timing.work_retry import retry_until_done
+from mediakit.sandbox.store.jobs import JobRow
+from mediakit.sandbox.store.money import held_micro_usd
+from mediakit.sandbox.work import persist
 from mediakit.schema import InputFacts
 
 logger = logging.getLogger(__name__)
 
 MS_PER_S = 1_000
 INTERNAL_MESSAGE = "The sandbox failed while it ran this job. Nothing was charged."
+FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was charged."
 
 
 class _FailureError(Exception):
@@ -40,6 +43,15 @@ class _FailureError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
+
+
+@dataclass(frozen=True)
+class _Finished:
+    output: Rendered
+    media_type: str
+    usage: Mapping[str, Any] | None
+    charge_micro_usd: int
+    runtime_ms: int
 
 
 class JobRunner:
@@ -62,22 +74,8 @@ class JobRunner:
         self._running: set[asyncio.Task[None]] = set()
         self._pauses_n = 0
 
-    async def run(self) -> None:
-        """Start jobs for as long as the sandbox serves."""
-        service = self._service
-        try:
-            await run_forever(
-                service.health, "starting jobs", service.starts, self._step
-            )
-        finally:
-            # Canceled jobs stay "running" and are queued again at the next start.
-            await self._cancel()
-
-    def _step(self) -> int | None:
-        self.start_due(self._service.clock.now_us())
-        return self.next_start_us()
-
-    async def _cancel(self) -> None:
+    async def cancel(self) -> None:
+        """Cancel the running jobs; the next start runs them again."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
@@ -90,7 +88,7 @@ class JobRunner:
         """
         self._pauses_n += 1
         try:
-            await self._cancel()
+            await self.cancel()
             yield
         finally:
             self._pauses_n -= 1
@@ -104,7 +102,7 @@ class JobRunner:
         # An organization may run more jobs than there are workers: a job that waits for
         # a worker is queued, not running.
         while not self._is_full() and (
-            job := job_queue.claim(self._service.db, now_us, stuck)
+            job := jobs.claim(self._service.db, now_us, stuck)
         ):
             self._start(job)
             started_n += 1
@@ -118,7 +116,7 @@ class JobRunner:
         if self._pauses_n or self._is_full():
             return None  # the end of a job wakes the loop
         stuck = self._service.faults.stuck_functions()
-        return job_queue.next_start_us(self._service.db, stuck)
+        return jobs.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
         task = asyncio.create_task(self._make_and_end(job), name=job.id)
@@ -127,10 +125,10 @@ class JobRunner:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._service.starts.wake()
+        self._service.work.wake()
 
     async def _make_and_end(self, job: JobRow) -> None:
-        end: Finished | _FailureError | None
+        end: _Finished | _FailureError | None
         try:
             end = await self._make(job)
         except _FailureError as failure:
@@ -139,22 +137,15 @@ class JobRunner:
             logger.exception("%s could not be run", job.id)
             end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
         # The job keeps its slot until its end is written, however long that takes.
-        service = self._service
-        await retry_until_done(
-            service.health, "ending a job", lambda: self._end(job, end), job.id
-        )
-        service.settlements.wake()
-
-    def _end(self, job: JobRow, end: Finished | _FailureError | None) -> None:
-        if isinstance(end, Finished):
-            self._complete(job, end)
+        if isinstance(end, _Finished):
+            await persist("ending a job", partial(self._complete, job, end))
         elif end is not None:
-            self._fail(job, end)
+            await persist("ending a job", partial(self._fail, job, end))
 
     def _fail(self, job: JobRow, failure: _FailureError) -> None:
         now_us = self._service.clock.now_us()
         with self._service.db.transaction():
-            ended = job_queue.fail(
+            ended = jobs.fail(
                 self._service.db,
                 job,
                 failure.code,
@@ -166,18 +157,20 @@ class JobRunner:
                 announce(self._service, job.id)
 
     def _settle_due_us(self, job: JobRow, now_us: int) -> int:
-        late_s = self._service.faults.late_settlement_s(job.function)
+        late = self._service.faults.of_function(LateSettlement, job.function)
+        late_s = 0.0 if late is None else late.seconds
         after_s = self._service.settings.settle_after_s + late_s
         return now_us + round(after_s * US_PER_S)
 
     def _fails_by_fault(self, job: JobRow) -> bool:
         with self._service.db.transaction():
-            failure = self._service.faults.fail_render(job.function)
-            if failure is not None:
-                self._fail(job, _FailureError(*failure))
-        return failure is not None
+            rule = self._service.faults.of_function(FailRender, job.function)
+            if rule is not None:
+                message = rule.message or FAULT_MESSAGE
+                self._fail(job, _FailureError(rule.code, message))
+        return rule is not None
 
-    async def _make(self, job: JobRow) -> Finished | None:
+    async def _make(self, job: JobRow) -> _Finished | None:
         if self._fails_by_fault(job):
             return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)
@@ -193,30 +186,34 @@ class JobRunner:
             body,
             usage,
             seconds=seconds,
-            hold_micro_usd=holds_and_charges.held_micro_usd(self._service.db, job.id),
+            hold_micro_usd=held_micro_usd(self._service.db, job.id),
         )
-        return Finished(
+        return _Finished(
+            output=result,
             media_type=function.media_type,
-            content_type=result.content_type,
             usage=usage,
             charge_micro_usd=charge,
             runtime_ms=runtime_ms,
         )
 
-    def _complete(self, job: JobRow, made: Finished) -> None:
+    def _complete(self, job: JobRow, made: _Finished) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
         with db.transaction():
             charge = self._service.faults.drifted_micro_usd(
                 job.function,
                 made.charge_micro_usd,
-                hold_micro_usd=holds_and_charges.held_micro_usd(db, job.id),
+                hold_micro_usd=held_micro_usd(db, job.id),
             )
-            ended = job_queue.complete(
+            ended = jobs.complete(
                 db,
                 job,
-                replace(made, charge_micro_usd=charge),
+                charge,
                 now_us=now_us,
                 settle_due_us=self._settle_due_us(job, now_us),
+                media_type=made.media_type,
+                content_type=made.output.content_type,
+                usage=None if made.usage is None else json.dumps(made.usage),
+                runtime_ms=made.runtime_ms,
             )
             if ended:
                 announce(self._service, job.id)

@@ -2,9 +2,9 @@
 
 import re
 
-from mediakit.sandbox.core.service import Service
-from mediakit.sandbox.store import job_queue, uploads
-from mediakit.sandbox.timing.clock import US_PER_S
+from mediakit.sandbox.clock import US_PER_S
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.store import jobs
 
 BYTES_PER_GB = 10**9
 US_PER_DAY = 86_400 * US_PER_S
@@ -12,41 +12,38 @@ CHECK_INTERVAL_S = 60.0
 _OWN_NAME = re.compile(r"/files/([\w-]+)")
 
 
-def remove_old(service: Service) -> int:
+def remove_old(service: Service) -> None:
     """Remove files that are too old or exceed the size limit, oldest first.
 
     The job of a removed output reads as erased (spec 4.18). Files that a queued or
     running job refers to are kept.
-
-    Returns:
-        When to check again, by the sandbox's clock.
     """
     db, now_us = service.db, service.clock.now_us()
     stale = _stale(service, now_us)
     # The rows first: after a kill in between, the next start removes the files.
     with db.transaction():
         for file in stale:
-            job = job_queue.find_by_file(db, file)
+            job = jobs.find_by_file(db, file)
             if job is None:
-                uploads.end(db, file)
+                db.update("upload", {"file": file}, stored_us=None, expires_us=0)
             else:
-                job_queue.erase(db, job, now_us)
+                jobs.erase(db, job, now_us)
     for file in stale:
         service.files.remove(file)
-    return now_us + round(CHECK_INTERVAL_S * service.settings.speed * US_PER_S)
 
 
 def _stale(service: Service, now_us: int) -> list[str]:
     settings, db = service.settings, service.db
     since_us = now_us - settings.keep_days * US_PER_DAY
-    dated = sorted([*job_queue.outputs(db), *uploads.stored_files(db)])
-    sizes = {file: service.files.size_bytes(file) for _, file in dated}
+    stored = jobs.stored_files(db)
+    sizes = {row["file"]: service.files.size_bytes(row["file"]) for row in stored}
     surplus_bytes = sum(sizes.values()) - settings.keep_gb * BYTES_PER_GB
-    bodies = job_queue.unfinished_bodies(db)
+    bodies = jobs.unfinished_bodies(db)
     needed = {name for body in bodies for name in _OWN_NAME.findall(body)}
     stale: list[str] = []
-    for at_us, file in dated:
-        if file not in needed and (at_us < since_us or surplus_bytes > 0):
+    for row in stored:
+        file = row["file"]
+        if file not in needed and (row["at_us"] < since_us or surplus_bytes > 0):
             surplus_bytes -= sizes[file]
             stale.append(file)
     return stale

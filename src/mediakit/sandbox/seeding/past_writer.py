@@ -4,12 +4,11 @@ import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from mediakit.sandbox.core.files import new_name
+from mediakit.sandbox.files import new_name
 from mediakit.sandbox.seeding.past_jobs import PastJob
+from mediakit.sandbox.store import orgs
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.holds_and_charges import enter
-from mediakit.sandbox.store.organizations import organization_records
-from mediakit.sandbox.store.organizations.keys import make_key
+from mediakit.sandbox.store.money import enter
 
 _PAST = """
 SELECT job.*, charge.charge_micro_usd, charge.settled_us,
@@ -39,19 +38,16 @@ def add_past(
         job_ids: The id of each job.
     """
     with db.transaction():
-        postpaid = organization_records.find_org(db, org)["mode"] == "postpaid"
+        postpaid = orgs.find_org(db, org)["mode"] == "postpaid"
         spent = 0 if postpaid else sum(job.charge_micro_usd for job in past)
         if spent:
             first_us = past[0].created_us
-            organization_records.grant(db, org, spent, is_credit=False, now_us=first_us)
+            orgs.grant(db, org, spent, is_credit=False, now_us=first_us)
         for job, job_id in zip(past, job_ids, strict=True):
             _add_job(db, org, api_keys[job.key_index], job, job_id)
-            _add_charge(db, job_id, job)
             paid = 0 if postpaid else job.charge_micro_usd
             at_us = job.settled_us
-            enter(
-                db, org, "charge", -paid, credit_micro_usd=0, at_us=at_us, job_id=job_id
-            )
+            enter(db, org, "charge", -paid, credit_micro_usd=0, at_us=at_us, job=job_id)
         db.run(
             "UPDATE org SET balance_micro_usd = balance_micro_usd - ? WHERE id = ?",
             spent,
@@ -68,54 +64,51 @@ def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
         db: The database.
         job_ids: The ids of its jobs.
     """
-    if db.row(_PAST, job_ids[0]) is None:
+    if db.one(_PAST, job_ids[0]) is None:
         return []
-    found = (db.row(_PAST, job_id) for job_id in job_ids)
+    found = (db.one(_PAST, job_id) for job_id in job_ids)
     return [row for row in found if row is not None]
 
 
 def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) -> None:
     code, message = job.failure or (None, None)
     failed = job.failure is not None
-    db.run(
-        "INSERT INTO job (id, org, api_key, function, status, body, hold_micro_usd,"
-        " run_no, file, media_type, content_type, error_code, error_message, usage,"
-        " runtime_ms, created_us, start_due_us, started_us, ended_us, deleted_us)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        job_id,
-        org,
-        api_key,
-        job.function,
-        "failed" if failed else "completed",
-        json.dumps(job.body),
-        job.charge_micro_usd,
-        new_name(),
-        None if failed else job.media_type,
-        None if failed else job.content_type,
-        code,
-        message,
-        None if job.usage is None else json.dumps(job.usage),
-        None if failed else (job.ended_us - job.started_us) // 1_000,
-        job.created_us,
-        job.created_us,
-        job.started_us,
-        job.ended_us,
+    db.insert(
+        "job",
+        id=job_id,
+        org=org,
+        api_key=api_key,
+        function=job.function,
+        status="failed" if failed else "completed",
+        body=json.dumps(job.body),
+        hold_micro_usd=job.charge_micro_usd,
+        run_no=1,
+        file=new_name(),
+        media_type=None if failed else job.media_type,
+        content_type=None if failed else job.content_type,
+        error_code=code,
+        error_message=message,
+        usage=None if job.usage is None else json.dumps(job.usage),
+        runtime_ms=None if failed else (job.ended_us - job.started_us) // 1_000,
+        created_us=job.created_us,
+        start_due_us=job.created_us,
+        started_us=job.started_us,
+        ended_us=job.ended_us,
         # There never was an output, so the job reads as erased.
-        job.settled_us,
+        deleted_us=job.settled_us,
     )
-
-
-def _add_charge(db: Database, job_id: str, job: PastJob) -> None:
-    db.run(
-        "INSERT INTO charge (job, org, api_key, function, completed,"
-        " charge_micro_usd, hold_micro_usd, state, due_us, settled_us)"
-        " SELECT id, org, api_key, function, status = 'completed', ?, ?, 'settled',"
-        " ?, ? FROM job WHERE id = ?",
-        job.charge_micro_usd,
-        job.charge_micro_usd,
-        job.settled_us,
-        job.settled_us,
-        job_id,
+    db.insert(
+        "charge",
+        job=job_id,
+        org=org,
+        api_key=api_key,
+        function=job.function,
+        completed=not failed,
+        charge_micro_usd=job.charge_micro_usd,
+        hold_micro_usd=job.charge_micro_usd,
+        state="settled",
+        due_us=job.settled_us,
+        settled_us=job.settled_us,
     )
 
 
@@ -131,23 +124,22 @@ def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[s
         now_us: The creation time of missing members.
     """
     with db.transaction():
-        first = db.row(
+        own: str = db.value(
             "SELECT id FROM api_key WHERE org = ? AND member IS NULL ORDER BY rowid",
             org,
         )
-        own = first["id"] if first else make_key(db, org, None, None, now_us)[0]
+        own = own or orgs.add_key(db, now_us, org=org)[0]
         return [own, *(_key_of(db, org, name, now_us) for name in names)]
 
 
 def _key_of(db: Database, org: str, name: str, now_us: int) -> str:
-    row = db.row(
+    key_id: str | None = db.value(
         "SELECT api_key.id FROM member JOIN api_key ON api_key.member = member.id"
         " WHERE member.org = ? AND member.name = ? ORDER BY api_key.rowid",
         org,
         name,
     )
-    if row is not None:
-        key_id: str = row["id"]
-        return key_id
-    member = organization_records.add_member(db, org, name, "member", None)
-    return make_key(db, org, member, None, now_us)[0]
+    if key_id is None:
+        member = orgs.add_member(db, org=org, name=name, role="member")
+        key_id, _ = orgs.add_key(db, now_us, org=org, member=member)
+    return key_id

@@ -10,12 +10,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
 
-from mediakit.sandbox import admin as control
-from mediakit.sandbox.api import billing, jobs, media, submit, uploads, webhooks
-from mediakit.sandbox.core.responses import RequestError, message_response
-from mediakit.sandbox.core.service import Service, base_url_of, service_of
-from mediakit.sandbox.server.date_header import DateHeader
-from mediakit.sandbox.server.request_faults import RequestFaults
+from mediakit.sandbox import admin
+from mediakit.sandbox.api import OPERATIONS, jobs, submit, uploads
+from mediakit.sandbox.exchange import RequestError, message_response
+from mediakit.sandbox.server.network_faults import DateHeader, RequestFaults
+from mediakit.sandbox.service import Service, base_url_of, service_of
 
 # So that a client with a wrong key knows that a sandbox refused it.
 _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="mediakit-sandbox"'}
@@ -33,20 +32,12 @@ async def document(request: Request) -> Response:
 
 
 ROUTES = (
-    Route("/v1/media/uploads", uploads.grant, methods=["POST"]),
-    Route("/v1/media/jobs/{request_id}", jobs.read, methods=["GET"]),
-    Route("/v1/media/jobs/{request_id}", jobs.erase, methods=["DELETE"]),
-    Route("/v1/media/jobs/{request_id}/content", jobs.content, methods=["GET"]),
+    *(Route(each.path, each.handler, methods=[each.method]) for each in OPERATIONS),
     Route("/v1/media/{vendor}/{model}/{function}", submit.submit, methods=["POST"]),
-    Route("/billing/balance", billing.balance, methods=["GET"]),
-    Route("/billing/spend/daily", billing.daily, methods=["GET"]),
-    Route("/billing/monthly/{month}", billing.monthly, methods=["GET"]),
-    Route("/billing/monthly/{month}/csv", billing.monthly_csv, methods=["GET"]),
     Route("/openapi.json", document, methods=["GET"]),
-    Route("/uploads/{file}", uploads.put, methods=["PUT"]),
-    Route("/files/{name}", media.file, methods=["GET"]),
-    *webhooks.ROUTES,
-    *control.ROUTES,
+    Route("/uploads/{ticket}", uploads.put, methods=["PUT"]),
+    Route("/files/{name}", jobs.file, methods=["GET"]),
+    *admin.ROUTES,
 )
 
 

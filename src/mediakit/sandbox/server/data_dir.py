@@ -9,7 +9,6 @@ import json
 import os
 import secrets
 import uuid
-import weakref
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,41 +34,10 @@ class Account:
     Args:
         identity: The sandbox's name, whatever its port.
         api_key: The organization's key.
-        signing_secret: Signs upload URLs; hexadecimal.
     """
 
     identity: str
     api_key: str = field(repr=False)
-    signing_secret: str = field(repr=False)
-
-
-class Lock:
-    """The ownership of a data directory; it ends with the process, however it ends.
-
-    A forked child releases its copy at once, or the child of a dead owner would keep
-    the lock without serving.
-    """
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor: int | None = descriptor
-        _held.add(self)
-
-    def release(self) -> None:
-        """Release the directory."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
-
-
-_held: weakref.WeakSet[Lock] = weakref.WeakSet()
-
-
-def _release_in_child() -> None:
-    for lock in list(_held):
-        lock.release()
-
-
-os.register_at_fork(after_in_child=_release_in_child)
 
 
 class DataDir:
@@ -110,8 +78,10 @@ class DataDir:
         """Return the path of the database."""
         return self.path / "sandbox.sqlite3"
 
-    def try_lock(self) -> Lock | None:
-        """Acquire the lock; None while another server has it.
+    def try_lock(self) -> int | None:
+        """Return the descriptor of the lock; None while another server has it.
+
+        The lock ends with the process, however that ends, or when it is closed.
 
         Raises:
             ServiceError: Its file system has no locks.
@@ -129,7 +99,7 @@ class DataDir:
                 "drive may have no locks: choose a folder on a local disk, with "
                 "MEDIAKIT_HOME or --data-dir."
             ) from None
-        return Lock(descriptor)
+        return descriptor
 
     def account(self) -> Account | None:
         """Read the account; None before a server has created it."""
@@ -146,7 +116,6 @@ class DataDir:
         account = Account(
             known.identity if known else f"sandbox:{uuid.uuid4()}",
             api_key or (known.api_key if known else f"mk_{secrets.token_urlsafe(24)}"),
-            known.signing_secret if known else secrets.token_hex(32),
         )
         if account != known:
             self._write("account.json", vars(account))

@@ -22,9 +22,8 @@ import httpx
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
-from mediakit.sandbox.server import admin_client
 from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.server_thread import Host
+from mediakit.sandbox.server.host import Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]
@@ -35,6 +34,7 @@ START_TIMEOUT_S = 15.0
 ATTEMPT_GAP_S = 0.05
 TAKEOVER_INTERVAL_S = 0.25
 HEALTH_TIMEOUT_S = 2.0
+CALL_TIMEOUT_S = 600.0
 
 
 class RunningSandbox:
@@ -156,7 +156,7 @@ class RunningSandbox:
     def _call(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        return admin_client.call(self.base_url, self.api_key, method, path, body)
+        return call(self.base_url, self.api_key, method, path, body)
 
     def stop(self) -> None:
         """Stop serving, or detach; accepted jobs are kept.
@@ -166,7 +166,7 @@ class RunningSandbox:
         if self._pid != os.getpid() or self._stopped.is_set():
             return
         self._stopped.set()
-        with _lock:
+        with _lock_of(self._data_dir):
             if _running.get(self._data_dir.path) is self:
                 del _running[self._data_dir.path]
             if self._host is not None:
@@ -180,7 +180,7 @@ class RunningSandbox:
         has_failed = False
         while not self._stopped.wait(TAKEOVER_INTERVAL_S):
             try:
-                with _lock:
+                with _lock_of(self._data_dir):
                     if not self._stopped.is_set():
                         self._host = _try_to_host(settings, self._data_dir)
             except Exception as error:  # noqa: BLE001 - whatever it is, it may pass
@@ -194,12 +194,19 @@ class RunningSandbox:
 
 
 _running: dict[Path, RunningSandbox] = {}
-_lock = threading.Lock()
+_locks: dict[Path, threading.RLock] = {}
+
+
+def _lock_of(data_dir: DataDir) -> "threading.RLock":
+    """Return the lock of one data directory: a hung owner holds up no other one."""
+    return _locks.setdefault(data_dir.path, threading.RLock())
 
 
 def _forget_in_child() -> None:
-    global _lock
-    _lock = threading.Lock()
+    # A forked child must hold neither the port nor the lock of a dead parent.
+    for host in list(Host.alive):
+        host.abandon()
+    _locks.clear()
     _running.clear()
 
 
@@ -239,7 +246,7 @@ def start(settings: Sandbox) -> RunningSandbox:
         ServiceError: It cannot be started.
     """
     data_dir = DataDir(settings.data_dir)
-    with _lock:
+    with _lock_of(data_dir):
         known = _running.get(data_dir.path)
         if known is None:
             known = _open(settings, data_dir)
@@ -267,13 +274,7 @@ def _open(settings: Sandbox, data_dir: DataDir) -> RunningSandbox:
 
 def _try_to_host(settings: Sandbox, data_dir: DataDir) -> Host | None:
     lock = data_dir.try_lock()
-    if lock is None:
-        return None
-    try:
-        return Host(settings, data_dir, lock)
-    except BaseException:
-        lock.release()
-        raise
+    return None if lock is None else Host(settings, data_dir, lock)
 
 
 def _answers(data_dir: DataDir) -> bool:
@@ -282,16 +283,62 @@ def _answers(data_dir: DataDir) -> bool:
     if account is None or base_url is None or data_dir.server_pid() is None:
         return False
     try:
-        # The environment's proxies do not apply on loopback, and plain HTTP has no
-        # certificates, which would take 40 ms to load.
-        with httpx.Client(
-            trust_env=False, verify=False, timeout=HEALTH_TIMEOUT_S
-        ) as http:
-            answer = http.get(
-                f"{base_url}/sandbox/status", headers={"X-API-Key": account.api_key}
-            )
+        with _http(account.api_key, HEALTH_TIMEOUT_S) as http:
+            answer = http.get(f"{base_url}/sandbox/status")
     except httpx.TransportError:
         return False
-    # Whatever the status: an unhealthy sandbox responds 503. Another program may
-    # have taken the port of the last server.
-    return admin_client.fields_of(answer).get("identity") == account.identity
+    # Another program may have taken the port of the last server.
+    return _fields_of(answer).get("identity") == account.identity
+
+
+def call(
+    base_url: str,
+    api_key: str,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Make one call to the sandbox's admin interface.
+
+    Args:
+        base_url: The sandbox's URL.
+        api_key: An active key of the sandbox.
+        method: The HTTP method.
+        path: The path below `/sandbox/`.
+        body: The JSON object to send; None sends none.
+
+    Raises:
+        ServiceError: The sandbox does not respond, or rejects the call.
+    """
+    try:
+        with _http(api_key, CALL_TIMEOUT_S) as http:
+            response = http.request(method, f"{base_url}/sandbox/{path}", json=body)
+    except httpx.TransportError:
+        raise ServiceError(f"No sandbox answers at {base_url}.") from None
+    fields = _fields_of(response)
+    if response.is_error and isinstance(fields.get("message"), str):
+        raise ServiceError(fields["message"])
+    if response.is_error or not fields:
+        raise ServiceError(
+            f"Another program answers at {base_url}, where the sandbox was. "
+            "Start the sandbox again."
+        )
+    return fields
+
+
+def _http(api_key: str, timeout_s: float) -> httpx.Client:
+    # The environment's proxies do not apply on loopback, and plain HTTP has no
+    # certificates, which would take 40 ms to load.
+    headers = {"X-API-Key": api_key}
+    return httpx.Client(
+        trust_env=False, verify=False, timeout=timeout_s, headers=headers
+    )
+
+
+def _fields_of(response: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of a response; empty if its body is anything else."""
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return {}
+    return body if isinstance(body, dict) else {}

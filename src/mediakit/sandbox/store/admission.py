@@ -1,19 +1,13 @@
-"""Admits jobs: the idempotency key, the hold and the queue (spec 4.3)."""
+"""Admits jobs: the idempotency key, the limits, the hold and the queue (spec 4.3)."""
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.holds_and_charges import hold, open_charge
-from mediakit.sandbox.store.job_queue import JobRow, find
-from mediakit.sandbox.store.limits import (
-    Refusal,
-    SpendRequest,
-    refusal_of_more,
-    refusal_of_submit,
-    terms_of,
-)
+from mediakit.sandbox.store.jobs import JobRow, find
+from mediakit.sandbox.store.money import cycle_at, hold, open_charge, settled_micro_usd
 
 UNPRICEABLE_MESSAGE = "This combination of fields has no price. Nothing was charged."
 
@@ -21,6 +15,28 @@ OUTAGE_MESSAGE = (
     "The function is not available at the moment. Nothing was charged. Send it again "
     "later, with a new idempotency key."
 )
+
+US_PER_MINUTE = 60_000_000
+US_PER_DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a job is rejected.
+
+    Args:
+        code: The code of its error.
+        message: One or more sentences for people.
+        retry_at_us: When the same limit accepts it again; None when no fixed time is
+            known.
+        over_usage_limit: A member's or a key's own limit is the reason: it has the
+            code of a rate limit and another HTTP status (spec 4.3).
+    """
+
+    code: ErrorCode
+    message: str
+    retry_at_us: int | None = None
+    over_usage_limit: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,12 +49,13 @@ class NewJob:
         api_key: The id of the key.
         function: The path `vendor/model/function`.
         body: The canonical body, as JSON.
-        webhook_url: The callback URL of its end.
         file: The unguessable name of its future output.
         price_micro_usd: What it may cost at most; None when it has no price.
         created_us: When it was submitted.
         start_due_us: When it may start.
         settle_due_us: When it settles if it is rejected.
+        webhook_url: The callback URL of its end.
+        base_url: The URL at which the caller reached the service.
         refusal: A requested rejection; None for other jobs.
     """
 
@@ -47,12 +64,13 @@ class NewJob:
     api_key: str
     function: str
     body: str
-    webhook_url: str | None
     file: str
     price_micro_usd: int | None
     created_us: int
     start_due_us: int
     settle_due_us: int
+    webhook_url: str | None = None
+    base_url: str | None = None
     refusal: Refusal | None = None
 
 
@@ -72,13 +90,17 @@ class NoBillingPlanError(Exception):
     """The organization has no billing plan: no job can be created (spec 7.2)."""
 
 
+class KeyGoneError(LookupError):
+    """The API key was removed between reading it and using it."""
+
+
 def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
     """Find the job of an idempotency key; None when the key is new.
 
     Raises:
         KeyReusedError: The key is bound to another request.
     """
-    row = db.row(
+    row = db.one(
         "SELECT request_sha256, job FROM idempotency WHERE org = ? AND key = ?",
         org,
         repeat.key,
@@ -90,25 +112,12 @@ def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
     return find(db, row["job"])
 
 
-@dataclass(frozen=True)
-class Admission:
-    """A job that was just created.
-
-    Args:
-        job: The job, queued or failed.
-        refusal: Why it was rejected; None when it was admitted.
-    """
-
-    job: JobRow
-    refusal: Refusal | None
-
-
 def submit(
     db: Database,
     new: NewJob,
     repeat: Repeatable | None,
     is_out: Callable[[], bool] = lambda: False,
-) -> Admission | None:
+) -> tuple[JobRow, Refusal | None] | None:
     """Admit or reject a job, unless its idempotency key already has one (spec 4.3).
 
     The key, the hold and the job are written in one transaction on one connection, so
@@ -122,7 +131,8 @@ def submit(
             jobs that would be admitted.
 
     Returns:
-        The new job; None when the key already has a job.
+        The new job, and why it was rejected, if it was; None when the key already has
+        a job.
 
     Raises:
         KeyReusedError: The key is bound to another request.
@@ -133,43 +143,56 @@ def submit(
         if repeat is not None and find_repeated(db, new.org, repeat) is not None:
             return None
         refusal = _refusal(db, new, is_out)
-        if refusal is None:
-            _insert(db, new, "queued", hold_micro_usd=new.price_micro_usd or 0)
-            hold(db, new.org, new.price_micro_usd or 0)
-            db.run("UPDATE org SET queued_n = queued_n + 1 WHERE id = ?", new.org)
-        else:
-            _insert(db, new, "failed", refusal=refusal)
+        _insert(db, new, refusal)
         if repeat is not None:
-            _bind(db, new, repeat)
-    job = find(db, new.id)
+            db.insert("idempotency", org=new.org, job=new.id, **vars(repeat))
+        job = find(db, new.id)
     if job is None:
         raise LookupError(f"no job {new.id}, which was just created")
-    return Admission(job, refusal)
-
-
-def _bind(db: Database, new: NewJob, repeat: Repeatable) -> None:
-    db.run(
-        "INSERT INTO idempotency (org, key, request_sha256, job) VALUES (?, ?, ?, ?)",
-        new.org,
-        repeat.key,
-        repeat.request_sha256,
-        new.id,
-    )
+    return job, refusal
 
 
 def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal | None:
-    request = SpendRequest(new.org, new.api_key, new.price_micro_usd, new.created_us)
-    terms = terms_of(db, request)
+    price = new.price_micro_usd
+    terms = _terms(db, new.org, new.api_key)
     if not terms["billing_plan"]:
         raise NoBillingPlanError
-    refusal = new.refusal or refusal_of_submit(db, terms, request)
+    checks = (_requests, _queue, _suspension, _money, _usage)
+    refusal = new.refusal or _first(checks, db, terms, price, new.created_us)
     if refusal is not None:
         return refusal
     if is_out():
         return Refusal(ErrorCode.PROVIDER_UNAVAILABLE, OUTAGE_MESSAGE)
-    if new.price_micro_usd is None:
+    if price is None:
         return Refusal(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
     return None
+
+
+def _insert(db: Database, new: NewJob, refusal: Refusal | None) -> None:
+    held = (new.price_micro_usd or 0) if refusal is None else 0
+    db.insert(
+        "job",
+        id=new.id,
+        org=new.org,
+        api_key=new.api_key,
+        function=new.function,
+        status="queued" if refusal is None else "failed",
+        body=new.body,
+        webhook_url=new.webhook_url,
+        base_url=new.base_url,
+        file=new.file,
+        hold_micro_usd=held,
+        created_us=new.created_us,
+        start_due_us=new.start_due_us,
+        ended_us=None if refusal is None else new.created_us,
+        error_code=None if refusal is None else refusal.code,
+        error_message=None if refusal is None else refusal.message,
+    )
+    if refusal is None:
+        hold(db, new.org, held)
+        db.run("UPDATE org SET queued_n = queued_n + 1 WHERE id = ?", new.org)
+    else:
+        open_charge(db, new.id, 0, hold_micro_usd=0, due_us=new.settle_due_us)
 
 
 def hold_more(
@@ -193,43 +216,188 @@ def hold_more(
         more = to_micro_usd - job.hold_micro_usd
         if more <= 0:
             return None
-        request = SpendRequest(job.org, job.api_key, more, now_us)
-        refusal = refusal_of_more(db, terms_of(db, request), request)
+        terms = _terms(db, job.org, job.api_key)
+        refusal = _first((_money, _usage), db, terms, more, now_us)
         if refusal is None:
             hold(db, job.org, more)
-            db.run(
-                "UPDATE job SET hold_micro_usd = ? WHERE id = ?", to_micro_usd, job_id
-            )
+            db.update("job", {"id": job_id}, hold_micro_usd=to_micro_usd)
         return refusal
 
 
-def _insert(
-    db: Database,
-    new: NewJob,
-    status: str,
-    *,
-    hold_micro_usd: int = 0,
-    refusal: Refusal | None = None,
-) -> None:
-    code = None if refusal is None else refusal.code
-    db.run(
-        "INSERT INTO job (id, org, api_key, function, status, body, webhook_url, file,"
-        " hold_micro_usd, created_us, start_due_us, ended_us, error_code,"
-        " error_message) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        new.id,
-        new.org,
-        new.api_key,
-        new.function,
-        status,
-        new.body,
-        new.webhook_url,
-        new.file,
-        hold_micro_usd,
-        new.created_us,
-        new.start_due_us,
-        None if refusal is None else new.created_us,
-        code,
-        None if refusal is None else refusal.message,
+# -- The limits -------------------------------------------------------------------
+
+Check = Callable[[Database, sqlite3.Row, int | None, int], Refusal | None]
+"""What a limit says to a job: `(db, terms, price, now_us)`, price in micro-USD."""
+
+
+def _terms(db: Database, org: str, api_key: str) -> sqlite3.Row:
+    """Read an organization with the limits of a key and of the key's member."""
+    terms = db.one(
+        "SELECT org.*, api_key.id AS api_key, api_key.member,"
+        " api_key.daily_limit_micro_usd AS key_limit_micro_usd,"
+        " member.daily_limit_micro_usd AS member_limit_micro_usd"
+        " FROM api_key JOIN org ON org.id = api_key.org"
+        " LEFT JOIN member ON member.id = api_key.member WHERE api_key.id = ?",
+        api_key,
     )
-    if refusal is not None:
-        open_charge(db, new.id, 0, hold_micro_usd=0, due_us=new.settle_due_us)
+    if terms is None or terms["id"] != org:
+        raise KeyGoneError(f"no key {api_key} of {org}")
+    return terms
+
+
+def _first(
+    checks: tuple[Check, ...],
+    db: Database,
+    terms: sqlite3.Row,
+    price: int | None,
+    now_us: int,
+) -> Refusal | None:
+    """Find the first limit that rejects a job, in the order of the interface."""
+    found = (check(db, terms, price, now_us) for check in checks)
+    return next((refusal for refusal in found if refusal is not None), None)
+
+
+def _requests(
+    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+) -> Refusal | None:
+    # The day first, so that a client over both limits waits for the later one.
+    windows = (
+        ("day", terms["per_day"], US_PER_DAY),
+        ("minute", terms["per_minute"], US_PER_MINUTE),
+    )
+    for words, limit, length_us in windows:
+        start_us = now_us - now_us % length_us
+        if limit is not None and _submits_since(db, terms["id"], start_us) >= limit:
+            return Refusal(
+                ErrorCode.RATE_LIMITED,
+                f"The organization has reached its limit of {limit} jobs a {words}. "
+                f"Submit it in the next {words}, with a new idempotency key.",
+                retry_at_us=start_us + length_us,
+            )
+    return None
+
+
+def _submits_since(db: Database, org: str, start_us: int) -> int:
+    # Rejected jobs do not count, or a client that keeps submitting would never be
+    # admitted. A job that has started was not rejected, whatever its error code.
+    return int(
+        db.value(
+            "SELECT count(*) FROM job WHERE org = ? AND created_us >= ?"
+            " AND (started_us IS NOT NULL OR error_code IS NOT ?)",
+            org,
+            start_us,
+            ErrorCode.RATE_LIMITED,
+        )
+    )
+
+
+def _queue(
+    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+) -> Refusal | None:
+    running, queued = terms["running_n"], terms["queued_n"]
+    if running + queued < terms["concurrency"] + terms["queue_size"]:
+        return None
+    return Refusal(
+        ErrorCode.RATE_LIMITED,
+        f"The queue is full: {running} jobs are running and {queued} are queued. "
+        "Submit it later, with a new idempotency key.",
+    )
+
+
+def _suspension(
+    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+) -> Refusal | None:
+    if not terms["suspended"]:
+        return None
+    return Refusal(
+        ErrorCode.ADMISSION_SUSPENDED,
+        "The organization is suspended: it can read but not submit. Nothing was "
+        "charged.",
+    )
+
+
+def _money(
+    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+) -> Refusal | None:
+    left = left_micro_usd(db, terms, now_us)
+    if price is None or price <= left:
+        return None
+    code, of = ErrorCode.INSUFFICIENT_BALANCE, "balance"
+    if terms["mode"] == "postpaid":
+        code, of = ErrorCode.CYCLE_LIMIT_EXCEEDED, "cycle's limit"
+    return Refusal(
+        code,
+        f"It needs {price} micro-USD; {left} micro-USD of the {of} are neither spent "
+        "nor held. Nothing was charged.",
+    )
+
+
+def left_micro_usd(db: Database, terms: sqlite3.Row, now_us: int) -> int:
+    """Return what an organization can still hold, micro-USD.
+
+    It is the balance minus the holds, or in postpaid mode the cycle's limit minus the
+    charges settled in the cycle and the holds; below 0 when a limit was lowered.
+
+    Args:
+        db: The database.
+        terms: The organization's row.
+        now_us: The sandbox's time.
+    """
+    held: int = terms["held_micro_usd"]
+    if terms["mode"] == "prepaid":
+        return int(terms["balance_micro_usd"]) - held
+    start_us, _ = cycle_at(now_us)
+    settled = settled_micro_usd(db, terms["id"], start_us)
+    return int(terms["cycle_limit_micro_usd"]) - settled - held
+
+
+def _usage(
+    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
+) -> Refusal | None:
+    if price is None:
+        return None
+    start_us = now_us - now_us % US_PER_DAY
+    for words, limit, keys, of in (
+        ("API key", terms["key_limit_micro_usd"], "SELECT ?", terms["api_key"]),
+        ("member", terms["member_limit_micro_usd"], _KEYS_OF_MEMBER, terms["member"]),
+    ):
+        if limit is None:
+            continue
+        used = _used_micro_usd(db, terms["id"], start_us, keys, of)
+        if used + price > limit:
+            return Refusal(
+                ErrorCode.RATE_LIMITED,
+                f"It needs {price} micro-USD; this {words} may use {limit} micro-USD "
+                f"a day and has used or holds {used}. Nothing was charged.",
+                retry_at_us=start_us + US_PER_DAY,
+                over_usage_limit=True,
+            )
+    return None
+
+
+_KEYS_OF_MEMBER = "SELECT id FROM api_key WHERE member = ?"
+
+
+def _used_micro_usd(db: Database, org: str, start_us: int, keys: str, of: str) -> int:
+    """Sum the charges of some keys since an instant, and their current holds.
+
+    One subquery for each state, because each has its own index.
+    """
+    return int(
+        db.value(
+            f"WITH k AS ({keys}) SELECT"
+            " (SELECT coalesce(sum(charge_micro_usd), 0) FROM charge WHERE org = ?"
+            "  AND state = 'settled' AND settled_us >= ? AND api_key IN k)"
+            " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM charge"
+            "  WHERE state = 'pending' AND api_key IN k)"
+            " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM job WHERE org = ?"
+            "  AND status = 'queued' AND api_key IN k)"
+            " + (SELECT coalesce(sum(hold_micro_usd), 0) FROM job WHERE org = ?"
+            "  AND status = 'running' AND api_key IN k)",
+            of,
+            org,
+            start_us,
+            org,
+            org,
+        )
+    )

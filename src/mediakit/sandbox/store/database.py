@@ -1,9 +1,10 @@
 """The SQLite database, and transactions on its single write connection."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from mediakit.errors import ServiceError
 from mediakit.forks import no_fork
@@ -86,16 +87,53 @@ class Database:
         with no_fork():
             return self._connection.execute(sql, values).rowcount
 
-    def row(self, sql: str, *values: Value) -> sqlite3.Row | None:
+    def one(self, sql: str, *values: Value) -> sqlite3.Row | None:
         """Return the first row, or None."""
         with no_fork():
             row: sqlite3.Row | None = self._connection.execute(sql, values).fetchone()
         return row
 
-    def rows(self, sql: str, *values: Value) -> list[sqlite3.Row]:
+    def all(self, sql: str, *values: Value) -> list[sqlite3.Row]:
         """Return every row."""
         with no_fork():
             return self._connection.execute(sql, values).fetchall()
+
+    def value(self, sql: str, *values: Value) -> Any:
+        """Return the first column of the first row; None when there is no row."""
+        row = self.one(sql, *values)
+        return None if row is None else row[0]
+
+    def insert(self, table: str, **row: Value) -> None:
+        """Add a row."""
+        marks = ", ".join("?" * len(row))
+        self.run(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", *row.values()
+        )
+
+    def update(self, table: str, where: Mapping[str, Value], **changes: Value) -> int:
+        """Change the rows whose columns have these values; return their number."""
+        columns = ", ".join(f"{name} = ?" for name in changes)
+        conditions = " AND ".join(f"{name} = ?" for name in where)
+        return self.run(
+            f"UPDATE {table} SET {columns} WHERE {conditions}",
+            *changes.values(),
+            *where.values(),
+        )
+
+    def clear(self, *, besides: str) -> None:
+        """Empty every table, inside the caller's transaction.
+
+        Args:
+            besides: The value of `meta` that stays.
+        """
+        self.run("PRAGMA defer_foreign_keys = ON")
+        tables = self.all(
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+            " AND name <> 'meta' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        for table in tables:
+            self.run(f"DELETE FROM {table['name']}")
+        self.run("DELETE FROM meta WHERE name <> ?", besides)
 
     def close(self) -> None:
         """Close the connection; what was committed is on disk."""

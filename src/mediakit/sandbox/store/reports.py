@@ -1,55 +1,16 @@
 """Charges, credits and top-ups by day in UTC (spec 4.19)."""
 
 import json
-import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import date, timedelta
 from itertools import groupby
+from sqlite3 import Row
+from typing import Any
 
 from mediakit.sandbox.store.database import Database
 
 US_PER_DAY = 86_400_000_000
 _EPOCH_DAY = date(1970, 1, 1)
-
-
-@dataclass(frozen=True)
-class DailyRow:
-    """The settled charges of one day, key and function."""
-
-    day: date
-    api_key: str
-    function: str
-    jobs: int
-    charge_micro_usd: int
-
-
-@dataclass(frozen=True)
-class MonthlyRow:
-    """The settled charges of one function in one month."""
-
-    function: str
-    jobs: int
-    usage: Mapping[str, int | float] | None
-    charge_micro_usd: int
-    credit_micro_usd: int
-
-
-@dataclass(frozen=True)
-class Movements:
-    """The changes of a balance in a period of days, micro-USD.
-
-    Args:
-        opening_micro_usd: The balance before the first day.
-        credits_granted_micro_usd: The added credits.
-        top_ups_micro_usd: The added funds.
-        closing_micro_usd: The balance after the last day.
-    """
-
-    opening_micro_usd: int
-    credits_granted_micro_usd: int
-    top_ups_micro_usd: int
-    closing_micro_usd: int
 
 
 def daily(
@@ -60,7 +21,7 @@ def daily(
     *,
     api_key: str | None = None,
     model: str | None = None,
-) -> list[DailyRow]:
+) -> list[dict[str, Any]]:
     """Sum the settled charges of completed jobs by day, key and function.
 
     Args:
@@ -71,7 +32,7 @@ def daily(
         api_key: Only the jobs of the key with this id.
         model: Only this `vendor/model` or `vendor/model/function`.
     """
-    rows = db.rows(
+    rows = db.all(
         f"SELECT settled_us / {US_PER_DAY} AS day, api_key, function,"
         " count(*) AS jobs, sum(charge_micro_usd) AS charge FROM charge"
         " WHERE state = 'settled' AND completed = 1 AND org = ?"
@@ -82,22 +43,22 @@ def daily(
         _start_us(last) + US_PER_DAY,
     )
     return [
-        DailyRow(
-            _EPOCH_DAY + timedelta(days=row["day"]),
-            row["api_key"],
-            row["function"],
-            row["jobs"],
-            row["charge"],
-        )
+        {
+            "date": _EPOCH_DAY + timedelta(days=row["day"]),
+            "api_key_id": row["api_key"],
+            **_names(row["function"]),
+            "jobs": row["jobs"],
+            "charge_micro_usd": row["charge"],
+        }
         for row in rows
         if api_key in (None, row["api_key"])
-        and model in (None, row["function"], model_of(row["function"]))
+        and model in (None, row["function"], _names(row["function"])["model"])
     ]
 
 
-def monthly(db: Database, org: str, first: date, last: date) -> list[MonthlyRow]:
+def monthly(db: Database, org: str, first: date, last: date) -> list[dict[str, Any]]:
     """Sum the settled charges and the usage of completed jobs by function."""
-    rows = db.rows(
+    rows = db.all(
         "SELECT charge.function, charge.charge_micro_usd AS charge,"
         " charge.credit_micro_usd AS credit, job.usage"
         " FROM charge JOIN job ON job.id = charge.job"
@@ -114,42 +75,40 @@ def monthly(db: Database, org: str, first: date, last: date) -> list[MonthlyRow]
     ]
 
 
-def _monthly_row(function: str, entries: list[sqlite3.Row]) -> MonthlyRow:
-    return MonthlyRow(
-        function,
-        len(entries),
-        _sum_usage([row["usage"] for row in entries]),
-        sum(row["charge"] for row in entries),
-        sum(row["credit"] for row in entries),
-    )
+def _monthly_row(function: str, entries: list[Row]) -> dict[str, Any]:
+    return {
+        **_names(function),
+        "jobs": len(entries),
+        "usage": _sum_usage(row["usage"] for row in entries),
+        "charge_micro_usd": sum(row["charge"] for row in entries),
+        "credits_applied_micro_usd": sum(row["credit"] for row in entries),
+    }
 
 
-def movements(db: Database, org: str, first: date, last: date) -> Movements:
+def movements(db: Database, org: str, first: date, last: date) -> dict[str, int]:
     """Sum the ledger of an organization before, during and after a period of days."""
-    start_us, end_us = _start_us(first), _start_us(last) + US_PER_DAY
-    row = db.row(
+    row = db.one(
         "WITH line AS (SELECT *, at_us >= ? AS now, kind <> 'charge' AS is_income"
-        " FROM ledger WHERE org = ? AND at_us < ?)"
-        " SELECT sum(amount_micro_usd * (NOT now)) AS opening,"
-        " sum(credit_micro_usd * now * is_income) AS credits,"
-        " sum((amount_micro_usd - credit_micro_usd) * now * is_income) AS top_ups,"
-        " sum(amount_micro_usd) AS closing FROM line",
-        start_us,
+        " FROM ledger WHERE org = ? AND at_us < ?) SELECT"
+        " sum(amount_micro_usd * (NOT now)) AS opening_balance_micro_usd,"
+        " sum(credit_micro_usd * now * is_income) AS credits_granted_micro_usd,"
+        " sum((amount_micro_usd - credit_micro_usd) * now * is_income)"
+        " AS top_ups_micro_usd,"
+        " sum(amount_micro_usd) AS closing_balance_micro_usd FROM line",
+        _start_us(first),
         org,
-        end_us,
+        _start_us(last) + US_PER_DAY,
     )
-    if row is None:
-        raise LookupError(f"no sum of the ledger of {org}")
     # A sum of no rows is null.
-    return Movements(*(amount or 0 for amount in row))
+    return {name: amount or 0 for name, amount in dict(row or ()).items()}
 
 
-def model_of(function: str) -> str:
-    """Return `vendor/model` of a path `vendor/model/function`."""
-    return function.rsplit("/", 1)[0]
+def _names(function: str) -> dict[str, str]:
+    model, _, name = function.rpartition("/")
+    return {"model": model, "function": name, "model_id": function}
 
 
-def _sum_usage(usages: list[str | None]) -> dict[str, int | float] | None:
+def _sum_usage(usages: Iterable[str | None]) -> dict[str, int | float] | None:
     total: dict[str, int | float] = {}
     for text in usages:
         for unit, quantity in json.loads(text or "{}").items():

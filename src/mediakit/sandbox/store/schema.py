@@ -1,6 +1,6 @@
 """The tables of the database."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # The organization's row has the held money and the numbers of queued and running jobs,
 # updated by the same transactions that move jobs, so that a claim need not count.
@@ -62,6 +62,7 @@ CREATE TABLE job (
     CHECK (status IN ('queued', 'running', 'completed', 'failed')),
   body TEXT,
   webhook_url TEXT,
+  base_url TEXT,
   hold_micro_usd INTEGER NOT NULL CHECK (hold_micro_usd >= 0),
   run_no INTEGER NOT NULL DEFAULT 0,
   file TEXT NOT NULL UNIQUE,
@@ -120,13 +121,10 @@ CREATE TABLE ledger (
   at_us INTEGER NOT NULL,
   UNIQUE (job, kind)
 ) STRICT;
-CREATE TRIGGER ledger_no_update BEFORE UPDATE ON ledger
-  BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
-CREATE TRIGGER ledger_no_delete BEFORE DELETE ON ledger
-  BEGIN SELECT RAISE (ABORT, 'the ledger is append-only'); END;
 
 CREATE TABLE upload (
   file TEXT PRIMARY KEY,
+  ticket TEXT NOT NULL UNIQUE,
   org TEXT NOT NULL REFERENCES org (id),
   api_key TEXT NOT NULL REFERENCES api_key (id),
   content_type TEXT NOT NULL,

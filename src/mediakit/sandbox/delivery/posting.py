@@ -3,23 +3,23 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import httpcore
 import httpx
 
 from mediakit.cached import cached_property
 from mediakit.clock import Clock
-from mediakit.sandbox.delivery.callback_policy import check_callback_addresses
-from mediakit.sandbox.delivery.outbound_guard import GuardedBackend
-from mediakit.sandbox.delivery.outbound_policy import (
+from mediakit.sandbox.delivery.fetching import GuardedBackend
+from mediakit.sandbox.delivery.outbound import (
     CONNECT_TIMEOUT_S,
     USER_AGENT,
-    Address,
     BlockedError,
     UnresolvedError,
+    check_callback_addresses,
     parsed,
 )
-from mediakit.sandbox.delivery.outcome import BLOCKED, CONNECT, TIMEOUT, TLS, Outcome
 
 MS_PER_S = 1_000
 MAX_ANSWER_BYTES = 64 * 1024
@@ -34,28 +34,21 @@ _NETWORK_ERRORS = (
 )
 
 
-class CallbackBackend(GuardedBackend):
-    """Connects for one callback, to addresses that the policy currently accepts.
-
-    The addresses are checked again when connecting, because the host may have changed
-    its addresses since the URL was accepted.
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one attempt.
 
     Args:
-        url: The URL to post to.
-        own_port: The port of this service.
-        allow_loopback: Whether this machine itself may be reached.
+        status_code: The receiver's status; None without a response.
+        reason: Why the attempt failed (spec 6.5); None when it succeeded.
+        retry_after: The receiver's `Retry-After`; None when it sent none.
+        duration_ms: How long it took, in real milliseconds.
     """
 
-    def __init__(self, url: httpx.URL, *, own_port: int, allow_loopback: bool) -> None:
-        super().__init__(allow_loopback=allow_loopback)
-        self._url = url
-        self._own_port = own_port
-
-    async def checked(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and check it as the target of this callback."""
-        addresses = await super().checked(host, port)
-        check_callback_addresses(self._url, addresses, self._own_port)
-        return addresses
+    status_code: int | None = None
+    reason: str | None = None
+    retry_after: str | None = None
+    duration_ms: int = 0
 
 
 class Poster:
@@ -100,8 +93,11 @@ class Poster:
         self, exchange: "_Exchange", url: str, headers: dict[str, str], body: bytes
     ) -> None:
         target = parsed(url)
-        backend = CallbackBackend(
-            target, own_port=self._own_port, allow_loopback=self._allow_loopback
+        # The addresses are checked again when connecting, because the host may have
+        # changed its addresses since the URL was accepted.
+        backend = GuardedBackend(
+            allow_loopback=self._allow_loopback,
+            check=partial(check_callback_addresses, target, own_port=self._own_port),
         )
         waits = {"connect": min(CONNECT_TIMEOUT_S, self._timeout_s)}
         async with (
@@ -142,14 +138,14 @@ class _Exchange:
         """Return why there was no response, in the words of spec 6.5."""
         match problem:
             case UnresolvedError():
-                return CONNECT
+                return "connect"
             case BlockedError():
-                return BLOCKED
+                return "blocked"
             case TimeoutError():
-                return TIMEOUT
+                return "timeout"
             case ssl.SSLError():
-                return TLS
-        return TLS if self._shaking_hands else CONNECT
+                return "tls"
+        return "tls" if self._shaking_hands else "connect"
 
 
 async def _drain(response: httpcore.Response) -> None:

@@ -1,4 +1,4 @@
-"""The queue of jobs: what starts next, and each change of a state (spec 3.1)."""
+"""Jobs: the queue, and each change of a state (spec 3.1)."""
 
 import json
 import sqlite3
@@ -6,13 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.records import ErrorCode
-from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.holds_and_charges import (
-    held_micro_usd,
-    open_charge,
-    release,
-)
+from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.money import held_micro_usd, hold, open_charge
 
 _SELECT = """
 SELECT job.*, charge.state AS billing_state, charge.charge_micro_usd
@@ -39,6 +34,7 @@ class JobRow:
     error_message: str | None
     usage: dict[str, Any] | None
     webhook_url: str | None
+    base_url: str | None
     runtime_ms: int | None
     created_us: int
     ended_us: int | None
@@ -51,46 +47,29 @@ class JobRow:
         """Return whether the job has ended."""
         return self.status in ("completed", "failed")
 
-
-@dataclass(frozen=True)
-class Finished:
-    """The output type, usage and charge of a completed job."""
-
-    media_type: str
-    content_type: str
-    usage: dict[str, Any] | None
-    charge_micro_usd: int
-    runtime_ms: int
+    @property
+    def has_output(self) -> bool:
+        """Return whether its output exists."""
+        return self.status == "completed" and self.deleted_us is None
 
 
 def find(db: Database, job_id: str) -> JobRow | None:
     """Read a job by id; None when there is none."""
-    row = db.row(f"{_SELECT} WHERE job.id = ?", job_id)
-    return None if row is None else _job(row)
-
-
-def find_in_org(db: Database, org: str, job_id: str) -> JobRow | None:
-    """Read a job of one organization by id; None when there is none."""
-    job = find(db, job_id)
-    return job if job is not None and job.org == org else None
+    return _job(db.one(f"{_SELECT} WHERE job.id = ?", job_id))
 
 
 def find_by_file(db: Database, file: str) -> JobRow | None:
     """Read the job whose output has this name; None when there is none."""
-    row = db.row(f"{_SELECT} WHERE job.file = ?", file)
-    return None if row is None else _job(row)
+    return _job(db.one(f"{_SELECT} WHERE job.file = ?", file))
 
 
-def latest(db: Database, org: str, limit: int) -> list[JobRow]:
-    """Read the newest jobs of an organization, newest first."""
+def latest(db: Database, limit: int) -> list[JobRow]:
+    """Read the newest jobs, newest first."""
     # By date, because a seeded past is older than the jobs before it.
-    rows = db.rows(
-        f"{_SELECT} WHERE job.org = ? ORDER BY job.created_us DESC, job.seq DESC"
-        " LIMIT ?",
-        org,
-        limit,
+    rows = db.all(
+        f"{_SELECT} ORDER BY job.created_us DESC, job.seq DESC LIMIT ?", limit
     )
-    return [_job(row) for row in rows]
+    return [job for row in rows if (job := _job(row))]
 
 
 def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None:
@@ -105,7 +84,7 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
         stuck: The functions whose jobs do not start.
     """
     with db.transaction():
-        row = db.row(
+        job_id: str | None = db.value(
             "SELECT job.id FROM org JOIN job ON job.org = org.id"
             " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
             " AND job.status = 'queued' AND job.start_due_us <= ?"
@@ -113,20 +92,20 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
             now_us,
             *stuck,
         )
-        if row is None:
+        if job_id is None:
             return None
         db.run(
             "UPDATE job SET status = 'running', started_us = ?, run_no = run_no + 1"
             " WHERE id = ?",
             now_us,
-            row["id"],
+            job_id,
         )
         db.run(
             "UPDATE org SET queued_n = queued_n - 1, running_n = running_n + 1"
             " WHERE id = (SELECT org FROM job WHERE id = ?)",
-            row["id"],
+            job_id,
         )
-        return find(db, row["id"])
+        return find(db, job_id)
 
 
 def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:
@@ -136,13 +115,13 @@ def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:
         db: The database.
         stuck: The functions whose jobs do not start.
     """
-    row = db.row(
-        "SELECT min(job.start_due_us) AS due FROM org JOIN job ON job.org = org.id"
+    due: int | None = db.value(
+        "SELECT min(job.start_due_us) FROM org JOIN job ON job.org = org.id"
         " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
         f" AND job.status = 'queued' {_not_stuck(stuck)}",
         *stuck,
     )
-    return None if row is None else row["due"]
+    return due
 
 
 def _not_stuck(stuck: Sequence[str]) -> str:
@@ -152,35 +131,33 @@ def _not_stuck(stuck: Sequence[str]) -> str:
 
 
 def complete(
-    db: Database, job: JobRow, made: Finished, *, now_us: int, settle_due_us: int
+    db: Database,
+    job: JobRow,
+    charge_micro_usd: int,
+    *,
+    now_us: int,
+    settle_due_us: int,
+    **columns: Value,
 ) -> bool:
     """End a running job as completed, with its charge pending.
+
+    Args:
+        db: The database.
+        job: The job.
+        charge_micro_usd: Its charge; its hold stays until the charge settles.
+        now_us: The sandbox's time.
+        settle_due_us: When the charge settles.
+        **columns: What is known of its output.
 
     Returns:
         False when this run of the job is no longer the running one.
     """
     with db.transaction():
-        changed = db.run(
-            "UPDATE job SET status = 'completed', media_type = ?, content_type = ?,"
-            " usage = ?, runtime_ms = ?, ended_us = ?"
-            " WHERE id = ? AND status = 'running' AND run_no = ?",
-            made.media_type,
-            made.content_type,
-            None if made.usage is None else json.dumps(made.usage),
-            made.runtime_ms,
-            now_us,
-            job.id,
-            job.run_no,
-        )
-        if not changed:
+        if not _end(db, job, now_us, status="completed", **columns):
             return False
-        _leave_slot(db, job.org)
+        held = held_micro_usd(db, job.id)
         open_charge(
-            db,
-            job.id,
-            made.charge_micro_usd,
-            hold_micro_usd=held_micro_usd(db, job.id),
-            due_us=settle_due_us,
+            db, job.id, charge_micro_usd, hold_micro_usd=held, due_us=settle_due_us
         )
     return True
 
@@ -188,7 +165,7 @@ def complete(
 def fail(
     db: Database,
     job: JobRow,
-    code: ErrorCode,
+    code: str,
     message: str,
     *,
     now_us: int,
@@ -199,26 +176,21 @@ def fail(
     Returns:
         False when this run of the job is no longer the running one.
     """
+    error = {"error_code": code, "error_message": message}
     with db.transaction():
-        changed = db.run(
-            "UPDATE job SET status = 'failed', error_code = ?, error_message = ?,"
-            " ended_us = ? WHERE id = ? AND status = 'running' AND run_no = ?",
-            code,
-            message,
-            now_us,
-            job.id,
-            job.run_no,
-        )
-        if not changed:
+        if not _end(db, job, now_us, status="failed", **error):
             return False
-        _leave_slot(db, job.org)
-        release(db, job.org, held_micro_usd(db, job.id))
+        hold(db, job.org, -held_micro_usd(db, job.id))
         open_charge(db, job.id, 0, hold_micro_usd=0, due_us=settle_due_us)
     return True
 
 
-def _leave_slot(db: Database, org: str) -> None:
-    db.run("UPDATE org SET running_n = running_n - 1 WHERE id = ?", org)
+def _end(db: Database, job: JobRow, now_us: int, **columns: Value) -> bool:
+    run: dict[str, Value] = {"id": job.id, "status": "running", "run_no": job.run_no}
+    if not db.update("job", run, ended_us=now_us, **columns):
+        return False
+    db.run("UPDATE org SET running_n = running_n - 1 WHERE id = ?", job.org)
+    return True
 
 
 def erase(db: Database, job: JobRow, now_us: int) -> None:
@@ -231,39 +203,45 @@ def erase(db: Database, job: JobRow, now_us: int) -> None:
     )
 
 
-def erased_files(db: Database) -> list[str]:
-    """List the outputs that must no longer be on disk."""
-    rows = db.rows("SELECT file FROM job WHERE deleted_us IS NOT NULL")
+def unfinished_bodies(db: Database) -> list[str]:
+    """List the request bodies of the jobs that have not ended."""
+    # Two statements, because each status has its own index.
+    return [
+        row["body"]
+        for status in ("queued", "running")
+        for row in db.all(f"SELECT body FROM job WHERE status = '{status}'")
+    ]
+
+
+def requeue_running(db: Database) -> None:
+    """Queue the jobs again that ran when the server was killed."""
+    with db.transaction():
+        db.update("job", {"status": "running"}, status="queued")
+        db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")
+
+
+def stored_files(db: Database) -> list[sqlite3.Row]:
+    """List outputs and uploads on disk, each with the time since which it is there."""
+    return db.all(
+        "SELECT ended_us AS at_us, file FROM job"
+        " WHERE status = 'completed' AND deleted_us IS NULL"
+        " UNION ALL SELECT stored_us, file FROM upload WHERE stored_us IS NOT NULL"
+        " ORDER BY 1, 2"
+    )
+
+
+def removed_files(db: Database) -> list[str]:
+    """List the outputs and uploads that must not be on disk."""
+    rows = db.all(
+        "SELECT file FROM job WHERE deleted_us IS NOT NULL"
+        " UNION ALL SELECT file FROM upload WHERE stored_us IS NULL"
+    )
     return [row["file"] for row in rows]
 
 
-def outputs(db: Database) -> list[tuple[int, str]]:
-    """List the outputs on disk, each with its creation time."""
-    rows = db.rows(
-        "SELECT ended_us, file FROM job"
-        " WHERE status = 'completed' AND deleted_us IS NULL"
-    )
-    return [(row["ended_us"], row["file"]) for row in rows]
-
-
-def unfinished_bodies(db: Database) -> list[str]:
-    """List the request bodies of the jobs that have not ended."""
-    rows = db.rows("SELECT body FROM job WHERE status = 'queued' AND body IS NOT NULL")
-    rows += db.rows(
-        "SELECT body FROM job WHERE status = 'running' AND body IS NOT NULL"
-    )
-    return [row["body"] for row in rows]
-
-
-def requeue_running(db: Database) -> int:
-    """Queue the jobs again that ran when the server was killed; return their number."""
-    with db.transaction():
-        n = db.run("UPDATE job SET status = 'queued' WHERE status = 'running'")
-        db.run("UPDATE org SET queued_n = queued_n + running_n, running_n = 0")
-    return n
-
-
-def _job(row: sqlite3.Row) -> JobRow:
+def _job(row: sqlite3.Row | None) -> JobRow | None:
+    if row is None:
+        return None
     values = {name: row[name] for name in JobRow.__dataclass_fields__}
     usage = values["usage"]
     return JobRow(**values | {"usage": None if usage is None else json.loads(usage)})

@@ -7,17 +7,14 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 
 from mediakit.catalog import Catalog
-from mediakit.sandbox.core.files import Files
-from mediakit.sandbox.core.responses import RequestError
-from mediakit.sandbox.core.timed_work import TimedWork, Timekeeper
-from mediakit.sandbox.core.upload_signing import Signer
-from mediakit.sandbox.faults.active_faults import Faults
+from mediakit.sandbox.clock import SandboxClock
+from mediakit.sandbox.exchange import RequestError
+from mediakit.sandbox.faults import Faults
+from mediakit.sandbox.files import Files
 from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.store.organizations.keys import Caller, find_caller
-from mediakit.sandbox.timing.clock import SandboxClock
-from mediakit.sandbox.timing.wakeup import Wakeup
-from mediakit.sandbox.timing.work_retry import Health
+from mediakit.sandbox.store.orgs import Caller, find_caller
+from mediakit.sandbox.work import WorkLoop
 
 Pause = Callable[[], AbstractAsyncContextManager[None]]
 
@@ -36,15 +33,9 @@ class Service:
         files: Outputs and uploads.
         clock: The sandbox's time.
         catalog: The functions that it serves.
-        signer: Signs upload URLs.
-        starts: Wakes when a job may start.
-        settlements: Wakes when a charge is pending.
-        deliveries: Wakes when a delivery may be due.
-        removals: Wakes when old files may have to be removed.
         faults: The scripted faults.
-        timekeeper: Advances the clock.
+        work: The loop that does due work, and that advances the clock.
         open_accounts: Creates the default organization and its key when missing.
-        health: The work that currently fails.
         pauses: Each stops a kind of work and cancels what is in flight.
     """
 
@@ -55,28 +46,11 @@ class Service:
     files: Files
     clock: SandboxClock
     catalog: Catalog
-    signer: Signer
-    starts: Wakeup
-    settlements: Wakeup
-    deliveries: Wakeup
-    removals: Wakeup
     faults: Faults
-    timekeeper: Timekeeper
+    work: WorkLoop
     # It holds the API key.
     open_accounts: Callable[[], None] = field(repr=False)
-    health: Health = field(default_factory=Health)
     pauses: list[Pause] = field(default_factory=list)
-
-    @property
-    def timed(self) -> list[TimedWork]:
-        """Return the timed work; each component adds its own kind here."""
-        return self.timekeeper.works
-
-    def wake_all(self) -> None:
-        """Wake every loop that waits for the clock, because the clock was moved."""
-        wakeups = (self.starts, self.settlements, self.deliveries, self.removals)
-        for wakeup in wakeups:
-            wakeup.wake()
 
     @property
     def port(self) -> int:

@@ -1,22 +1,13 @@
-"""Holds, charges, the ledger, the balance and the invoice cycle (spec 2.2, 2.4)."""
+"""Holds, charges, the ledger and the invoice cycle (spec 2.2, 2.4)."""
 
 from datetime import UTC, datetime
 
+from mediakit.sandbox.clock import to_instant, to_us
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.timing.clock import to_instant, to_us
-
-
-def balance_micro_usd(db: Database, org: str) -> int:
-    """Return an organization's balance, before holds."""
-    row = db.row("SELECT balance_micro_usd AS balance FROM org WHERE id = ?", org)
-    if row is None:
-        raise LookupError(f"no organization {org}")
-    balance: int = row["balance"]
-    return balance
 
 
 def hold(db: Database, org: str, amount_micro_usd: int) -> None:
-    """Hold money for a job, inside the caller's transaction."""
+    """Hold more money, or less, inside the caller's transaction."""
     db.run(
         "UPDATE org SET held_micro_usd = held_micro_usd + ? WHERE id = ?",
         amount_micro_usd,
@@ -26,16 +17,7 @@ def hold(db: Database, org: str, amount_micro_usd: int) -> None:
 
 def held_micro_usd(db: Database, job_id: str) -> int:
     """Return the hold of a job, micro-USD."""
-    row = db.row("SELECT hold_micro_usd AS held FROM job WHERE id = ?", job_id)
-    if row is None:
-        raise LookupError(f"no job {job_id}")
-    held: int = row["held"]
-    return held
-
-
-def release(db: Database, org: str, amount_micro_usd: int) -> None:
-    """Release held money, inside the caller's transaction."""
-    hold(db, org, -amount_micro_usd)
+    return int(db.value("SELECT hold_micro_usd FROM job WHERE id = ?", job_id))
 
 
 def open_charge(
@@ -69,13 +51,13 @@ def open_charge(
 
 def next_settlement_us(db: Database) -> int | None:
     """Return when the next pending charge settles; None when none is pending."""
-    row = db.row("SELECT min(due_us) AS due FROM charge WHERE state = 'pending'")
-    return None if row is None else row["due"]
+    due: int | None = db.value("SELECT min(due_us) FROM charge WHERE state = 'pending'")
+    return due
 
 
 def settle_due(db: Database, now_us: int) -> int:
     """Settle every due charge, each once; return their number (spec 2.2)."""
-    due = db.rows(
+    due = db.all(
         "SELECT job FROM charge WHERE state = 'pending' AND due_us <= ?"
         " ORDER BY due_us, job",
         now_us,
@@ -87,7 +69,7 @@ def settle_due(db: Database, now_us: int) -> int:
 
 
 def _settle(db: Database, job_id: str, now_us: int) -> None:
-    charge = db.row(
+    charge = db.one(
         "UPDATE charge SET state = 'settled', settled_us = ?"
         " WHERE job = ? AND state = 'pending'"
         " RETURNING org, charge_micro_usd, hold_micro_usd",
@@ -108,25 +90,15 @@ def _settle(db: Database, job_id: str, now_us: int) -> None:
         charge["hold_micro_usd"],
         org,
     )
-    db.run("UPDATE charge SET credit_micro_usd = ? WHERE job = ?", credit, job_id)
-    enter(
-        db,
-        org,
-        "charge",
-        -paid,
-        credit_micro_usd=-credit,
-        at_us=now_us,
-        job_id=job_id,
-    )
+    db.update("charge", {"job": job_id}, credit_micro_usd=credit)
+    enter(db, org, "charge", -paid, credit_micro_usd=-credit, at_us=now_us, job=job_id)
 
 
 def _payment(db: Database, org: str, amount_micro_usd: int) -> tuple[int, int]:
     """Return the part of a charge that the balance pays, and its credits."""
-    row = db.row("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
-    if row is None:
-        raise LookupError(f"no organization {org}")
-    if row["mode"] == "postpaid":  # by invoice: the charge counts towards the cycle
-        return 0, 0
+    row = db.one("SELECT mode, credit_micro_usd FROM org WHERE id = ?", org)
+    if row is None or row["mode"] == "postpaid":
+        return 0, 0  # by invoice: the charge counts towards the cycle
     return amount_micro_usd, min(amount_micro_usd, row["credit_micro_usd"])
 
 
@@ -138,7 +110,7 @@ def enter(
     *,
     credit_micro_usd: int,
     at_us: int,
-    job_id: str | None = None,
+    job: str | None = None,
 ) -> None:
     """Write a ledger entry, inside the transaction that moves the money.
 
@@ -149,17 +121,16 @@ def enter(
         amount_micro_usd: The change of the balance; negative for a charge.
         credit_micro_usd: The credits in it.
         at_us: The time of the change.
-        job_id: The charged job.
+        job: The id of the charged job.
     """
-    db.run(
-        "INSERT INTO ledger (org, job, kind, amount_micro_usd, credit_micro_usd, at_us)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        org,
-        job_id,
-        kind,
-        amount_micro_usd,
-        credit_micro_usd,
-        at_us,
+    db.insert(
+        "ledger",
+        org=org,
+        job=job,
+        kind=kind,
+        amount_micro_usd=amount_micro_usd,
+        credit_micro_usd=credit_micro_usd,
+        at_us=at_us,
     )
 
 
@@ -179,20 +150,21 @@ def _month(year: int, month: int) -> datetime:
 
 def settled_micro_usd(db: Database, org: str, since_us: int) -> int:
     """Sum the settled charges of an organization since an instant, micro-USD."""
-    row = db.row(
-        "SELECT coalesce(sum(charge_micro_usd), 0) AS total FROM charge"
-        " WHERE state = 'settled' AND org = ? AND settled_us >= ?",
-        org,
-        since_us,
+    return int(
+        db.value(
+            "SELECT coalesce(sum(charge_micro_usd), 0) FROM charge"
+            " WHERE state = 'settled' AND org = ? AND settled_us >= ?",
+            org,
+            since_us,
+        )
     )
-    return 0 if row is None else int(row["total"])
 
 
 def latest_us(db: Database) -> int:
     """Return the latest date of a ledger entry or a job; 0 when there is none."""
-    row = db.row(
-        "SELECT max((SELECT coalesce(max(at_us), 0) FROM ledger),"
-        " (SELECT coalesce(max(created_us), 0) FROM job)) AS latest"
+    return int(
+        db.value(
+            "SELECT max((SELECT coalesce(max(at_us), 0) FROM ledger),"
+            " (SELECT coalesce(max(created_us), 0) FROM job))"
+        )
     )
-    latest: int = row["latest"] if row is not None else 0
-    return latest

@@ -4,13 +4,13 @@ It is imported with the first request, because httpcore takes a while.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpcore
 
-from mediakit.sandbox.delivery.outbound_policy import (
+from mediakit.sandbox.delivery.outbound import (
     CONNECT_TIMEOUT_S,
     USER_AGENT,
     Address,
@@ -20,16 +20,22 @@ from mediakit.sandbox.delivery.outbound_policy import (
     parsed,
 )
 
+Check = Callable[[list[Address]], None]
+
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
     """Connects to checked addresses only, including literal ones.
 
     Args:
         allow_loopback: Whether this machine itself may be reached.
+        check: Checks the addresses further; it raises BlockedError.
     """
 
-    def __init__(self, *, allow_loopback: bool) -> None:
+    def __init__(
+        self, *, allow_loopback: bool, check: Check = lambda addresses: None
+    ) -> None:
         self._allow_loopback = allow_loopback
+        self._check = check
         self._backend = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -41,7 +47,10 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Resolve a host, check its addresses, and connect to one of them."""
-        addresses = await self.checked(host, port)
+        addresses = await checked_addresses(
+            host, port, allow_loopback=self._allow_loopback
+        )
+        self._check(addresses)
         problem: httpcore.ConnectError | None = None
         for address in addresses:
             try:
@@ -51,14 +60,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             except httpcore.ConnectError as error:
                 problem = error
         raise problem or httpcore.ConnectError(f"no address for {host!r}")
-
-    async def checked(self, host: str, port: int) -> list[Address]:
-        """Resolve a host and check its addresses.
-
-        Raises:
-            BlockedError: It must not be connected to.
-        """
-        return await checked_addresses(host, port, allow_loopback=self._allow_loopback)
 
     async def connect_unix_socket(
         self,

@@ -1,0 +1,346 @@
+"""Scripted faults: what goes wrong, where and how often.
+
+Each query that finds a counted rule counts it down. Faults are kept in memory: a
+restarted sandbox has none.
+"""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+
+from mediakit.catalog import Catalog
+from mediakit.records import ErrorCode
+from mediakit.sandbox.clock import iso
+from mediakit.sandbox.exchange import first_refusal, refused
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.wire import RequestBody
+
+# The admin interface is exempt, so that a fault can always be cleared.
+_ADMIN_PATH = "/sandbox/"
+MEDIA_PREFIX = "/v1/media/"
+
+Text = Annotated[str, Field(min_length=1, max_length=500)]
+# Without the characters of regular expressions, which no path has: a regular
+# expression could take forever on a long path.
+PathPart = Annotated[Text, Field(pattern=r"^[^$()|+\\^]*$")]
+Seconds = Annotated[float, Field(ge=0, le=600)]
+LateSeconds = Annotated[float, Field(ge=0, le=366 * 86_400)]
+BytesPerSecond = Annotated[float, Field(ge=0.01, le=1 << 40)]
+Times = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+def _error_or_200(status: int) -> int:
+    if status != 200 and not 400 <= status <= 599:
+        raise ValueError("an HTTP status from 400 to 599, or 200")
+    return status
+
+
+class FunctionPlace(RequestBody):
+    """Only one function, by its kind or its path."""
+
+    function: Text | None = None
+
+
+class RequestPlace(FunctionPlace):
+    """Only some requests.
+
+    A path is the beginning of the request's path, or a part of it when it does not
+    begin with a slash; `*` means any text.
+    """
+
+    method: Literal["DELETE", "GET", "HEAD", "POST", "PUT"] | None = None
+    path: PathPart | None = None
+
+
+class Rule(RequestBody):
+    """What goes wrong, where, and how often; without a count, always."""
+
+    where: FunctionPlace | None = None
+    count: Times | None = None
+
+
+class RequestRule(Rule):
+    """A rule for requests; all other rules are for jobs."""
+
+    where: RequestPlace | None = None
+
+
+class Latency(RequestRule):
+    """A delay in real seconds."""
+
+    kind: Literal["latency"]
+    seconds: Seconds
+
+
+class DropBefore(RequestRule):
+    """A connection that is closed before anything is done."""
+
+    kind: Literal["drop_before"]
+
+
+class DropAfter(RequestRule):
+    """A connection that is closed once everything is done."""
+
+    kind: Literal["drop_after"]
+
+
+class Truncate(RequestRule):
+    """A body of which only the first bytes are sent; half of them by default."""
+
+    kind: Literal["truncate"]
+    bytes: Annotated[int, Field(ge=0, le=1 << 40)] | None = None
+
+
+class Slow(RequestRule):
+    """A throttled response, in bytes a real second."""
+
+    kind: Literal["slow"]
+    bytes_per_s: BytesPerSecond
+
+
+class Status(RequestRule):
+    """A response in place of the real one, before or after the request is handled."""
+
+    kind: Literal["status"]
+    status: Annotated[int, AfterValidator(_error_or_200)]
+    message: Text | None = None
+    text: Text | None = None
+    after: bool = False
+    retry_after: Annotated[int, Field(ge=0, le=86_400)] | None = None
+
+    @property
+    def words(self) -> str:
+        """Return the message of the response."""
+        handled = "handled" if self.after else "not handled"
+        return self.message or (
+            f"A scripted fault of the sandbox returned {self.status}. "
+            f"The request was {handled}."
+        )
+
+
+class StuckQueue(Rule):
+    """Queued jobs that do not start until the fault is cleared."""
+
+    kind: Literal["stuck_queue"]
+    count: None = None
+
+
+class LateSettlement(Rule):
+    """A delay of the settlement, sandbox seconds."""
+
+    kind: Literal["late_settlement"]
+    seconds: LateSeconds
+
+
+class BillingUnavailable(Rule):
+    """A charge that cannot be read."""
+
+    kind: Literal["billing_unavailable"]
+
+
+class RateDrift(Rule):
+    """A charge that is multiplied, up to the hold."""
+
+    kind: Literal["rate_drift"]
+    factor: Annotated[float, Field(ge=0, le=100)]
+
+
+class FailRender(Rule):
+    """A job that fails when it starts."""
+
+    kind: Literal["fail_render"]
+    code: Annotated[ErrorCode, Field(strict=False)] = ErrorCode.PROVIDER_ERROR
+    message: Text | None = None
+
+
+class Outage(Rule):
+    """Submissions that find the service unavailable."""
+
+    kind: Literal["outage"]
+
+
+AnyRule = (
+    Latency
+    | DropBefore
+    | DropAfter
+    | Truncate
+    | Slow
+    | Status
+    | StuckQueue
+    | LateSettlement
+    | BillingUnavailable
+    | RateDrift
+    | FailRender
+    | Outage
+)
+KINDS = tuple(get_args(rule.__annotations__["kind"])[0] for rule in get_args(AnyRule))
+
+Found = TypeVar("Found", bound=Rule)
+
+
+@dataclass
+class Fault:
+    """A rule in force.
+
+    Args:
+        id: Its id.
+        rule: Its rule.
+        left_n: How often it can still happen; None for no limit.
+        created_us: When it was added.
+    """
+
+    id: str
+    rule: AnyRule
+    left_n: int | None
+    created_us: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as it is listed."""
+        where = self.rule.where or FunctionPlace()
+        return {
+            "id": self.id,
+            "created_at": iso(self.created_us),
+            "left": self.left_n,
+            **self.rule.model_dump(mode="json"),
+            "where": where.model_dump(exclude_none=True),
+        }
+
+
+class Faults:
+    """The scripted faults of one sandbox.
+
+    Args:
+        db: The database, to find the function of a job that is read.
+        catalog: The functions, so that a rule can name one by its kind.
+    """
+
+    def __init__(self, db: Database, catalog: Catalog) -> None:
+        self._db = db
+        self._kinds = {function.path: function.kind for function in catalog}
+        self._faults: list[Fault] = []
+
+    @property
+    def scripted(self) -> bool:
+        """Return whether a fault is in force."""
+        return bool(self._faults)
+
+    def in_force(self) -> list[Fault]:
+        """List the faults that can still happen, oldest first."""
+        return list(self._faults)
+
+    def add(self, body: Mapping[str, Any], now_us: int) -> Fault:
+        """Put a rule in force.
+
+        Raises:
+            RequestError: It is not a rule, or its function is not served.
+        """
+        rule = read_rule(body)
+        function = rule.where and rule.where.function
+        if function and function not in {*self._kinds, *self._kinds.values()}:
+            kinds = ", ".join(sorted(set(self._kinds.values())))
+            raise refused("where.function", function, f"one of {kinds}, or a path")
+        fault = Fault(f"fault_{uuid.uuid4()}", rule, rule.count, now_us)
+        self._faults.append(fault)
+        return fault
+
+    def remove(self, fault_id: str) -> bool:
+        """Remove a fault; False when there is none with this id."""
+        before_n = len(self._faults)
+        self._faults = [each for each in self._faults if each.id != fault_id]
+        return len(self._faults) < before_n
+
+    def clear(self) -> int:
+        """Remove all faults; return how many were still in force."""
+        n = len(self._faults)
+        self._faults = []
+        return n
+
+    def of_request(self, kind: type[Found], method: str, path: str) -> Found | None:
+        """Find the rule of a kind that applies to a request, and count it down."""
+        if not self._faults or path.startswith(_ADMIN_PATH):
+            return None
+        function = path.removeprefix(MEDIA_PREFIX)
+        return self._take(
+            kind, lambda rule: _covers(rule, method, path) and self._is(rule, function)
+        )
+
+    def of_function(self, kind: type[Found], function: str) -> Found | None:
+        """Find the rule of a kind that applies to a job, and count it down."""
+        return self._take(kind, lambda rule: self._is(rule, function))
+
+    def stuck_functions(self) -> list[str]:
+        """List the paths of the functions whose queued jobs do not start."""
+        stuck = self._of_kind(StuckQueue)
+        return [
+            path for path in self._kinds if any(self._is(rule, path) for rule in stuck)
+        ]
+
+    def drifted_micro_usd(
+        self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
+    ) -> int:
+        """Return the charge of a completing job once its rate has drifted.
+
+        Args:
+            function: The function's path.
+            charge_micro_usd: Its charge by the price list.
+            hold_micro_usd: Its hold, which is the most it may cost.
+        """
+        rule = self.of_function(RateDrift, function)
+        if rule is None:
+            return charge_micro_usd
+        return min(round(charge_micro_usd * Fraction(str(rule.factor))), hold_micro_usd)
+
+    def billing_unavailable(self, job_id: str) -> bool:
+        """Return whether the charge of an ended job cannot be read."""
+        if not self._of_kind(BillingUnavailable):
+            return False
+        function = self._db.value("SELECT function FROM job WHERE id = ?", job_id)
+        return self.of_function(BillingUnavailable, function) is not None
+
+    def _is(self, rule: Rule, function: str) -> bool:
+        only = rule.where and rule.where.function
+        return only in (None, function, self._kinds.get(function))
+
+    def _take(self, kind: type[Found], covers: Callable[[Any], bool]) -> Found | None:
+        """Find the oldest rule that applies, and count it down."""
+        for fault in self._faults:
+            if isinstance(fault.rule, kind) and covers(fault.rule):
+                if fault.left_n is not None:
+                    fault.left_n -= 1
+                if fault.left_n == 0:
+                    self.remove(fault.id)
+                return fault.rule
+        return None
+
+    def _of_kind(self, kind: type[Found]) -> list[Found]:
+        return [fault.rule for fault in self._faults if isinstance(fault.rule, kind)]
+
+
+def read_rule(body: Mapping[str, Any]) -> AnyRule:
+    """Read a rule.
+
+    Raises:
+        RequestError: A field is missing, unknown or out of range.
+    """
+    rules: TypeAdapter[AnyRule] = TypeAdapter(
+        Annotated[AnyRule, Field(discriminator="kind")]
+    )
+    try:
+        return rules.validate_python(body)
+    except ValidationError as problem:
+        raise first_refusal(problem, skip=1) from None
+
+
+def _covers(rule: RequestRule, method: str, path: str) -> bool:
+    where = rule.where
+    if where is None or where.method not in (None, method):
+        return where is None
+    if where.path is None:
+        return True
+    start = "" if where.path.startswith("/") else "*"
+    return fnmatchcase(path, f"{start}{where.path}*")

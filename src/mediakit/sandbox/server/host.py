@@ -1,0 +1,304 @@
+"""Serves a data directory from a thread of this process."""
+
+import asyncio
+import logging
+import os
+import socket
+import sqlite3
+import threading
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from ipaddress import ip_address
+from typing import ClassVar
+from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import ServiceError
+from mediakit.sandbox.clock import SandboxClock, to_us
+from mediakit.sandbox.delivery.sender import Sender
+from mediakit.sandbox.faults import Faults
+from mediakit.sandbox.files import Files
+from mediakit.sandbox.jobs.inputs import Inputs
+from mediakit.sandbox.jobs.job_runner import JobRunner
+from mediakit.sandbox.jobs.renderer import Renderer
+from mediakit.sandbox.jobs.retention import CHECK_INTERVAL_S, remove_old
+from mediakit.sandbox.server.app import make_app
+from mediakit.sandbox.server.data_dir import Account, DataDir
+from mediakit.sandbox.server.network_faults import Connection
+from mediakit.sandbox.service import Service
+from mediakit.sandbox.settings import Sandbox
+from mediakit.sandbox.store import jobs, money, orgs
+from mediakit.sandbox.store.database import Database
+from mediakit.sandbox.work import (
+    CLOCK_LEASE_S,
+    Work,
+    WorkLoop,
+    regular_work,
+    save_clock,
+    stored_epoch_us,
+)
+
+logger = logging.getLogger(__name__)
+
+BACKLOG = 512
+STOP_TIMEOUT_S = 5.0
+START_TICK_S = 0.05
+WARM_AFTER_S = 0.1
+
+
+class Host:
+    """One server on one data directory, in a daemon thread.
+
+    Args:
+        settings: Its settings.
+        data_dir: The data directory.
+        lock: Its lock, closed when the server's thread ends.
+
+    Raises:
+        ServiceError: The port is taken, or the server does not start.
+    """
+
+    alive: ClassVar["weakref.WeakSet[Host]"] = weakref.WeakSet()
+
+    def __init__(self, settings: Sandbox, data_dir: DataDir, lock: int) -> None:
+        self._data_dir = data_dir
+        self._lock: int | None = lock
+        self._socket: socket.socket | None = None
+        Host.alive.add(self)
+        try:
+            self._socket = listen(settings.host, settings.port, data_dir.base_url())
+            self.base_url = base_url_of(self._socket)
+            self._serve(settings, self._socket)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _serve(self, settings: Sandbox, listening: socket.socket) -> None:
+        account = self._data_dir.open_account(settings.api_key)
+        service = open_service(settings, self._data_dir, account, self.base_url)
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                make_app(service, lambda app: _lifespan(app, service)),
+                http=Connection,
+                loop="asyncio",
+                ws="none",
+                lifespan="on",
+                backlog=BACKLOG,
+                access_log=False,
+                log_config=None,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=1,
+            )
+        )
+        self._thread = threading.Thread(
+            target=self._run, args=[listening], name="mediakit-sandbox", daemon=True
+        )
+        self._data_dir.announce(self.base_url, os.getpid())
+        self._thread.start()
+        try:
+            while not self._server.started:
+                self._thread.join(START_TICK_S)
+                if not self._thread.is_alive():
+                    raise ServiceError("The sandbox did not start; see its log.")
+        except BaseException:  # an interrupt, too
+            self._server.should_exit = True
+            self._thread.join()
+            raise
+
+    def _run(self, listening: socket.socket) -> None:
+        try:
+            self._server.run(sockets=[listening])
+        finally:
+            listening.close()
+            # The data directory may have been removed, or its disk may be full.
+            with suppress(OSError):
+                self._data_dir.announce(self.base_url, None)
+            # Last, because this thread may write until here.
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Release the port and the lock, also in a forked child, which does not serve.
+
+        A second call does nothing.
+        """
+        if self._socket is not None:
+            self._socket.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def stop(self) -> None:
+        """Stop serving; the data directory is released once the server has ended."""
+        self._server.should_exit = True
+        self._thread.join(STOP_TIMEOUT_S)
+        if self._thread.is_alive():
+            logger.warning("The sandbox is taking longer than usual to stop.")
+
+
+@asynccontextmanager
+async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
+    may_loop_back = service.settings.allow_loopback_callbacks
+    inputs = Inputs(service.db, service.files, allow_loopback=may_loop_back)
+    renderer = Renderer(max(1, service.settings.concurrency))
+    await renderer.start()
+    runner = JobRunner(service, inputs, renderer, SystemClock())
+    sender = Sender(service, SystemClock())
+    service.pauses.extend((runner.paused, sender.paused))
+    service.work.works.extend(_works(service, runner, sender))
+    tasks = [asyncio.create_task(service.work.run(), name="work")]
+    if service.settings.concurrency:
+        tasks.append(asyncio.create_task(_warm(renderer), name="warming"))
+    for task in tasks:
+        task.add_done_callback(_report)
+    yield
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await runner.cancel()
+    await sender.cancel()
+    await renderer.close()
+    with suppress(sqlite3.Error):  # a full disk
+        save_clock(service.db, service.clock, ahead_s=0)
+    service.db.close()
+
+
+async def _warm(renderer: Renderer) -> None:
+    # Starting a process takes longer than answering, and a job does not wait for it.
+    await asyncio.sleep(WARM_AFTER_S)
+    await renderer.warm()
+
+
+def _works(service: Service, runner: JobRunner, sender: Sender) -> list[Work]:
+    db, clock = service.db, service.clock
+    return [
+        Work(runner.start_due, runner.next_start_us, "started_n"),
+        Work(
+            partial(money.settle_due, db),
+            partial(money.next_settlement_us, db),
+            "settled_n",
+        ),
+        Work(sender.start_due, sender.next_due_us, "attempts_n", sender.tasks),
+        regular_work(clock, CHECK_INTERVAL_S, partial(remove_old, service)),
+        regular_work(clock, CLOCK_LEASE_S / 2, partial(save_clock, db, clock)),
+    ]
+
+
+def _report(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (problem := task.exception()) is not None:
+        logger.error("the sandbox's %s ended", task.get_name(), exc_info=problem)
+
+
+# -- Opening a data directory --------------------------------------------------------
+
+
+def open_service(
+    settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
+) -> Service:
+    """Open the store and repair what a killed server left incomplete.
+
+    Args:
+        settings: The settings of the sandbox.
+        data_dir: Its data directory; the caller holds its lock.
+        account: Its name and key.
+        base_url: The URL at which it will serve.
+    """
+    db = Database(data_dir.database)
+    clock = resume_clock(db, SystemClock(), settings.speed)
+
+    def open_accounts() -> None:
+        orgs.open_default(
+            db,
+            account.api_key,
+            balance_micro_usd=settings.balance_micro_usd,
+            concurrency=settings.concurrency,
+            queue_size=settings.queue_size,
+            now_us=clock.now_us(),
+        )
+
+    open_accounts()
+    files = Files(data_dir.path)
+    files.sweep()
+    jobs.requeue_running(db)
+    for file in jobs.removed_files(db):
+        files.remove(file)
+    return Service(
+        settings=settings,
+        base_url=base_url,
+        identity=account.identity,
+        db=db,
+        files=files,
+        clock=clock,
+        catalog=settings.catalog,
+        faults=Faults(db, settings.catalog),
+        work=WorkLoop(db, clock),
+        open_accounts=open_accounts,
+    )
+
+
+def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
+    """Return a clock that continues where the stored one stopped, with a new speed.
+
+    It stood still meanwhile, but it is never behind this machine's time: today's jobs
+    would be in the reports of a month that is over.
+    """
+    epoch_us = max(to_us(system.now()), money.latest_us(db), stored_epoch_us(db))
+    clock = SandboxClock(system, epoch_us=epoch_us, speed=speed)
+    save_clock(db, clock)
+    return clock
+
+
+# -- Sockets -----------------------------------------------------------------------
+
+
+def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
+    """Listen on the given port, or on the previous one, which old media URLs contain.
+
+    Args:
+        host: The address.
+        port: The port; 0 takes the previous one, or any when that is taken.
+        previous_url: The last URL of the server.
+
+    Raises:
+        ServiceError: The address cannot be listened on.
+    """
+    previous = urlsplit(previous_url or "").port
+    if not port and previous is not None:
+        try:
+            return _listen(host, previous)
+        except ServiceError:
+            logger.info("port %d is taken; the sandbox moves to another", previous)
+    return _listen(host, port)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # The protocol is explicit because asyncio sets TCP_NODELAY only on sockets that
+    # name it. Without it each small response waits 40 ms for an ACK.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except OSError as problem:
+        listening.close()
+        raise ServiceError(
+            f"The sandbox cannot listen on {host}, port {port}: {problem.strerror}. "
+            "Choose another --port or --host."
+        ) from None
+    listening.setblocking(False)  # noqa: FBT003 - its only parameter
+    return listening
+
+
+def base_url_of(listening: socket.socket) -> str:
+    """Return the URL of a listening socket on this machine."""
+    host, port = listening.getsockname()[:2]
+    address = ip_address(host)
+    if address.is_unspecified:
+        host = "127.0.0.1" if address.version == 4 else "::1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

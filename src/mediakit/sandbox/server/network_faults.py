@@ -1,0 +1,258 @@
+"""Faults of requests: delayed, answered, dropped, truncated or throttled."""
+
+import asyncio
+from collections.abc import Iterator
+from email.utils import formatdate
+from typing import Any
+
+from starlette.datastructures import MutableHeaders
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mediakit.sandbox.clock import US_PER_S, SandboxClock
+from mediakit.sandbox.exchange import message_response
+from mediakit.sandbox.faults import (
+    DropAfter,
+    DropBefore,
+    Faults,
+    Latency,
+    Slow,
+    Status,
+    Truncate,
+)
+
+DROP = "drop_connection"
+BODY = "http.response.body"
+CHUNKS_PER_S = 20
+HEAD_TIMEOUT_S = 30.0
+LINGER_S = 10.0
+MAX_HEAD_BYTES = 64 * 1024
+
+
+class Connection(HttpToolsProtocol):
+    """uvicorn's connection with limits on what it reads, and a way to drop it.
+
+    uvicorn limits neither the time nor the size of a head (the request line and the
+    headers): it waits for the end, and its parser keeps all bytes. Nor does it limit
+    the rest of a rejected body, which it reads and discards.
+
+    ASGI cannot close a connection without a response, which to a client looks as if
+    the server had died; some faults need exactly that. So the state of each request
+    has a function that does it, under `DROP`. Only this class uses the transport.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._head_bytes: int | None = None  # None while no head is expected
+        self._head_is_new = False
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(  # type: ignore[override]  # as uvicorn narrows it, too
+        self, transport: asyncio.Transport
+    ) -> None:
+        """Start to wait for the first head."""
+        super().connection_made(transport)
+        self._head_bytes = 0
+        self._close_within(HEAD_TIMEOUT_S)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._close_within(None)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Parse the data; close the connection when a head is too large."""
+        self._head_is_new = False
+        super().data_received(data)
+        if self._head_bytes is not None:
+            self._await_head(data)
+
+    def on_message_begin(self) -> None:
+        """Give the request a function that drops its connection."""
+        super().on_message_begin()
+        self.scope["state"][DROP] = self.transport.close
+        self._head_bytes, self._head_is_new = 0, True
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting: the handler limits what follows."""
+        self._head_bytes = None
+        self._close_within(None)
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Wait briefly for the rest of a body that the handler did not read."""
+        if self.cycle.more_body:
+            self._close_within(LINGER_S)
+        super().on_response_complete()
+
+    def on_message_complete(self) -> None:
+        """Stop waiting for the rest."""
+        self._close_within(None)
+        super().on_message_complete()
+
+    def _await_head(self, data: bytes) -> None:
+        # Most heads arrive in one piece of data and never get here.
+        if self._deadline is None:
+            self._close_within(HEAD_TIMEOUT_S)
+        # Bytes before a head in the same piece of data do not count towards it.
+        if self._head_bytes is not None and not self._head_is_new:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self.transport.close()
+
+    def _close_within(self, seconds: float | None) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        if seconds is not None:
+            self._deadline = self.loop.call_later(seconds, self.transport.close)
+
+
+class DateHeader:
+    """Sets the `Date` header by the clock that dates jobs and charges.
+
+    Args:
+        app: The application to wrap.
+        clock: The sandbox's time.
+    """
+
+    def __init__(self, app: ASGIApp, clock: SandboxClock) -> None:
+        self._app = app
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request and date its response."""
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                now_s = self._clock.now_us() / US_PER_S
+                MutableHeaders(scope=message)["Date"] = formatdate(now_s, usegmt=True)
+            await send(message)
+
+        await self._app(scope, receive, dated)
+
+
+class RequestFaults:
+    """Middleware that applies the scripted faults before all routes.
+
+    Args:
+        app: Handles the requests without a fault.
+        faults: The faults that are in force.
+    """
+
+    def __init__(self, app: ASGIApp, faults: Faults) -> None:
+        self._app = app
+        self._faults = faults
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request, or apply a fault to it."""
+        if scope["type"] != "http" or not self._faults.scripted:
+            await self._app(scope, receive, send)
+            return
+        faults, request = self._faults, (scope["method"], scope["path"])
+        if latency := faults.of_request(Latency, *request):
+            await asyncio.sleep(latency.seconds)
+        if faults.of_request(DropBefore, *request):
+            await _drop(scope, receive)
+        elif status := faults.of_request(Status, *request):
+            if status.after:
+                await self._app(scope, receive, _discard)
+            await _answer(status)(scope, receive, send)
+        elif faults.of_request(DropAfter, *request):
+            await self._app(scope, receive, _discard)
+            await _drop(scope, receive)
+        elif truncate := faults.of_request(Truncate, *request):
+            await self._app(scope, receive, _first_bytes(send, truncate.bytes))
+            await _drop(scope, receive)
+        elif slow := faults.of_request(Slow, *request):
+            await self._app(scope, receive, _throttled(send, receive, slow.bytes_per_s))
+        else:
+            await self._app(scope, receive, send)
+
+
+def _answer(fault: Status) -> ASGIApp:
+    after_s = fault.retry_after
+    headers = None if after_s is None else {"Retry-After": str(after_s)}
+    if fault.text is not None:
+        return HTMLResponse(fault.text, status_code=fault.status, headers=headers)
+    return message_response(fault.status, fault.words, headers)
+
+
+async def _discard(message: Message) -> None:
+    pass
+
+
+async def _drop(scope: Scope, receive: Receive) -> None:
+    scope["state"][DROP]()
+    # Returning before the disconnection would make the server send a 500.
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def _first_bytes(send: Send, bytes_n: int | None) -> Send:
+    """Send only the beginning of a response's body; the head announces all of it.
+
+    Args:
+        send: The ASGI send function.
+        bytes_n: The number of bytes; None for half of the announced length.
+    """
+    left_n = bytes_n
+
+    async def send_some(message: Message) -> None:
+        nonlocal left_n
+        if message["type"] != BODY:
+            left_n = _announced_n(message) // 2 if left_n is None else left_n
+            await send(message)
+            return
+        piece = message.get("body", b"")[:left_n]
+        left_n = (left_n or 0) - len(piece)
+        await send({"type": BODY, "body": piece, "more_body": True})
+
+    return send_some
+
+
+def _throttled(send: Send, receive: Receive, bytes_per_s: float) -> Send:
+    """Send a response's body slowly, until the client disconnects.
+
+    Args:
+        send: The ASGI send function.
+        receive: The ASGI receive function, which reports a disconnection.
+        bytes_per_s: The speed, bytes a real second.
+    """
+    chunk_n = max(1, round(bytes_per_s / CHUNKS_PER_S))
+    connected = True
+
+    async def send_slowly(message: Message) -> None:
+        nonlocal connected
+        if message["type"] != BODY:
+            await send(message)
+            return
+        for chunk in _chunks(message.get("body", b""), chunk_n):
+            wait_s = len(chunk) / bytes_per_s
+            connected = connected and await _stays_connected(receive, wait_s)
+            if connected:
+                await send({"type": BODY, "body": chunk, "more_body": True})
+        await send({"type": BODY, "more_body": message.get("more_body", False)})
+
+    return send_slowly
+
+
+def _chunks(body: bytes, chunk_n: int) -> Iterator[bytes]:
+    return (body[at : at + chunk_n] for at in range(0, len(body), chunk_n))
+
+
+async def _stays_connected(receive: Receive, for_s: float) -> bool:
+    """Wait; return False at once when the client disconnects."""
+    try:
+        async with asyncio.timeout(for_s):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+    except TimeoutError:
+        return True
+    return False
+
+
+def _announced_n(start: Message) -> int:
+    headers = dict(start.get("headers", ()))
+    return int(headers.get(b"content-length", 0))

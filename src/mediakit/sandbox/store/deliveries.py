@@ -1,0 +1,206 @@
+"""Events, their deliveries and the attempts to deliver them (spec 3.2, 4.20)."""
+
+import sqlite3
+import uuid
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from mediakit.sandbox.store.database import Database, Value
+
+PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+
+_SELECT = """
+SELECT delivery.*, event.type AS event_type, event.job AS job
+FROM delivery JOIN event ON event.id = delivery.event
+"""
+
+
+@dataclass(frozen=True)
+class DeliveryRow:
+    """The delivery of one event to one receiver.
+
+    Args:
+        seq: Its position in the log.
+        id: Its id, shape `delivery_<uuid>`.
+        org: The organization.
+        event: The event's id.
+        event_type: The event's type.
+        job: The job of the event; None for a test.
+        endpoint: The endpoint; None for the `webhook_url` of a job.
+        url: The URL to post to.
+        status: One of the four of spec 3.2.
+        attempts_n: The number of all attempts.
+        round_n: The number of attempts that count since the last replay.
+        due_us: When the next attempt is due; None unless it is pending.
+        created_us: When it was created.
+        ended_us: When it was last delivered, failed or canceled.
+    """
+
+    seq: int
+    id: str
+    org: str
+    event: str
+    event_type: str
+    job: str | None
+    endpoint: str | None
+    url: str
+    status: str
+    attempts_n: int
+    round_n: int
+    due_us: int | None
+    created_us: int
+    ended_us: int | None
+
+
+def add_event(
+    db: Database,
+    receivers: Iterable[tuple[str | None, str]],
+    due_us: int,
+    **event: Value,
+) -> list[str]:
+    """Store an event with a pending delivery to each receiver.
+
+    Args:
+        db: The database.
+        receivers: The endpoint of each, None for the `webhook_url` of a job, and the
+            URL to post to.
+        due_us: When the deliveries are due.
+        **event: The event; `body` has the exact bytes that are sent.
+
+    Returns:
+        The ids of the deliveries.
+    """
+    ids: list[str] = []
+    with db.transaction():
+        db.insert("event", **event)
+        for endpoint, url in receivers:
+            ids.append(f"delivery_{uuid.uuid4()}")
+            db.insert(
+                "delivery",
+                id=ids[-1],
+                org=event["org"],
+                event=event["id"],
+                endpoint=endpoint,
+                url=url,
+                status=PENDING,
+                due_us=due_us,
+                created_us=due_us,
+            )
+    return ids
+
+
+def find(db: Database, delivery_id: str) -> DeliveryRow | None:
+    """Read a delivery; None when there is none."""
+    row = db.one(f"{_SELECT} WHERE delivery.id = ?", delivery_id)
+    return None if row is None else _delivery(row)
+
+
+def listed(
+    db: Database,
+    *,
+    org: str | None = None,
+    endpoint: str | None = None,
+    status: str | None = None,
+    job: str | None = None,
+    before_seq: int | None = None,
+    limit: int,
+) -> list[DeliveryRow]:
+    """Read a page of the log, newest first; a filter of None lets all pass."""
+    filters = {
+        "delivery.org = ?": org,
+        "delivery.endpoint = ?": endpoint,
+        "delivery.status = ?": status,
+        "event.job = ?": job,
+        "delivery.seq < ?": before_seq,
+    }
+    given = {sql: value for sql, value in filters.items() if value is not None}
+    where = f"WHERE {' AND '.join(given)}" if given else ""
+    rows = db.all(
+        f"{_SELECT} {where} ORDER BY delivery.seq DESC LIMIT ?", *given.values(), limit
+    )
+    return [_delivery(row) for row in rows]
+
+
+def body_of(db: Database, event_id: str) -> bytes:
+    """Return the bytes of an event, as they are sent."""
+    return bytes(db.value("SELECT body FROM event WHERE id = ?", event_id))
+
+
+def attempts_of(db: Database, delivery_id: str) -> list[sqlite3.Row]:
+    """List the attempts of a delivery, in order."""
+    return db.all("SELECT * FROM attempt WHERE delivery = ? ORDER BY n", delivery_id)
+
+
+def due(
+    db: Database, now_us: int, besides: Collection[str], limit: int
+) -> list[DeliveryRow]:
+    """List pending deliveries that are due, the most overdue first.
+
+    Args:
+        db: The database.
+        now_us: The sandbox's time.
+        besides: Ids to leave out.
+        limit: The largest number of them.
+    """
+    rows = db.all(
+        f"{_SELECT} WHERE delivery.status = 'pending' AND delivery.due_us <= ?"
+        " ORDER BY delivery.due_us, delivery.seq LIMIT ?",
+        now_us,
+        limit + len(besides),
+    )
+    return [_delivery(row) for row in rows if row["id"] not in besides][:limit]
+
+
+def next_due_us(db: Database, besides: Collection[str]) -> int | None:
+    """Return when the next delivery but `besides` is due; None if there is none."""
+    rows = db.all(
+        "SELECT id, due_us FROM delivery WHERE status = 'pending'"
+        " ORDER BY due_us LIMIT ?",
+        1 + len(besides),
+    )
+    return next((row["due_us"] for row in rows if row["id"] not in besides), None)
+
+
+def add_attempt(db: Database, delivery_id: str, n: int, **attempt: Value) -> None:
+    """Record an attempt, inside the caller's transaction."""
+    db.insert("attempt", delivery=delivery_id, n=n, **attempt)
+    db.update("delivery", {"id": delivery_id}, attempts_n=n)
+
+
+def postpone(db: Database, delivery_id: str, round_n: int, due_us: int) -> None:
+    """Set the next attempt of a pending delivery.
+
+    Args:
+        db: The database.
+        delivery_id: The delivery.
+        round_n: The number of attempts that count since the last replay.
+        due_us: When the next attempt is due.
+    """
+    pending = {"id": delivery_id, "status": PENDING}
+    db.update("delivery", pending, round_n=round_n, due_us=due_us)
+
+
+def end(db: Database, delivery_id: str, status: str, now_us: int) -> None:
+    """End a pending delivery as delivered or failed."""
+    pending = {"id": delivery_id, "status": PENDING}
+    db.update("delivery", pending, status=status, due_us=None, ended_us=now_us)
+
+
+def replay(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
+    """Restart the schedule of an ended delivery, with the same event (spec 3.2).
+
+    Returns:
+        False, with nothing changed, unless it was delivered or failed.
+    """
+    changed = db.run(
+        "UPDATE delivery SET status = 'pending', round_n = 0, due_us = ?, url = ?"
+        " WHERE id = ? AND status IN ('delivered', 'failed')",
+        now_us,
+        url,
+        delivery_id,
+    )
+    return bool(changed)
+
+
+def _delivery(row: sqlite3.Row) -> DeliveryRow:
+    return DeliveryRow(**{name: row[name] for name in DeliveryRow.__dataclass_fields__})

@@ -1,0 +1,173 @@
+"""Registered webhook endpoints, and the secrets that sign (spec 3.3, 6.2, 6.6)."""
+
+import json
+import secrets
+import sqlite3
+from base64 import b64encode
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from mediakit.sandbox.store.database import Database, Value
+
+MAX_ENDPOINTS = 16
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class EndpointRow:
+    """A registered endpoint.
+
+    Args:
+        id: Its id, shape `endpoint_<uuid>`.
+        org: The organization.
+        url: Where events are posted.
+        events: The types it receives; None for all, including future ones.
+        state: `enabled`, `disabled`, or `gone` after a 410 response.
+        created_us: When it was registered.
+    """
+
+    id: str
+    org: str
+    url: str
+    events: tuple[str, ...] | None
+    state: str
+    created_us: int
+
+    def receives(self, kind: str) -> bool:
+        """Return whether an event of this type is posted to it."""
+        return self.state == "enabled" and (self.events is None or kind in self.events)
+
+    def columns(self) -> dict[str, Value]:
+        """Return its columns of the table."""
+        events = None if self.events is None else json.dumps(self.events)
+        return {**vars(self), "events": events}
+
+
+def add(db: Database, endpoint: EndpointRow) -> bool:
+    """Register an endpoint; False when the organization already has 16 (spec 8)."""
+    with db.transaction():
+        if len(of_org(db, endpoint.org)) >= MAX_ENDPOINTS:
+            return False
+        db.insert("endpoint", **endpoint.columns())
+    return True
+
+
+def of_org(db: Database, org: str) -> list[EndpointRow]:
+    """List an organization's endpoints, oldest first."""
+    rows = db.all(
+        "SELECT * FROM endpoint WHERE org = ? AND state != 'deleted' ORDER BY seq", org
+    )
+    return [_endpoint(row) for row in rows]
+
+
+def find(db: Database, endpoint_id: str) -> EndpointRow | None:
+    """Read an endpoint; None when there is none or it was deleted."""
+    row = db.one(
+        "SELECT * FROM endpoint WHERE id = ? AND state != 'deleted'", endpoint_id
+    )
+    return None if row is None else _endpoint(row)
+
+
+def change(db: Database, changed: EndpointRow, now_us: int) -> None:
+    """Write an endpoint's URL, filter and state.
+
+    Pending deliveries go to the new URL; if the endpoint is not enabled, they are
+    canceled.
+    """
+    with db.transaction():
+        db.update("endpoint", {"id": changed.id}, **changed.columns())
+        pending = {"endpoint": changed.id, "status": "pending"}
+        db.update("delivery", pending, url=changed.url)
+        if changed.state != "enabled":
+            _cancel_pending(db, changed.id, now_us)
+
+
+def disable_gone(db: Database, endpoint_id: str, now_us: int) -> None:
+    """Disable an endpoint that responded with 410 (spec 3.3)."""
+    with db.transaction():
+        db.update("endpoint", {"id": endpoint_id, "state": "enabled"}, state="gone")
+        _cancel_pending(db, endpoint_id, now_us)
+
+
+def remove(db: Database, endpoint_id: str, now_us: int) -> None:
+    """Delete an endpoint and its secrets; its row stays, because the log needs it."""
+    with db.transaction():
+        db.update("endpoint", {"id": endpoint_id}, state="deleted")
+        db.run("DELETE FROM secret WHERE owner = ?", endpoint_id)
+        _cancel_pending(db, endpoint_id, now_us)
+
+
+def _cancel_pending(db: Database, endpoint_id: str, now_us: int) -> None:
+    pending = {"endpoint": endpoint_id, "status": "pending"}
+    db.update("delivery", pending, status="canceled", due_us=None, ended_us=now_us)
+
+
+def distinct(events: Collection[str] | None) -> tuple[str, ...] | None:
+    """Return the types of a filter, each once."""
+    return None if events is None else tuple(dict.fromkeys(events))
+
+
+def _endpoint(row: sqlite3.Row) -> EndpointRow:
+    values = {name: row[name] for name in EndpointRow.__dataclass_fields__}
+    events = None if row["events"] is None else tuple(json.loads(row["events"]))
+    return EndpointRow(**values | {"events": events})
+
+
+# -- Secrets ----------------------------------------------------------------------
+
+
+def current_secret(db: Database, owner: str, now_us: int) -> str:
+    """Return the secret of an organization or an endpoint; create it on first read."""
+    with db.transaction():
+        secret: str | None = db.value(
+            "SELECT secret FROM secret WHERE owner = ? AND expires_us IS NULL", owner
+        )
+        return _add_secret(db, owner, now_us) if secret is None else secret
+
+
+def rotate_secret(
+    db: Database, owner: str, now_us: int, overlap_us: int
+) -> tuple[str, bool]:
+    """Replace the current secret by a new one (spec 6.6).
+
+    The current one still signs during the overlap. An older one that still signed ends
+    at once: after two rotations inside the overlap the newest two sign.
+
+    Args:
+        db: The database.
+        owner: The id of an organization or an endpoint.
+        now_us: When it is rotated.
+        overlap_us: For how long the current one still signs.
+
+    Returns:
+        The new secret, and whether there is an old one that still signs.
+    """
+    with db.transaction():
+        db.run("DELETE FROM secret WHERE owner = ? AND expires_us IS NOT NULL", owner)
+        if overlap_us:
+            until_us = now_us + overlap_us
+            kept = db.update("secret", {"owner": owner}, expires_us=until_us)
+        else:
+            kept = 0
+            db.run("DELETE FROM secret WHERE owner = ?", owner)
+        return _add_secret(db, owner, now_us), bool(kept)
+
+
+def signing_secrets(db: Database, owner: str, now_us: int) -> list[str]:
+    """List the secrets that sign now, the newest first; create the first one."""
+    current_secret(db, owner, now_us)
+    rows = db.all(
+        "SELECT secret FROM secret WHERE owner = ?"
+        " AND (expires_us IS NULL OR expires_us > ?) ORDER BY seq DESC",
+        owner,
+        now_us,
+    )
+    return [row["secret"] for row in rows]
+
+
+def _add_secret(db: Database, owner: str, now_us: int) -> str:
+    """Create a secret: `whsec_` and the base64 of 32 random bytes (spec 6.6)."""
+    secret = PREFIX + b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+    db.insert("secret", owner=owner, secret=secret, created_us=now_us)
+    return secret

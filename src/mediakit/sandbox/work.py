@@ -1,0 +1,208 @@
+"""Due work of the sandbox's clock: done by one loop, or when the clock advances."""
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+from mediakit.sandbox.clock import US_PER_S, SandboxClock
+from mediakit.sandbox.store.database import Database
+
+logger = logging.getLogger(__name__)
+
+RETRY_S = 1.0
+STALL_GAP_S = 0.01
+STALL_LIMIT_S = 60.0
+# How long the clock may run, in real seconds, before its time is stored again.
+CLOCK_LEASE_S = 4.0
+CLOCK = "clock"
+
+Result = TypeVar("Result")
+
+
+class StalledError(Exception):
+    """Due work was not done, so the clock stays where it is."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One kind of work with due times of the sandbox's clock.
+
+    Args:
+        start_due: Starts what is due at an instant; returns the number of tasks.
+        next_due_us: Returns when the next task is due that was not started; None when
+            nothing is pending.
+        counted_as: The name of its count in the response to an advance; None when an
+            advance leaves it to the loop.
+        tasks: Returns the tasks that run, which an advance waits for; None when
+            `start_due` does everything itself.
+    """
+
+    start_due: Callable[[int], int]
+    next_due_us: Callable[[], int | None]
+    counted_as: str | None = None
+    tasks: Callable[[], Collection[asyncio.Task[None]]] | None = None
+
+
+def regular_work(
+    clock: SandboxClock, interval_s: float, do: Callable[[], None]
+) -> Work:
+    """Return work that is due once in some real seconds."""
+    due_us = 0
+
+    def start(now_us: int) -> int:
+        nonlocal due_us
+        if now_us >= due_us:
+            do()
+            due_us = clock.us_in(interval_s)
+        return 0
+
+    return Work(start, lambda: due_us)
+
+
+class WorkLoop:
+    """Does all work when it is due.
+
+    Args:
+        db: Stores the clock, so that a later start continues from its time.
+        clock: The sandbox's clock.
+
+    Attributes:
+        works: The kinds of work; each component adds its own.
+    """
+
+    def __init__(self, db: Database, clock: SandboxClock) -> None:
+        self.works: list[Work] = []
+        self._db = db
+        self._clock = clock
+        self._woken = asyncio.Event()
+        self._one_at_a_time = asyncio.Lock()
+
+    def wake(self) -> None:
+        """Look for due work at once: there may be new work, or the clock was moved."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Do due work for as long as the sandbox serves, whatever fails."""
+        while True:
+            self._woken.clear()
+            try:
+                for work in self.works:
+                    work.start_due(self._clock.now_us())
+                due_us = self._next_due_us(self.works)
+                wait_s = None if due_us is None else self._clock.real_s_until(due_us)
+            except Exception:  # such as a full disk
+                logger.exception("The sandbox fails at due work and tries again.")
+                await asyncio.sleep(RETRY_S)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._woken.wait()
+
+    async def advance(self, seconds: float) -> dict[str, int]:
+        """Skip this number of seconds; see `advance_to`."""
+        return await self._advance(
+            lambda: self._clock.now_us() + round(seconds * US_PER_S)
+        )
+
+    async def advance_to(self, target_us: int) -> dict[str, int]:
+        """Skip to an instant, stopping at each due time.
+
+        Thus each of the nine attempts of one delivery happens at its own time.
+
+        Args:
+            target_us: The instant, microseconds since 1970.
+
+        Returns:
+            The number of tasks of each kind that were done.
+
+        Raises:
+            StalledError: Due work was not done within a minute.
+        """
+        return await self._advance(lambda: target_us)
+
+    async def _advance(self, target: Callable[[], int]) -> dict[str, int]:
+        async with self._one_at_a_time:
+            counted = {work.counted_as: work for work in self.works if work.counted_as}
+            done = dict.fromkeys(counted, 0)
+            target_us, stalled_since_s = target(), time.monotonic()
+            while True:
+                await self._finish(done, counted)
+                due_us = self._next_due_us(counted.values())
+                if due_us is None or due_us > target_us:
+                    break
+                self._step(due_us)
+                started_n = 0
+                for name, work in counted.items():
+                    n = work.start_due(self._clock.now_us())
+                    done[name] += n if work.tasks is None else 0
+                    started_n += n
+                if started_n:
+                    stalled_since_s = time.monotonic()
+                elif time.monotonic() - stalled_since_s > STALL_LIMIT_S:
+                    raise StalledError
+                else:
+                    await asyncio.sleep(STALL_GAP_S)
+            self._step(target_us)
+            return done
+
+    async def _finish(self, done: dict[str, int], works: Mapping[str, Work]) -> None:
+        """Wait for the tasks that were started, also by the loop, and count them."""
+        for name, work in works.items():
+            if work.tasks is not None and (tasks := tuple(work.tasks())):
+                await asyncio.wait(tasks)
+                done[name] += len(tasks)
+
+    def _next_due_us(self, works: Iterable[Work]) -> int | None:
+        dues = [work.next_due_us() for work in works]
+        return min((due for due in dues if due is not None), default=None)
+
+    def _step(self, to_us: int) -> None:
+        # Saved before the work is done, so that nothing is dated after the time at
+        # which a later start would continue.
+        self._clock.advance_to(to_us)
+        save_clock(self._db, self._clock)
+
+
+async def persist(what: str, attempt: Callable[[], Result]) -> Result:
+    """Attempt to store something until it succeeds: a disk may be full for a while.
+
+    Args:
+        what: The work, for the log.
+        attempt: Does it; it must leave nothing half done when it raises.
+    """
+    while True:
+        try:
+            return attempt()
+        except Exception:
+            logger.exception("The sandbox fails at %s and tries again.", what)
+        await asyncio.sleep(RETRY_S)
+
+
+def save_clock(
+    db: Database, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
+) -> None:
+    """Store the time from which a later start continues.
+
+    Args:
+        db: The database.
+        clock: The clock.
+        ahead_s: Real seconds for which the clock may run before it is saved again, so
+            that it does not go back when the server is killed meanwhile.
+    """
+    db.run(
+        "INSERT INTO meta (name, value) VALUES (?1, ?2)"
+        " ON CONFLICT (name) DO UPDATE SET value = ?2",
+        CLOCK,
+        json.dumps({"epoch_us": clock.us_in(ahead_s)}),
+    )
+
+
+def stored_epoch_us(db: Database) -> int:
+    """Return the stored time of the clock; 0 when there is none."""
+    stored = db.value("SELECT value FROM meta WHERE name = ?", CLOCK)
+    return 0 if stored is None else int(json.loads(stored)["epoch_us"])
