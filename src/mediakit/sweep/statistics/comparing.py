@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from mediakit.errors import InputError
-from mediakit.money import format_usd
+from mediakit.money import format_cents, format_usd
 from mediakit.sweep.statistics.cells import (
     CHARGE,
     Floats,
@@ -352,7 +352,7 @@ def _more_text(row: "pd.Series[Any]", what: str) -> str:
         return f" More than {MOST_MORE:,} further {what} would be needed to tell."
     cost = ""
     if not pd.isna(row["more_micro_usd"]):
-        cost = f", for about {format_usd(row['more_micro_usd'])}"
+        cost = f", for about {format_cents(row['more_micro_usd'])}"
     return f" About {row['more_pairs']:,} more {what} would tell{cost}."
 
 
