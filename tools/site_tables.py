@@ -22,6 +22,8 @@ HELD = {
     "mediakit_parents": "Which jobs the media of a request came from.",
     "mediakit_judgements": "Ratings, kept clips, tags and notes.",
     "mediakit_preferences": "The results of blind comparisons.",
+    "mediakit_sweeps": "The sweeps that were run, with the code of their plans.",
+    "mediakit_sweep_cells": "The requests of each sweep, and their place in its grid.",
     "mediakit_scores": "What scorers measured, by the content of the output.",
     "mediakit_hashes": "The content hash of each job's output.",
     "mediakit_origins": "Which form of which notebook asked for a request.",

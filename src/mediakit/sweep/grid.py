@@ -20,7 +20,7 @@ RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
     | {"tags", "note", "rater", "sweep"}
     | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
-    | {"low_micro_usd", "high_micro_usd", "charge_micro_usd", "estimate_kind"}
+    | {"low_micro_usd", "high_micro_usd", "estimate_kind", "charge_micro_usd", "charge_usd"}
 )
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
