@@ -353,6 +353,8 @@ def _more_text(row: "pd.Series[Any]", what: str) -> str:
     cost = ""
     if not pd.isna(row["more_micro_usd"]):
         cost = f", for about {format_cents(row['more_micro_usd'])}"
+    if row["more_pairs"] == 1:
+        return f" About one more would tell{cost}."
     return f" About {row['more_pairs']:,} more {what} would tell{cost}."
 
 
