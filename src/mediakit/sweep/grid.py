@@ -18,9 +18,9 @@ from mediakit.schema import FieldSpec
 MOST_CELLS = 100_000
 RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
-    | {"tags", "note", "rater", "sweep"}
+    | {"tags", "note", "rater", "sweep", "charge_micro_usd", "charge_usd"}
     | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
-    | {"low_micro_usd", "high_micro_usd", "estimate_kind", "charge_micro_usd", "charge_usd"}
+    | {"low_micro_usd", "high_micro_usd", "estimate_kind"}
 )
 _SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
