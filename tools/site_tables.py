@@ -24,7 +24,7 @@ HELD = {
     "mediakit_preferences": "The results of blind comparisons.",
     "mediakit_sweeps": "The sweeps that were run, with the code of their plans.",
     "mediakit_sweep_cells": "The requests of each sweep, and their place in its grid.",
-    "mediakit_scores": "What scorers measured, by the content of the output.",
+    "mediakit_scores": "What scorers and judges said, by the hash of what they saw.",
     "mediakit_hashes": "The content hash of each job's output.",
     "mediakit_origins": "Which form of which notebook asked for a request.",
     "mediakit_drafts": "What forms held last, including values that were not sent.",

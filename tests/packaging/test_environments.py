@@ -113,6 +113,7 @@ class Use:
 USES = {
     "dask": Use(
         """
+from mediakit.history import History
 from mediakit.sweep.scoring import Output, score_outputs
 def size(path):
     return Path(path).stat().st_size
@@ -121,7 +122,9 @@ if find_spec("distributed"):
     from distributed import Client
     executor = Client(processes=False, dashboard_address=None).get_executor()
 outputs, read = [Output("kite", __file__)], lambda output: Path(output.source)
-print(list(score_outputs(outputs, size, fetch=read, executor=executor)))
+kept = {"history": History(Path("scores.sqlite3"))}
+kept["owner"] = {"service": "", "account": ""}
+print(list(score_outputs(outputs, size, fetch=read, executor=executor, **kept)))
 """,
         "['job_id', 'size', 'problem']",
         "pip install 'mediakit[dask]'",

@@ -76,6 +76,9 @@ class Service:
     Args:
         decide: Decides by the body, and how often it was submitted before.
         balance_micro_usd: What the account can spend before the first job.
+        files: How often the file of a prompt was asked for.
+        lost_files: The prompts whose files are gone.
+        file_of: Makes the file of a prompt; the prompt itself by default.
     """
 
     decide: Callable[[dict[str, Any], int], Outcome] = lambda *_: Outcome()
@@ -84,6 +87,9 @@ class Service:
     keys: dict[str, str] = field(default_factory=dict)
     rejected: dict[str, dict[str, Any]] = field(default_factory=dict)
     posts: Counter[str] = field(default_factory=Counter)
+    files: Counter[str] = field(default_factory=Counter)
+    lost_files: frozenset[str] = frozenset()
+    file_of: Callable[[str], bytes] = str.encode
     most_at_once: int = 0
     gate: threading.Event | None = None
 
@@ -105,9 +111,18 @@ class Service:
         if path == "/billing/balance":
             left_micro_usd = self.balance_micro_usd - self.charged_micro_usd
             return httpx.Response(200, json={"balance_micro_usd": left_micro_usd})
+        if path.endswith(".mp4"):
+            return self._file(self.jobs[Path(path).stem])
         if request.method == "GET":
             return self._read(path.rsplit("/", 1)[-1])
         return self._submit(request)
+
+    def _file(self, job: Sold) -> httpx.Response:
+        prompt = str(job.body.get("prompt"))
+        self.files[prompt] += 1
+        if prompt in self.lost_files:
+            return httpx.Response(410)
+        return httpx.Response(200, content=self.file_of(prompt))
 
     def _read(self, job_id: str) -> httpx.Response:
         if job_id in self.rejected:

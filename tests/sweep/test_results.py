@@ -10,7 +10,6 @@ import pickle
 import signal
 import threading
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -534,74 +533,3 @@ def test_a_sweep_in_the_sandbox_costs_what_its_plan_says(own_client: Client) -> 
         spent == plan.frame().high_micro_usd.sum() == results.progress.spent_micro_usd
     )
     assert results.frame()["charge_micro_usd"].sum() == spent
-
-
-class Judge:
-    """A scorer with a setting."""
-
-    def __init__(self, mark: float) -> None:
-        self.mark = mark
-        self.calls = 0
-
-    def __call__(self, path: Path) -> float:
-        self.calls += 1
-        return self.mark
-
-
-def closure_of(mark: float) -> Any:
-    """Return a function that uses a value of the function around it."""
-    marks = [mark]
-    return lambda path: marks[0]
-
-
-def bound(path: Path, mark: float) -> float:
-    """Return a bound argument."""
-    return mark
-
-
-def one_picture(client: Client) -> Results[Any]:
-    """Make what is drawn and fetched soonest."""
-    plan = client.sweep("text-to-image", prompt=["a kite"], size="64x64")
-    return plan.run().wait(PATIENCE_S)
-
-
-def test_two_judges_of_one_source_do_not_share_their_scores(client: Client) -> None:
-    results = one_picture(client)
-
-    def check(judge: Any) -> None:
-        assert results.score(judge(1.0)).iloc[0, 1] == 1.0
-        assert results.score(judge(2.0)).iloc[0, 1] == 2.0
-
-    assert_each([Judge, closure_of, lambda mark: partial(bound, mark=mark)], check)
-
-
-def test_a_judge_with_a_version_is_asked_once(client: Client) -> None:
-    results = one_picture(client)
-    judges = [Judge(1.0), Judge(2.0)]
-    for judge in judges:
-        judge.version = "1"  # type: ignore[attr-defined]
-        assert results.score(judge).iloc[0, 1] == 1.0
-
-    assert [judge.calls for judge in judges] == [1, 0]
-
-
-def test_what_was_scored_is_not_scored_or_fetched_again(client: Client) -> None:
-    plan = client.sweep("text-to-image", prompt=["kite", "boat"], size="64x64")
-    scored: list[Path] = []
-
-    def size_bytes(path: Path) -> int:
-        scored.append(path)
-        return path.stat().st_size
-
-    size_bytes.version = "1"  # type: ignore[attr-defined]
-    results = plan.run().wait(PATIENCE_S)
-    first = results.score(size_bytes)
-    assert len(scored) == 2
-    for path in scored:
-        path.unlink()
-
-    another = plan.run().wait(PATIENCE_S)
-    pd.testing.assert_frame_equal(another.score(size_bytes), first)
-    assert len(scored) == 2
-    assert not any(path.exists() for path in scored)
-    assert another.frame()["size_bytes"].tolist() == first["size_bytes"].tolist()

@@ -1,13 +1,14 @@
-"""Scoring outputs: what is scored, what is kept, and what a failure costs."""
+"""Scoring outputs: what a scorer sees, what is kept, and what a failure costs."""
 
 from __future__ import annotations
 
-import hashlib
+import linecache
 import multiprocessing
 import signal
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
@@ -17,81 +18,51 @@ from concurrent.futures import (
 )
 from functools import partial
 from pathlib import Path
-from threading import Event
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
+from mediakit import Client
 from mediakit.errors import InputError
-from mediakit.sweep.scoring import Output, Score, identity_of, score_outputs
-from mediakit.sweep.scoring.workers import DIED
+from mediakit.history import History
+from mediakit.sweep import Results
+from mediakit.sweep.scoring import DIED, Output, score_outputs
+from tests.support.new_history import with_history
 from tests.sweep.made_scorers import (
-    FileStore,
-    dies_of_killers,
-    dies_once,
+    OWNER,
+    DiesOnce,
     first_byte,
+    local_file,
+    prompt_length,
     score_in_process,
     size_bytes,
 )
-
-
-class Kept:
-    """Scores and hashes in memory."""
-
-    def __init__(self) -> None:
-        self.rows: list[Score] = []
-        self.sha256s: dict[str, str] = {}
-        self.saves: list[int] = []
-
-    def known(
-        self, sha256s: Sequence[str], scorer: str, version: str
-    ) -> dict[str, Mapping[str, float]]:
-        return {
-            row.sha256: row.values
-            for row in self.rows
-            if row.sha256 in sha256s and (row.scorer, row.version) == (scorer, version)
-            if row.values is not None
-        }
-
-    def save(self, scores: Sequence[Score]) -> None:
-        self.rows.extend(scores)
-        self.saves.append(len(scores))
-
-    def hashed(self, job_id: str, sha256: str) -> None:
-        self.sha256s[job_id] = sha256
-
-
-def fetch(output: Output) -> Path:
-    return Path(output.source)
-
-
-def made(folder: Path, contents: Mapping[str, str]) -> list[Output]:
-    """Write a file for each job."""
-    for job_id, content in contents.items():
-        (folder / job_id).write_text(content)
-    return [Output(job_id, str(folder / job_id)) for job_id in contents]
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
-
+from tests.sweep.runs import PATIENCE_S
+from tests.sweep.service import Service
 
 # In one process of the tests: the server that forks takes seconds to start.
 forks = pytest.mark.xdist_group("forks")
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(["tests.sweep.made_scorers"])
 
 
-@pytest.fixture(params=["here", "threads", pytest.param("processes", marks=forks)])
-def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
-    if request.param == "here":
-        yield None
-        return
-    if request.param == "threads":
-        with ThreadPoolExecutor(2) as threads:
-            yield threads
-        return
-    yield request.getfixturevalue("pool")
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def client(service: Service, tmp_path: Path) -> Iterator[Client]:
+    with service.client(tmp_path / "home") as client:
+        yield client
+
+
+def made(client: Client, *prompts: str, **more: Any) -> Results[Any]:
+    """Make a job of each prompt; the file of a job is its prompt."""
+    plan = client.sweep("text-to-video", prompt=list(prompts), duration=3, **more)
+    return plan.run().wait(PATIENCE_S)
 
 
 @pytest.fixture(scope="module")
@@ -106,388 +77,494 @@ def forked(workers: int = 2) -> ProcessPoolExecutor:
 
     Where a worker dies while another one is being started, Python 3.11 waits for ever.
     """
-    context = multiprocessing.get_context("forkserver")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
+    pool = ProcessPoolExecutor(workers, mp_context=FORKED)
     list(pool.map(abs, range(workers)))
     return pool
 
 
-def test_every_output_has_a_row_in_the_order_given(
-    tmp_path: Path, executor: Executor | None
+@pytest.fixture(params=["here", "threads", pytest.param("processes", marks=forks)])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor | None]:
+    if request.param == "here":
+        yield None
+    elif request.param == "threads":
+        with ThreadPoolExecutor(2) as threads:
+            yield threads
+    else:
+        yield request.getfixturevalue("pool")
+
+
+# -- what it returns ------------------------------------------------------------------
+
+
+def test_every_output_has_a_row_and_what_raises_marks_its_own_alone(
+    client: Client, executor: Executor | None
 ) -> None:
-    contents = {f"job{n}": "a" * (n + 1) for n in range(60)}
-    frame = score_outputs(
-        made(tmp_path, contents), first_byte, fetch=fetch, executor=executor, batch=7
-    )
+    prompts = ["a" * (n + 1) for n in range(9)]
+    prompts[3] = "xyz"
+    scored = made(client, *prompts).score(first_byte, executor)
 
-    assert list(frame.columns) == ["job_id", "first", "length", "problem"]
-    assert list(frame["job_id"]) == list(contents)
-    assert list(frame["length"]) == [float(n + 1) for n in range(60)]
-    assert set(frame["first"]) == {97.0}
-    assert frame["problem"].isna().all()
-
-
-def test_the_columns_have_their_types_without_a_row() -> None:
-    frame = score_outputs([], first_byte, fetch=fetch)
-
-    assert list(frame.columns) == ["job_id", "problem"]
-    assert len(frame) == 0
+    assert list(scored.columns) == ["job_id", "first", "length", "problem"]
+    lengths = scored["length"].tolist()
+    assert [lengths[n] for n in (0, 1, 2, 4, 8)] == [1, 2, 3, 5, 9]
+    assert scored.drop(index=3)["problem"].isna().all()
+    assert scored.loc[3, "problem"] == "ValueError: it begins with an x"
+    assert scored["length"].isna().sum() == 1
+    assert [scored.dtypes[name] for name in ("first", "length")] == ["float64"] * 2
 
 
-def test_a_scorer_that_raises_marks_its_cell_alone(
-    tmp_path: Path, executor: Executor | None
+def test_a_scorer_that_takes_a_row_sees_the_cell(
+    client: Client, executor: Executor | None
 ) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {"good": "abc", "bad": "xyz", "fine": "de"})
-    frame = score_outputs(
-        outputs, first_byte, fetch=fetch, executor=executor, store=kept
-    )
+    scored = made(client, "a kite", "a gull at noon").score(prompt_length, executor)
 
-    assert frame["problem"].tolist()[1] == "ValueError: it begins with an x"
-    assert frame["problem"].isna().tolist() == [True, False, True]
-    assert frame["length"].tolist()[::2] == [3.0, 2.0]
-    assert np.isnan(frame["length"][1])
-    assert frame.dtypes.astype(str).to_dict() == {
-        "job_id": "string",
-        "first": "float64",
-        "length": "float64",
-        "problem": "string",
-    }
-    errors = {row.sha256: row.error for row in kept.rows}
-    assert errors[sha256("xyz")] == "ValueError: it begins with an x"
+    assert scored["prompt_length"].tolist() == [6, 14]
 
 
-def test_one_number_is_named_like_its_scorer(tmp_path: Path) -> None:
-    outputs = made(tmp_path, {"job": "abcd"})
+def row_noted(rows: list[Any]) -> Callable[[Path, Any], int]:
+    """Return a scorer that notes the rows that it sees."""
 
-    assert score_outputs(outputs, size_bytes, fetch=fetch)["size_bytes"].tolist() == [4]
-    frame = score_outputs(outputs, lambda path: np.float32(0.5), fetch=fetch)
-    assert frame["score"].tolist() == [0.5]
+    def noted(path: Path, row: Any) -> int:
+        rows.append(row)
+        return 1
+
+    return noted
+
+
+def test_the_row_has_the_fields_the_axes_the_take_and_the_job(client: Client) -> None:
+    results = made(client, "a {bird} over {place}", bird=["gull"], place="dunes")
+    rows: list[Any] = []
+    scored = results.score(row_noted(rows), version="1")
+
+    (row,) = rows
+    assert list(row)[:2] == ["bird", "take"]
+    assert (row["prompt"], row["bird"], row["take"]) == ("a gull over dunes", "gull", 1)
+    assert row["job_id"] == scored["job_id"][0]
+    # Defaults are fields, too: this is what was asked for.
+    assert (row["duration"], row["resolution"]) == (3, "1080p")
+    # A sweep that is found again has the same rows, so nothing is scored again.
+    client.sweep_results(results.id).score(row_noted(rows), version="1")
+    assert len(rows) == 1
+
+
+class Method:
+    """An object without attributes, whose method takes a row."""
+
+    def judge(self, path: Path, row: Any) -> str:
+        return str(row["prompt"])
+
+
+@pytest.mark.parametrize(
+    ("fn", "expected"),
+    [
+        (lambda path, row: row["prompt"], "a kite"),
+        (lambda path, row=None: row["prompt"], "a kite"),
+        (lambda path, /, asked: asked["prompt"], "a kite"),
+        (lambda path, suffix=" seen": path.read_text() + suffix, "a kite seen"),
+        (lambda *paths: str(len(paths)), "1"),
+        (partial(lambda path, row, what: row[what], what="prompt"), "a kite"),
+        (Method().judge, "a kite"),
+    ],
+)
+def test_the_signature_decides_whether_a_scorer_sees_the_row(
+    client: Client, fn: Any, expected: str
+) -> None:
+    assert made(client, "a kite").score(fn, version="1").iloc[0, 1] == expected
+
+
+async def asynchronous(path: Path) -> int:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("field", "arguments", "sentence"),
+    [
+        ("fn", {"fn": "sharpness"}, r"fn\(path\) or fn\(path, row\)"),
+        ("fn", {"fn": lambda: 1}, r"fn\(path\) or fn\(path, row\) \(got .*score\(\)"),
+        ("fn", {"fn": lambda path, row, model: 1}, r"score\(path, row, model\)"),
+        ("fn", {"fn": lambda *, path: 1}, r"score\(\*, path\)"),
+        ("fn", {"fn": asynchronous}, "plain function .*asynchronous"),
+        ("executor", {"fn": size_bytes, "executor": "dask"}, r"get_executor\(\)"),
+    ],
+)
+def test_what_cannot_score_is_refused_before_anything_is_downloaded(
+    service: Service,
+    client: Client,
+    field: str,
+    arguments: dict[str, Any],
+    sentence: str,
+) -> None:
+    with pytest.raises(InputError, match=sentence) as caught:
+        made(client, "a kite").score(**arguments)
+    assert caught.value.field == field
+    assert not service.files
 
 
 @pytest.mark.parametrize(
     ("result", "problem"),
     [
-        ("sharp", "TypeError: the scorer returned 'sharp', accepted: a number"),
+        (b"sharp", "TypeError: the scorer returned b'sharp', accepted: a number"),
         ({"a": [1]}, r"TypeError: the scorer returned \[1\]"),
-        ({"problem": 1}, "ValueError: the scorer names a number 'problem'"),
+        ({"problem": 1}, "ValueError: the scorer names a value 'problem'"),
     ],
 )
-def test_what_is_no_number_is_a_problem_of_its_cell(
-    tmp_path: Path, result: object, problem: str
+def test_what_is_neither_a_number_nor_a_text_is_a_problem_of_its_output(
+    client: Client, result: object, problem: str
 ) -> None:
-    outputs = made(tmp_path, {"job": "a"})
-    frame = score_outputs(outputs, lambda path: result, fetch=fetch)
+    scored = made(client, "a kite").score(lambda path: result, version="1")
 
-    assert frame["problem"].str.match(problem).all()
-
-
-def test_none_is_an_unknown_number(tmp_path: Path) -> None:
-    outputs = made(tmp_path, {"job": "a"})
-    frame = score_outputs(outputs, lambda path: {"a": None, "b": True}, fetch=fetch)
-
-    assert np.isnan(frame["a"][0])
-    assert frame["b"][0] == 1.0
-    assert frame["problem"].isna().all()
+    assert scored["problem"].str.match(problem).all()
 
 
-def test_what_was_scored_is_neither_scored_nor_fetched_again(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {"one": "a", "two": "bb"})
-    first = score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
-    hashed = [Output(o.job_id, o.source, kept.sha256s[o.job_id]) for o in outputs]
-
-    def never(_: object) -> Path:
-        raise AssertionError
-
-    again = score_outputs(hashed, size_bytes, fetch=never, store=kept)
-    pd.testing.assert_frame_equal(again, first)
-    assert len(kept.rows) == 2
+def test_none_is_unknown_and_texts_are_kept_as_texts(client: Client) -> None:
+    results = made(client, "kite", "gull")
+    said = {"kite": {"a": None, "b": True, "why": "tail"}, "gull": {"a": 2, "why": "é"}}
+    for _ in range(2):  # the second time, they are read from the history
+        scored = results.score(lambda path: said[path.read_text()], version="1")
+        assert scored["a"].isna().tolist() == [True, False]
+        assert scored["b"].tolist()[0] == 1.0
+        assert scored["why"].tolist() == ["tail", "é"]
+    assert results.frame()["why"].tolist() == ["tail", "é"]
 
 
-def test_an_output_of_unknown_hash_is_hashed_and_then_known(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {"one": "a"})
-    score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
-    frame = score_outputs(outputs, size_bytes, fetch=fetch, store=kept)
-
-    assert kept.sha256s == {"one": sha256("a")}
-    assert frame["size_bytes"].tolist() == [1.0]
-    assert len(kept.rows) == 1
-
-
-def test_the_same_content_is_scored_once(tmp_path: Path) -> None:
-    kept = Kept()
-    contents = {"one": "same", "two": "other", "three": "same", "four": "same"}
-    outputs = made(tmp_path, contents)
-    outputs[3] = Output("four", outputs[3].source, sha256("same"))
-    frame = score_outputs(outputs, size_bytes, fetch=fetch, batch=1, store=kept)
-
-    assert frame["size_bytes"].tolist() == [4, 5, 4, 4]
-    assert sorted(row.sha256 for row in kept.rows) == sorted(
-        [sha256("same"), sha256("other")]
+def test_a_scorer_replaces_its_own_columns_and_none_of_the_results(
+    client: Client,
+) -> None:
+    results = made(client, "kite", "gull")
+    results.score(lambda path: {"rating": 1, "mark": 1}, version="1")
+    results.score(
+        lambda path: {"mark": 2} if path.read_text() == "kite" else {}, version="2"
     )
 
+    frame = results.frame()
+    assert frame["rating"].isna().all()
+    assert frame["score_rating"].tolist() == [1, 1]
+    assert frame["mark"].tolist()[0] == 2
+    assert frame["mark"].isna().tolist() == [False, True]  # not that of the other one
 
-def test_another_version_is_scored_again(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {"one": "a"})
 
-    def scorer(path: Path) -> int:
-        return 7
+# -- what is kept ---------------------------------------------------------------------
 
+
+def counted(calls: list[str]) -> Callable[[Path], int]:
+    """Return a scorer that notes what it reads."""
+
+    def length(path: Path) -> int:
+        calls.append(path.read_text())
+        return len(calls[-1])
+
+    return length
+
+
+def test_what_was_scored_is_neither_scored_nor_fetched_after_a_restart(
+    service: Service, tmp_path: Path
+) -> None:
+    calls: list[str] = []
+    for _ in range(2):
+        with service.client(tmp_path / "home") as client:
+            results = made(client, "a", "bb")
+            scored = results.score(counted(calls), version="1")
+            assert scored["length"].tolist() == [1, 2]
+            for path in (tmp_path / "home" / "outputs").rglob("*.mp4"):
+                path.unlink()
+
+    assert sorted(calls) == ["a", "bb"]
+    assert service.files == {"a": 1, "bb": 1}
+
+
+def test_a_content_is_scored_once_and_once_a_row_where_the_scorer_sees_it(
+    client: Client,
+) -> None:
+    results = made(client, "same", "other", takes=2)
+    calls: list[str] = []
+    results.score(counted(calls), version="1")
+    assert sorted(calls) == ["other", "same"]
+
+    rows: list[Any] = []
+    for _ in range(2):
+        results.score(row_noted(rows), version="1")
+    assert sorted(row["take"] for row in rows) == [1, 1, 2, 2]
+
+
+def test_another_version_is_scored_again(client: Client) -> None:
+    results, calls = made(client, "a"), list[str]()
     for version in ("1", "2", "2"):
-        scorer.version = version  # type: ignore[attr-defined]
-        score_outputs(outputs, scorer, fetch=fetch, store=kept)
+        results.score(counted(calls), version=version)
+    scorer = counted(calls)
+    scorer.version = "2"  # type: ignore[attr-defined]
+    results.score(scorer)
 
-    assert [row.version for row in kept.rows] == ["1", "2"]
+    assert len(calls) == 2
 
 
-def test_what_raised_is_tried_again_in_the_next_call(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {"one": "a"})
-    notes: list[Path] = []
+def test_what_failed_is_tried_again_and_costs_no_other_score(
+    service: Service, client: Client
+) -> None:
+    service.lost_files = frozenset({"lost"})
+    results, calls = made(client, "a", "flaky", "lost"), list[str]()
 
     def scorer(path: Path) -> int:
-        notes.append(path)
-        if len(notes) == 1:
+        calls.append(path.read_text())
+        if calls.count("flaky") == 1:
             raise OSError("for once")
-        return 1
+        return len(calls[-1])
 
-    scorer.version = "1"  # type: ignore[attr-defined]
-    for _ in range(3):
-        frame = score_outputs(outputs, scorer, fetch=fetch, store=kept)
-
-    assert len(notes) == 2
-    assert frame["problem"].isna().all()
-
-
-def test_what_cannot_be_fetched_marks_its_cell(tmp_path: Path) -> None:
-    outputs = made(tmp_path, {"one": "a", "two": "b"})
-    (tmp_path / "one").unlink()
-    frame = score_outputs(outputs, size_bytes, fetch=fetch)
-
-    assert frame["problem"][0].startswith("It could not be fetched: FileNotFoundError")
-    assert frame["size_bytes"][1] == 1
+    first = results.score(scorer, version="1")
+    assert first["problem"].isna().tolist() == [True, False, False]
+    assert first["problem"][1] == "OSError: for once"
+    assert first["problem"][2].startswith("It could not be fetched: GoneError")
+    for _ in range(2):
+        again = results.score(scorer, version="1")
+    assert again["scorer"].tolist()[:2] == [1, 5]
+    assert calls == ["a", "flaky", "flaky"]
 
 
-def test_the_scores_of_a_batch_are_kept_when_it_ends(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {f"job{n}": str(n) for n in range(7)})
-    score_outputs(outputs, size_bytes, fetch=fetch, batch=3, store=kept)
-
-    assert kept.saves == [3, 3, 1]
-
-
-@forks
-def test_a_killed_run_continues_with_the_batch_that_it_lost(tmp_path: Path) -> None:
-    contents = {f"job{n}": str(n) for n in range(9)} | {"once": "once", "job9": "9"}
-    outputs, store = made(tmp_path, contents), FileStore(tmp_path / "scores")
-    (tmp_path / "notes").mkdir()
-    context = multiprocessing.get_context("forkserver")
-    process = context.Process(target=score_in_process, args=(outputs, store))
-    process.start()
-    process.join()
-    frame = score_outputs(outputs, dies_once, fetch=fetch, batch=4, store=store)
-
-    assert process.exitcode == -signal.SIGKILL
-    assert frame["dies_once"].tolist() == [len(text) for text in contents.values()]
-    begun = Counter(path.stem for path in (tmp_path / "notes").iterdir())
-    # The second batch ended before the third, in which the process died.
-    assert {name for name, times in begun.items() if times > 1} == {"job8", "once"}
-
-
-def test_progress_is_reported_from_what_is_known_to_all(tmp_path: Path) -> None:
-    kept, told = Kept(), []
-    outputs = made(tmp_path, {f"job{n}": str(n) for n in range(5)})
-    score_outputs(outputs[:2], size_bytes, fetch=fetch, store=kept)
-    outputs[:2] = [Output(o.job_id, o.source, sha256(o.job_id[3])) for o in outputs[:2]]
-    score_outputs(
-        outputs,
-        size_bytes,
-        fetch=fetch,
-        batch=2,
-        on_progress=lambda done, of: told.append((done, of)),
-        store=kept,
-    )
-
-    assert told[0] == (2, 5)
-    assert told[-1] == (5, 5)
-    assert told == sorted(told)
-
-
-def test_an_interrupt_keeps_what_was_scored_here(tmp_path: Path) -> None:
-    kept = Kept()
-    outputs = made(tmp_path, {f"job{n}": str(n) for n in range(10)})
+def test_an_interrupt_keeps_what_was_scored(client: Client) -> None:
+    results, calls = made(client, *"abcdefgh"), list[str]()
 
     def scorer(path: Path) -> int:
-        if path.name == "job5":
+        if len(calls) == 5:
+            calls.append("interrupted")
             raise KeyboardInterrupt
+        calls.append(path.read_text())
         return 1
 
     with pytest.raises(KeyboardInterrupt):
-        score_outputs(outputs, scorer, fetch=fetch, batch=4, store=kept)
-    assert kept.saves == [4, 1]
+        results.score(scorer, version="1")
+    assert results.score(scorer, version="1")["scorer"].sum() == 8
+    assert calls == [*"abcde", "interrupted", *"fgh"]
 
 
 def test_an_interrupt_keeps_what_ended_on_workers_and_starts_no_more(
-    tmp_path: Path,
+    client: Client,
 ) -> None:
-    kept, may_end, begun = Kept(), Event(), []
-    outputs = made(tmp_path, {f"job{n}": str(n) for n in range(12)})
+    class Interrupted(ThreadPoolExecutor):
+        left = 5
 
-    def scorer(path: Path) -> int:
-        begun.append(path.name)
-        if path.name not in ("job0", "job1"):
-            may_end.wait(30)
-        return 1
+        def submit(self, *args: Any, **more: Any) -> Future[Any]:
+            self.left -= 1
+            if self.left < 0:
+                raise KeyboardInterrupt
+            return super().submit(*args, **more)
 
-    scorer.version = "1"  # type: ignore[attr-defined]
-
-    def interrupted(done: int, of: int) -> None:
-        if done >= 2:
-            may_end.set()
-            raise KeyboardInterrupt
-
-    with ThreadPoolExecutor(1) as threads, pytest.raises(KeyboardInterrupt):
-        score_outputs(
-            outputs,
-            scorer,
-            fetch=fetch,
-            executor=threads,
-            batch=2,
-            on_progress=interrupted,
-            store=kept,
-        )
-    assert len(kept.rows) >= 2
-    assert len(begun) < 12
+    results, calls = made(client, *"abcdefgh"), list[str]()
+    with Interrupted(1) as threads, pytest.raises(KeyboardInterrupt):
+        results.score(counted(calls), threads, version="1")
+    begun = len(calls)
+    assert 3 <= begun <= 5
+    results.score(counted(calls), version="1")
+    assert set(calls) == {*"abcdefgh"}
+    # Two are in flight at most.
+    assert len(calls) <= 8 + 2
 
 
 @forks
-def test_a_file_that_kills_workers_costs_no_other_its_numbers(tmp_path: Path) -> None:
-    contents = {f"job{n}": "a" * (n + 1) for n in range(30)} | {"killer": "k"}
-    kept = Kept()
-    with forked() as pool:
-        frame = score_outputs(
-            made(tmp_path, contents),
-            dies_of_killers,
-            fetch=fetch,
-            executor=pool,
-            batch=5,
-            store=kept,
-        ).set_index("job_id")
+def test_a_killed_run_continues_with_the_output_that_it_lost(tmp_path: Path) -> None:
+    home, notes = with_history(tmp_path / "home"), tmp_path / "notes"
+    notes.mkdir()
+    names = [*"abcd", "once", *"ef"]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    outputs = [Output(name, str(tmp_path / name)) for name in names]
+    history = home / "history.sqlite3"
+    process = FORKED.Process(
+        target=score_in_process, args=(history, outputs, str(notes))
+    )
+    process.start()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
 
-    assert frame["problem"].dropna().to_dict() == {"killer": DIED}
-    numbers = frame["dies_of_killers"].drop("killer")
-    assert numbers.tolist() == [float(n + 1) for n in range(30)]
-    assert len(kept.rows) == 31
+    score_in_process(history, outputs, str(notes))
+    begun = Counter(path.stem for path in notes.iterdir())
+    assert begun == {**dict.fromkeys(names, 1), "once": 2}
+
+
+# -- workers that die -----------------------------------------------------------------
 
 
 @forks
-def test_a_worker_that_dies_costs_the_batches_in_flight(tmp_path: Path) -> None:
-    contents = {f"job{n:02}": str(n) for n in range(60)}
-    contents = {"once": "once", **contents}
-    outputs = made(tmp_path, contents)
-    (tmp_path / "notes").mkdir()
+def test_a_file_that_kills_workers_costs_no_other_its_score(
+    client: Client, tmp_path: Path
+) -> None:
+    names = [f"file{n:02}" for n in range(20)]
+    results = made(client, "once", *names[:10], "killer", *names[10:])
     with forked() as pool:
-        frame = score_outputs(outputs, dies_once, fetch=fetch, executor=pool, batch=5)
+        scored = results.score(DiesOnce(str(tmp_path)), pool)
+    scored.index = pd.Index(["once", *names[:10], "killer", *names[10:]])
 
-    begun = Counter(path.stem for path in (tmp_path / "notes").iterdir())
-    assert frame["problem"].isna().all()
-    assert set(begun) == set(contents)
-    assert begun["once"] == 2
-    # Two workers and one batch in the queue: no other is repeated.
-    assert sum(begun.values()) <= len(contents) + 3 * 5
+    assert scored["problem"].dropna().to_dict() == {"killer": DIED}
+    assert scored["DiesOnce"].dropna().tolist() == [4, *[6] * 20]
+    begun = Counter(path.stem for path in tmp_path.glob("*.*"))
+    assert (begun["once"], begun["killer"]) == (2, 3)
+    # Two workers and one in the queue: no other is repeated.
+    assert sum(begun.values()) <= 22 + 1 + 3 * 3
 
 
-def test_an_executor_that_breaks_for_good_says_so(tmp_path: Path) -> None:
+def test_an_executor_that_breaks_for_good_says_so(client: Client) -> None:
     class Broken(Executor):
         def submit(self, *_: object, **__: object) -> Future[object]:  # type: ignore[override]
             raise BrokenExecutor("it is broken")
 
     with pytest.raises(BrokenExecutor):
-        score_outputs(
-            made(tmp_path, {"one": "a"}), size_bytes, fetch=fetch, executor=Broken()
-        )
+        made(client, "a").score(size_bytes, Broken())
 
 
-def test_what_a_worker_cannot_import_is_a_problem_of_each_cell(tmp_path: Path) -> None:
+def test_what_a_worker_cannot_import_is_a_problem_of_each_output(
+    client: Client,
+) -> None:
     class Remote(Executor):
         def submit(self, *_: object, **__: object) -> Future[object]:  # type: ignore[override]
             future: Future[object] = Future()
             future.set_exception(ModuleNotFoundError("No module named 'mine'"))
             return future
 
-    outputs = made(tmp_path, {"one": "a", "two": "b"})
-    frame = score_outputs(outputs, size_bytes, fetch=fetch, executor=Remote())
-
-    assert set(frame["problem"]) == {"ModuleNotFoundError: No module named 'mine'"}
-
-
-@pytest.mark.parametrize(
-    ("field", "arguments"),
-    [
-        ("fn", {"fn": "sharpness"}),
-        ("executor", {"executor": "dask"}),
-        ("batch", {"batch": 0}),
-        ("batch", {"batch": True}),
-    ],
-)
-def test_a_wrong_argument_is_refused_before_anything_is_fetched(
-    field: str, arguments: dict[str, object]
-) -> None:
-    def never(_: object) -> Path:
-        raise AssertionError
-
-    with pytest.raises(InputError) as caught:
-        score_outputs(
-            [Output("job", "nowhere")],
-            **{"fn": size_bytes, "fetch": never, **arguments},  # type: ignore[arg-type]
-        )
-    assert caught.value.field == field
+    scored = made(client, "a", "b").score(size_bytes, Remote())
+    assert set(scored["problem"]) == {"ModuleNotFoundError: No module named 'mine'"}
 
 
 @forks
 def test_a_process_pool_is_given_no_function_that_it_cannot_import(
+    service: Service,
+    client: Client,
     pool: ProcessPoolExecutor,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    results = made(client, "a")
     with pytest.raises(InputError, match="top level of a module"):
-        score_outputs([], lambda path: 1, fetch=fetch, executor=pool)
-
-
-@forks
-def test_a_process_pool_that_imports_is_given_no_function_of_a_cell(
-    pool: ProcessPoolExecutor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        results.score(lambda path: 1, pool)
     cell = ModuleType("__main__")
     exec("def sharp(path): return 1", cell.__dict__)
     monkeypatch.setitem(sys.modules, "__main__", cell)
-
     with pytest.raises(InputError, match=r"sharp, .* notebook cell"):
-        score_outputs([], cell.sharp, fetch=fetch, executor=pool)
+        results.score(cell.sharp, pool)
+    assert not service.files
 
 
-def test_the_version_of_a_scorer_is_its_own_or_its_source() -> None:
-    name, version = identity_of(size_bytes)
-
-    assert name == "tests.sweep.made_scorers.size_bytes"
-    assert version is not None
-    assert len(version) == 16
-    assert version != identity_of(first_byte)[1]
-    assert version == identity_of(size_bytes)[1]
+# -- one scorer or two ----------------------------------------------------------------
 
 
-def test_bound_arguments_are_part_of_the_version() -> None:
-    def above(path: Path, level: int) -> int:
-        return level
+def cell(source: str, **names: object) -> Any:
+    """Return the function `judge` of a notebook cell."""
+    file = f"<ipython-input-{len(linecache.cache)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    scope: dict[str, Any] = {"__name__": "__main__", **names}
+    exec(compile(source, file, "exec"), scope)
+    return scope["judge"]
 
-    versions = {identity_of(partial(above, level=level))[1] for level in (1, 2, 2)}
-    assert len(versions) == 2
+
+class Mark:
+    """A judge with a setting."""
+
+    def __init__(self, mark: float) -> None:
+        self.mark = mark
+
+    def __call__(self, path: Path) -> float:
+        return self.mark
 
 
-def test_a_scorer_without_source_asks_for_a_version() -> None:
-    scope: dict[str, Callable[[Path], int]] = {}
+def closed(mark: Any) -> Callable[[Path], float]:
+    return lambda path: float(mark[0] if isinstance(mark, list) else mark.mark)
+
+
+def with_default(mark: float) -> Any:
+    def judge(path: Path, mark: float = mark) -> float:
+        return mark
+
+    return judge
+
+
+def bound(path: Path, mark: float) -> float:
+    return mark
+
+
+USES = """
+def judge(path):
+    return sum([weight() for _ in range(1)])
+def weight():
+    return {}
+"""
+NEVER_STORED = {
+    "object": Mark,
+    "closure over an object": lambda mark: closed(Mark(mark)),
+    "method": lambda mark: Mark(mark).__call__,
+    "global object": lambda mark: cell(
+        "def judge(path):\n    return model.mark", model=Mark(mark)
+    ),
+    "bound object": lambda mark: partial(lambda mark, path: mark.mark, Mark(mark)),
+}
+STORED = {
+    "closure over data": lambda mark: closed([mark]),
+    "default": with_default,
+    "bound argument": lambda mark: partial(bound, mark=mark),
+    "source": lambda mark: cell(f"def judge(path):\n    return {mark}"),
+    "global data": lambda mark: cell(
+        "def judge(path):\n    return MARKS['a'][0]", MARKS={"a": [mark]}
+    ),
+    "global in an inner function": lambda mark: cell(
+        "def judge(path):\n    return (lambda: MARK)()", MARK=mark
+    ),
+    "a function of the same notebook": lambda mark: cell(USES.format(mark)),
+}
+
+
+@pytest.mark.parametrize("judge", STORED.values(), ids=STORED)
+def test_two_judges_that_use_other_data_never_share_a_score(
+    client: Client, judge: Callable[[float], Any]
+) -> None:
+    results = made(client, "a")
+    for mark in (1.0, 2.0, 1.0):
+        assert results.score(judge(mark)).iloc[0, 1] == mark
+
+
+@pytest.mark.parametrize("judge", NEVER_STORED.values(), ids=NEVER_STORED)
+def test_a_judge_whose_settings_are_unknown_is_not_stored_and_the_call_says_so(
+    client: Client, judge: Callable[[float], Any]
+) -> None:
+    results = made(client, "a")
+    for mark in (1.0, 2.0):
+        with pytest.warns(UserWarning, match=r"not stored: .* version='1'") as caught:
+            assert results.score(judge(mark)).iloc[0, 1] == mark
+        assert caught[0].filename == __file__
+    for mark in (1.0, 2.0):  # a version stands for the settings
+        assert results.score(judge(mark), version="1").iloc[0, 1] == 1.0
+
+
+def test_two_notebooks_with_judges_of_one_name_and_version_share_no_score(
+    client: Client,
+) -> None:
+    results = made(client, "a")
+    kind = "class judge:\n    version = '1'\n    def __call__(self, path): return {}"
+    for mark in (1.0, 2.0):
+        function = cell(f"def judge(path):\n    return {mark}")
+        assert results.score(function, version="1").iloc[0, 1] == mark
+        assert results.score(cell(kind.format(mark))()).iloc[0, 1] == mark
+
+
+def test_the_same_function_is_the_same_judge_in_another_process(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results, source = made(client, "a"), "def judge(path):\n    return 1"
+    results.score(cell(source))
+    monkeypatch.setattr(results.core.files, "fetch", None)
+    assert results.score(cell(source))["judge"].tolist() == [1]
+
+
+def test_a_scorer_without_source_asks_for_a_version(client: Client) -> None:
+    results = made(client, "a")
+    scope: dict[str, Any] = {}
     exec("def sourceless(path): return 1", {"__name__": "nowhere"}, scope)
+    assert isinstance(scope["sourceless"], FunctionType)
+    with pytest.raises(InputError, match=r"version='1'"):
+        results.score(scope["sourceless"])
+    assert results.score(scope["sourceless"], version="1")["sourceless"].tolist() == [1]
 
-    with pytest.raises(InputError, match=r"fn\.version"):
-        identity_of(scope["sourceless"])
+
+def test_without_outputs_there_is_an_empty_frame(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        history = History(with_history(tmp_path) / "history.sqlite3")
+        scored = score_outputs(
+            [], size_bytes, fetch=local_file, history=history, owner=OWNER
+        )
+    assert list(scored.columns) == ["job_id", "problem"]
+    assert isinstance(scored, pd.DataFrame)
+    history.close()

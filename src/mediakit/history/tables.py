@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from mediakit.history.entry import EntryState
 from mediakit.records import BillingState, JobStatus
 
-VERSION = 10
+VERSION = 11
 """The version of these tables. A history of another version is refused."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -245,11 +245,10 @@ sweep_cells = Table(
 scores = Table(
     "mediakit_scores",
     metadata,
-    Column("sha256", String, primary_key=True),
+    Column("seen", String, primary_key=True),  # hash of the output, and its row
     Column("scorer", Words, primary_key=True),
     Column("version", Words, primary_key=True),
-    Column("numbers", Text),  # a JSON object; NULL if the scorer failed
-    Column("error", Words),
+    Column("score", Text, nullable=False),  # a JSON object of numbers and texts
     Column("scored_at", Instant, nullable=False),
 )
 

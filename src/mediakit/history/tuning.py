@@ -76,21 +76,20 @@ class Preference:
 
 @dataclass(frozen=True)
 class Score:
-    """The stored result of a scorer for one output.
+    """The stored score of one output.
 
     Args:
-        sha256: The hash of the output, in hex.
+        seen: The hash of what the scorer saw, in hex: that of the output, or one of
+            the output and its row.
         scorer: The scorer's name.
         version: The scorer's version; another version scores again.
-        values: The numbers by name; None if the scorer failed.
-        error: Why it failed; None if it did not.
+        values: The numbers and texts by name.
     """
 
-    sha256: str
+    seen: str
     scorer: str
     version: str
-    values: Mapping[str, float] | None
-    error: str | None
+    values: Mapping[str, float | str]
 
 
 class OwnedDraw(NamedTuple):
@@ -276,38 +275,31 @@ def _job_id(field: str, job_id: object) -> str:
 
 
 def save_scores(history: History, found: Iterable[Score]) -> None:
-    """Save scores, all or none; the last one of an output, scorer and version wins."""
+    """Save scores, all or none; the last one of a scorer and version wins."""
     now = history.clock.now()
     rows = [
         {
-            "sha256": score.sha256,
+            "seen": score.seen,
             "scorer": score.scorer,
             "version": score.version,
-            "numbers": _numbers(score.values),
-            "error": score.error,
+            "score": json.dumps(dict(score.values)),
             "scored_at": now,
         }
         for score in found
     ]
-    updated = ("numbers", "error", "scored_at")
-    history.database.save(tables.scores, rows, update=updated)
+    history.database.save(tables.scores, rows, update=("score", "scored_at"))
 
 
 def scores(
-    history: History, sha256s: Iterable[str], scorer: str, version: str
-) -> dict[str, dict[str, float]]:
-    """Return the values of a scorer, by the hash of the output.
-
-    Outputs whose scorer failed are left out: they are due again.
-    """
+    history: History, seen: Iterable[str], scorer: str, version: str
+) -> dict[str, dict[str, float | str]]:
+    """Return the values of a scorer, by the hash of what it saw."""
     table = tables.scores
-    query = select(table.c.sha256, table.c.numbers).where(
-        table.c.scorer == scorer,
-        table.c.version == version,
-        table.c.numbers.is_not(None),
+    query = select(table.c.seen, table.c.score).where(
+        table.c.scorer == scorer, table.c.version == version
     )
-    found = history.database.rows_with(query, table.c.sha256, sha256s)
-    return {sha256: json.loads(numbers) for sha256, numbers in found}
+    found = history.database.rows_with(query, table.c.seen, seen)
+    return {key: json.loads(score) for key, score in found}
 
 
 def save_sha256s(
@@ -328,12 +320,6 @@ def sha256s(
         *_owned(table, service, account)
     )
     return dict(history.database.rows_with(query, table.c.job_id, job_ids))
-
-
-def _numbers(values: Mapping[str, float] | None) -> str | None:
-    if values is None:
-        return None
-    return json.dumps({name: float(value) for name, value in values.items()})
 
 
 # -- takes and lineage ----------------------------------------------------------------
@@ -357,6 +343,13 @@ def owned_draws(history: History, *, service: str, function: str) -> list[OwnedD
         .order_by(entries.c.number)
     )
     return [OwnedDraw._make(row) for row in history.database.rows(query)]
+
+
+def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the fields of requests as they were sent, by job."""
+    query = select(entries.c.job_id, entries.c.body)
+    found = history.database.rows_with(query, entries.c.job_id, job_ids)
+    return {job_id: json.loads(body) for job_id, body in found}
 
 
 def parents(

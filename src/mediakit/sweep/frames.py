@@ -10,6 +10,7 @@ from mediakit.errors import InputError
 from mediakit.history import Judgement, Preference, tuning
 from mediakit.money import MICRO_PER_USD
 from mediakit.sweep.outcomes import CellStatus, Outcome, outcome_of
+from mediakit.sweep.scoring import Values, column
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ def preferences_of(run: Run) -> list[Preference]:
     return [each for each in said if {each.winner, each.loser} <= mine]
 
 
-def frame_of(run: Run, scores: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+def frame_of(run: Run, scores: Mapping[str, Values]) -> pd.DataFrame:
     """Return the results as a frame, with a column for each kind of score by job."""
     import pandas as pd
 
@@ -111,7 +112,7 @@ def frame_of(run: Run, scores: Mapping[str, Mapping[str, float]]) -> pd.DataFram
         found[name] = texts(getattr(each, name, None) for each in said)
     found["sweep"] = texts([plan.id] * len(rows))
     for name, values in scores.items():
-        found[name] = found["job_id"].map(values).astype("float64")
+        found[name] = column([values.get(each.job_id or "") for each in outcomes])
     return found
 
 

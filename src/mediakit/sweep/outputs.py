@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import pandas as pd
 
 from mediakit.cached import cached_property
 from mediakit.client import AsyncJob
@@ -88,18 +86,6 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     if entry is None:
         raise NotFoundError(f"{job_id} is not in this history. Nothing was sent.")
     return entry
-
-
-def outputs_of(frame: pd.DataFrame, sha256s: Mapping[str, str]) -> list[Output]:
-    """Return the outputs in a frame of results, in the same order.
-
-    Args:
-        frame: The frame.
-        sha256s: The known hashes of outputs, by job id.
-    """
-    made = frame[frame["output_url"].notna() & frame["job_id"].notna()]
-    pairs = zip(made["job_id"], made["output_url"], strict=True)
-    return [Output(job_id, url, sha256s.get(job_id)) for job_id, url in pairs]
 
 
 async def fixed(

@@ -37,11 +37,13 @@ from mediakit.sweep.exporting import Exported, export
 from mediakit.sweep.frames import frame_of, preferences_of, rows_of
 from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outcomes import Progress
-from mediakit.sweep.outputs import OutputFiles, fixed, outputs_of
+from mediakit.sweep.outputs import OutputFiles, fixed
 from mediakit.sweep.run import IN_FLIGHT, Run
-from mediakit.sweep.scoring import BATCH, HistoryScores, Output, Scorer, score_outputs
+from mediakit.sweep.scoring import Output, Scorer, Values, score_outputs
 from mediakit.sweep.statistics import (
+    Agreement,
     Comparison,
+    agreement,
     bradley_terry,
     compare,
     compare_sweeps,
@@ -101,7 +103,7 @@ class AsyncResults(ProcessBound):
         self.client = core
         self.components = core.components
         self.files = OutputFiles(core)
-        self._scores: dict[str, dict[str, float]] = {}
+        self._scores: dict[str, Values] = {}
         at_once = IN_FLIGHT if in_flight is None else in_flight
         self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
         io_thread().post(self.run.start)
@@ -393,52 +395,95 @@ class AsyncResults(ProcessBound):
         return await plan._begin(budget)
 
     async def score(
-        self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
+        self,
+        fn: Scorer,
+        executor: Executor | None = None,
+        *,
+        version: str | None = None,
     ) -> pd.DataFrame:
         """Score all outputs with a function; `frame()` includes the scores.
 
-        Scores are stored by output and scorer version: calling it again scores only
-        new outputs. A closure or an object with attributes needs a `version` for that;
-        without one its scores are not stored. See `mediakit.sweep.scorers` for
-        ready-made scorers.
+        Each score is stored by the output, the scorer and its version, and by the row
+        if the scorer takes it: calling it again scores only new outputs, and those
+        that failed. See `mediakit.sweep.scorers` for ready-made scorers and
+        `mediakit.sweep.judges` for judges that see the prompt.
 
         Args:
-            fn: Takes the path of a file and returns a number, or numbers by name.
-            executor: Where to run it, such as a `ProcessPoolExecutor` or the executor
-                of a Dask client; this process by default.
-            batch: The number of outputs per task.
+            fn: `fn(path)` or `fn(path, row)`: takes the path of a file, and a dict of
+                its cell: `prompt` and the other fields, the axes, `take` and `job_id`.
+                It returns a number, a text, or a dict of these by name; None is
+                unknown. A process pool must be able to import it.
+            executor: Where to run it, such as a `ThreadPoolExecutor`, a
+                `ProcessPoolExecutor` or the executor of a Dask client; this process by
+                default. Its workers must be able to read the files.
+            version: Stands for all that the scorer uses beside its source; by default
+                `fn.version`, or the plain data that the function uses. Scores of one
+                that uses other objects, or has attributes, are not stored without a
+                version, and a warning says so.
 
         Returns:
-            One row per output: `job_id` (str), one column per number (float64), and
-            `problem` (str): why the scorer failed, <NA> if it did not.
+            One row per output: `job_id` (str), one column per value (float64 or str),
+            and `problem` (str): why the scorer failed, missing if it did not.
 
         Raises:
-            InputError: An argument is not acceptable; nothing was scored.
+            InputError: An argument is not acceptable; nothing was downloaded.
         """
-        return await to_thread.run_sync(partial(self._score, fn, executor, batch))
+        return await to_thread.run_sync(partial(self._score, fn, executor, version))
 
-    def _score(self, fn: Scorer, executor: Executor | None, batch: int) -> pd.DataFrame:
+    def _score(
+        self, fn: Scorer, executor: Executor | None, version: str | None
+    ) -> pd.DataFrame:
         scored = score_outputs(
             self._outputs(),
             fn,
             fetch=self.files.fetch,
+            history=self.components.store,
+            owner=self.components.account_history.owner,
             executor=executor,
-            batch=batch,
-            store=HistoryScores(
-                self.components.store, **self.components.account_history.owner
-            ),
+            version=version,
         )
         for name in scored.columns.drop(["job_id", "problem"]):
-            values = dict(zip(scored["job_id"], scored[name], strict=True))
+            found = scored[scored[name].notna()]
+            values: Values = dict(zip(found["job_id"], found[name], strict=True))
             taken = name in RESERVED or name in self.plan.axes
-            column = f"score_{name}" if taken else str(name)
-            self._scores.setdefault(column, {}).update(values)
+            self._scores[f"score_{name}" if taken else str(name)] = values
         return scored
 
     def _outputs(self) -> list[Output]:
-        frame, owner = self._frame(), self.components.account_history.owner
-        known = tuning.sha256s(self.components.store, frame["job_id"].dropna(), **owner)
-        return outputs_of(frame, known)
+        rows, store = rows_of(self.run), self.components.store
+        made = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
+        # A repair is held against what its cell asked for.
+        asked = [rows[row.cell].outcome.job_id or "" for row in made]
+        bodies = tuning.bodies(store, asked)
+        axes = self.plan.axes_frame().to_dict("records")
+        return [
+            Output(
+                str(row.outcome.job_id),
+                str(row.outcome.output_url),
+                {
+                    **{str(name): value for name, value in axes[row.cell].items()},
+                    **bodies[job_id],
+                    "job_id": row.outcome.job_id,
+                },
+            )
+            for row, job_id in zip(made, asked, strict=True)
+        ]
+
+    async def agreement(self, score: str, rating: str = "rating") -> Agreement:
+        """Compare the scores of a judge with the ratings of people.
+
+        Args:
+            score: A column of scores.
+            rating: The column of ratings, or of another judge's scores.
+
+        Returns:
+            The agreement: `text` describes it in words, `frame` has both side by side,
+            the largest disagreement first.
+
+        Raises:
+            InputError: There is no such column of numbers.
+        """
+        return agreement(await self.frame(), score, rating)
 
     async def export(self, where: str | Path) -> Exported:
         """Write the outputs, a manifest and an HTML report to a folder.
@@ -673,10 +718,16 @@ class Results(Blocking, ProcessBound, Generic[JobT_co]):
 
     @explained_by(AsyncResults.score)
     def score(
-        self, fn: Scorer, executor: Executor | None = None, *, batch: int = BATCH
+        self,
+        fn: Scorer,
+        executor: Executor | None = None,
+        *,
+        version: str | None = None,
     ) -> pd.DataFrame:
-        """Score all outputs with a function."""
-        return self.core._score(fn, executor, batch)
+        """Score all outputs with a function; `frame()` includes the scores."""
+        return self.core._score(fn, executor, version)
+
+    agreement = blocking(AsyncResults.agreement)
 
     export = blocking(AsyncResults.export)
     rate = blocking(AsyncResults.rate)

@@ -17,8 +17,7 @@ from mediakit.spreadsheets import harmless
 from mediakit.sweep.exporting.folder import MANIFEST, PARQUET, POSTERS, REPORT, Folder
 from mediakit.sweep.exporting.names import file_names, value_text
 from mediakit.sweep.exporting.report import ReportCell, report_html
-from mediakit.sweep.scoring import Fetch, Output
-from mediakit.sweep.scoring.workers import problem_of
+from mediakit.sweep.scoring import Fetch, Output, problem_of
 from mediakit.urls import with_shown_urls
 
 if TYPE_CHECKING:

@@ -1,0 +1,110 @@
+"""How far a judge's scores agree with the ratings of people."""
+
+import math
+from dataclasses import dataclass
+from textwrap import fill
+
+import numpy as np
+import pandas as pd
+
+from mediakit.errors import InputError
+from mediakit.sweep.statistics.cells import axes_of, jobs_once
+
+FEWEST_PAIRS = 5
+STARS = (1, 5)
+NORMAL_95 = 1.96
+LINE_WIDTH = 88
+
+
+@dataclass(frozen=True, repr=False)
+class Agreement:
+    """How far scores agree with ratings.
+
+    Args:
+        frame: One row for each output that has both, the largest disagreement first:
+            the axes, `take`, the score, the rating and `job_id`, and `reason` if the
+            judge gave one.
+        pairs: How many outputs have both.
+        rank_correlation: Spearman's, from -1 to 1; None if there are fewer than 5
+            pairs, or if all scores or all ratings are equal.
+        low: The lower end of its 95 % interval; None if unknown.
+        high: The upper end of its 95 % interval; None if unknown.
+        weighted_kappa: Cohen's kappa with quadratic weights, from -1 to 1: it also
+            counts how far apart score and rating are; None if it is unknown, or if
+            not both are from 1 to 5.
+        text: The same in sentences, as plain text.
+    """
+
+    frame: pd.DataFrame
+    pairs: int
+    rank_correlation: float | None
+    low: float | None
+    high: float | None
+    weighted_kappa: float | None
+    text: str
+
+    def __repr__(self) -> str:
+        return fill(self.text, LINE_WIDTH)
+
+
+def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreement:
+    """Compare the scores of a judge with the ratings of people.
+
+    Args:
+        frame: Results, with the axes to the left of `take`.
+        score: A column of numbers.
+        rating: The column of ratings, or of another judge's scores.
+
+    Raises:
+        InputError: There is no such column of numbers.
+    """
+    for field, name in (("score", score), ("rating", rating)):
+        if name not in frame or not pd.api.types.is_numeric_dtype(frame[name].dtype):
+            raise InputError(field, got=name, accepted="a column of numbers")
+    both = jobs_once(frame).dropna(subset=[score, rating])
+    values = both[[score, rating]].astype("float64")
+    ranks = values.rank(pct=True)
+    distance = (ranks[score] - ranks[rating]).abs()
+    reasons = ["reason"] if "reason" in both else []
+    columns = [*axes_of(frame), "take", score, rating, *reasons, "job_id"]
+    order = distance.sort_values(ascending=False, kind="stable").index
+    side_by_side = both.loc[order, list(dict.fromkeys(columns))].reset_index(drop=True)
+    pairs = len(both)
+    are = "output has" if pairs == 1 else "outputs have"
+    said = f"{pairs:,} {are} both {score} and {rating}"
+    varies = all(values[name].nunique() > 1 for name in (score, rating))
+    if pairs < FEWEST_PAIRS or not varies:
+        needs = "at least 5 that differ are needed to say how far they agree"
+        text = f"{said}; {needs}."
+        return Agreement(side_by_side, pairs, None, None, None, None, text)
+    rho = float(ranks[score].corr(ranks[rating]))
+    low, high = _interval(rho, pairs)
+    kappa = _weighted_kappa(values[score], values[rating])
+    by_chance = "more than chance explains" if low > 0 else "which chance explains"
+    if high < 0:
+        by_chance = "so they disagree more than chance explains"
+    text = (
+        f"{said}. Their rank correlation is {rho:.2f} (95 % interval {low:.2f} to "
+        f"{high:.2f}): {by_chance}."
+    )
+    if kappa is not None:
+        text += f" Their weighted kappa is {kappa:.2f}."
+    return Agreement(side_by_side, pairs, rho, low, high, kappa, text)
+
+
+def _interval(rho: float, pairs: int) -> tuple[float, float]:
+    """Return the 95 % interval of a rank correlation, after Bonett and Wright."""
+    if abs(rho) >= 1:
+        return rho, rho
+    margin = NORMAL_95 * math.sqrt((1 + rho**2 / 2) / (pairs - 3))
+    middle = math.atanh(rho)
+    return math.tanh(middle - margin), math.tanh(middle + margin)
+
+
+def _weighted_kappa(scores: pd.Series, ratings: pd.Series) -> float | None:
+    low, high = STARS
+    if not pd.concat([scores, ratings]).between(low, high).all():
+        return None
+    one, other = scores.to_numpy(), ratings.to_numpy()
+    by_chance = one.var() + other.var() + (one.mean() - other.mean()) ** 2
+    return float(1 - np.square(one - other).mean() / by_chance)
