@@ -1,4 +1,4 @@
-"""Sample the content of a file: a few grey frames, their brightness, the sound."""
+"""Sample the content of a file: a few frames, their brightness, the sound."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Luma = NDArray[np.uint8]
+    Colours = NDArray[np.uint8]
 
 MAX_PX = 640
 SMALL_PX = 64
@@ -45,11 +46,26 @@ def sampled_lumas(path: Path, count: int) -> list[Luma]:
         ValueError: It is not a clip, a picture or a sound.
     """
     if _is_picture(path):
-        return [_picture_luma(path)]
+        return [_picture(path, "L")]
     with _container(path) as container:
         if not container.streams.video:
             return []
         return [_luma(frame) for frame in _spread(container, count)]
+
+
+def sampled_colours(path: Path, count: int) -> list[Colours]:
+    """Return the same frames in colour: height x width x red, green and blue.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is not a clip, a picture or a sound.
+    """
+    if _is_picture(path):
+        return [_picture(path, "RGB")]
+    with _container(path) as container:
+        if not container.streams.video:
+            return []
+        return [_pixels(frame, "rgb24") for frame in _spread(container, count)]
 
 
 def brightness(path: Path, count: int) -> list[float]:
@@ -118,26 +134,32 @@ def _is_picture(path: Path) -> bool:
         return False
 
 
-def _picture_luma(path: Path) -> Luma:
+def _picture(path: Path, mode: str) -> NDArray[np.uint8]:
     import numpy as np
     from PIL import Image, ImageOps
 
     with decoder_errors(), Image.open(path) as image:
-        image.draft("L", (MAX_PX, MAX_PX))
-        grey = ImageOps.exif_transpose(image).convert("L")
-    grey.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
-    return np.asarray(grey)
+        image.draft(mode, (MAX_PX, MAX_PX))
+        upright = ImageOps.exif_transpose(image).convert(mode)
+    upright.thumbnail((MAX_PX, MAX_PX), Image.Resampling.BOX)
+    return np.asarray(upright)
 
 
 def _luma(frame: VideoFrame, max_px: int = MAX_PX) -> Luma:
+    return _pixels(frame, "gray", max_px)
+
+
+def _pixels(
+    frame: VideoFrame, pixel_format: str, max_px: int = MAX_PX
+) -> NDArray[np.uint8]:
     import numpy as np
 
     scale = min(1, max_px / max(frame.width, frame.height))
     width, height = (
         max(1, round(side * scale)) for side in (frame.width, frame.height)
     )
-    grey = frame.reformat(width, height, format="gray", interpolation="AREA")
-    return cast("Luma", np.rot90(grey.to_ndarray(), quarter_turns(frame)))
+    small = frame.reformat(width, height, format=pixel_format, interpolation="AREA")
+    return cast("Luma", np.rot90(small.to_ndarray(), quarter_turns(frame)))
 
 
 def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:

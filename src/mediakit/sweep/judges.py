@@ -1,0 +1,271 @@
+"""Judges: scorers that see the prompt, and give 1 to 5 stars with a reason.
+
+`light_and_colour` runs offline and knows a few words. `ModelJudge` asks a language
+model that sees pictures, by a rubric of yours. A judge is `fn(path, row)`; any function
+of yours with these arguments is one, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import httpx
+
+from mediakit.errors import InputError, ServiceError, quoted
+from mediakit.media.samples import WHITE, sampled_colours
+from mediakit.sweep.scorer_identity import HASH_DIGITS, hash_of
+from mediakit.urls import shown_url
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Frame = NDArray[np.uint8]
+
+SAMPLED_FRAMES = 3
+LONGEST_ANSWER = 200
+JPEG_QUALITY = 80
+STARS = (1, 2, 3, 4, 5)
+REASON = "reason"
+MODEL_TIMEOUT_S = 120.0
+TASK = (
+    "You judge what a media generator made of a prompt. For each point of the rubric, "
+    "give 1 (not at all) to 5 (completely). Give the reason in one sentence."
+)
+
+
+# -- by rules -------------------------------------------------------------------------
+
+# What a word asks for: a measure, its value for 1 star, and its value for 5 stars.
+LIGHTS: Mapping[str, tuple[str, float, float]] = {
+    **dict.fromkeys(("night", "midnight", "moonlit", "dark"), ("brightness", 0.6, 0.3)),
+    **dict.fromkeys(("noon", "midday", "bright", "snow"), ("brightness", 0.3, 0.6)),
+    **dict.fromkeys(("dawn", "dusk", "sunrise", "sunset"), ("warmth", -0.2, 0.1)),
+}
+HUES_DEG = {
+    "red": 0,
+    "orange": 30,
+    "yellow": 60,
+    "green": 120,
+    "blue": 220,
+    "purple": 280,
+    "pink": 330,
+}
+HUE_WITHIN_DEG = 25
+FULL_SHARE = 0.2  # of the pixels, in a picture of that colour
+COLOURFUL = 64  # the saturation and brightness of a pixel that has a colour, of 255
+
+
+def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | str]:
+    """Judge whether a picture or clip has the light and the colours of its prompt.
+
+    It knows words of light, such as "night" and "noon", and colours. It does not know
+    what a picture shows.
+
+    Returns:
+        `light` and `colour`, from 1 to 5 stars, NaN if the prompt has no such word, and
+        the `reason`.
+    """
+    words = dict.fromkeys(re.findall(r"[a-z]+", str(row.get("prompt") or "").lower()))
+    frames = sampled_colours(path, SAMPLED_FRAMES)
+    if not frames:
+        raise ValueError("it has no picture")
+    reasons: list[str] = []
+    lights, colours = [], []
+    for word in words:
+        if word in LIGHTS:
+            measure, worst, best = LIGHTS[word]
+            value = _mean(partial(_light, measure=measure), frames)
+            lights.append(_stars(value, worst, best))
+            reasons.append(f"{word}: {measure} {value:.2f}")
+        elif word in HUES_DEG:
+            share = _mean(partial(_share, hue_deg=HUES_DEG[word]), frames)
+            colours.append(_stars(share, 0, FULL_SHARE))
+            reasons.append(f"{word}: {share:.0%} of the picture")
+    return {
+        "light": sum(lights) / len(lights) if lights else float("nan"),
+        "colour": sum(colours) / len(colours) if colours else float("nan"),
+        REASON: "; ".join(reasons) or "The prompt has no word of light or colour.",
+    }
+
+
+def _stars(value: float, worst: float, best: float) -> float:
+    return 1 + 4 * min(1.0, max(0.0, (value - worst) / (best - worst)))
+
+
+def _mean(measure: Callable[[Frame], float], frames: Sequence[Frame]) -> float:
+    return sum(map(measure, frames)) / len(frames)
+
+
+def _light(frame: Frame, measure: str) -> float:
+    """Return the brightness, or how much more red than blue there is, as warmth."""
+    red, _, blue = frame.mean(axis=(0, 1)) / WHITE
+    return float(red - blue) if measure == "warmth" else float(frame.mean()) / WHITE
+
+
+def _share(frame: Frame, hue_deg: int) -> float:
+    """Return the share of pixels of a hue."""
+    import numpy as np
+    from PIL import Image
+
+    hue, saturation, value = np.moveaxis(
+        np.asarray(Image.fromarray(frame).convert("HSV")), -1, 0
+    )
+    away_deg = np.abs((hue * (360 / 256) - hue_deg + 180) % 360 - 180)
+    has_colour = (saturation >= COLOURFUL) & (value >= COLOURFUL)
+    return float(((away_deg <= HUE_WITHIN_DEG) & has_colour).mean())
+
+
+# -- by a language model --------------------------------------------------------------
+
+
+class ModelJudge:
+    """Judges outputs by a rubric, with a language model that sees pictures.
+
+    It is asked through the chat completions interface, which most servers of language
+    models have. It sees the prompt and the output: a picture, or a few frames of a
+    clip. What it costs is not known here and counts against no budget. To ask several
+    questions at once, score with a `ThreadPoolExecutor`. An output whose judgement
+    fails has a problem; score again to ask for those alone.
+
+    Args:
+        base_url: The server, up to `/chat/completions`, such as
+            "http://localhost:11434/v1".
+        model: The name of the model.
+        rubric: What to judge, as a sentence by name; each name is a column of 1 to 5.
+        api_key: The key of that server, if it wants one; it is in no output.
+        frames: The number of frames of a clip that it sees.
+        options: Further fields of the request, such as {"temperature": 0}.
+        timeout_s: How long to wait for an answer.
+        transport: How to reach the server; for proxies and tests.
+
+    Raises:
+        InputError: The rubric is empty, or a name in it is taken.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        rubric: Mapping[str, str],
+        *,
+        api_key: str | None = None,
+        frames: int = SAMPLED_FRAMES,
+        options: Mapping[str, Any] | None = None,
+        timeout_s: float = MODEL_TIMEOUT_S,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        if not rubric or {REASON, "job_id", "problem"} & rubric.keys():
+            accepted = "sentences by name, and no reason, job_id or problem"
+            raise InputError("rubric", got=rubric, accepted=accepted)
+        self.model = model
+        self.rubric = dict(rubric)
+        self.frames = frames
+        self.options = dict(options or {})
+        self._api_key = api_key
+        self._http = httpx.Client(
+            base_url=base_url,
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            timeout=timeout_s,
+            transport=transport,
+        )
+
+    def __repr__(self) -> str:
+        return f"<ModelJudge {self.model}: {', '.join(self.rubric)}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("it keeps its key and its connections; use threads")
+
+    @property
+    def version(self) -> str:
+        """Return a version that changes with the model, the rubric and the settings."""
+        url = shown_url(str(self._http.base_url))
+        settings = [url, self.model, self.rubric, self.frames, self.options]
+        return hash_of(json.dumps(settings))[:HASH_DIGITS]
+
+    def __call__(self, path: Path, row: Mapping[str, Any]) -> dict[str, float | str]:
+        """Ask the model about one output.
+
+        Raises:
+            ServiceError: The server cannot be reached, or rejects the request.
+            ValueError: The model did not answer as asked, or there is nothing to see.
+        """
+        frames = sampled_colours(path, self.frames)
+        if not frames:
+            raise ValueError("it has no picture")
+        try:
+            answer = self._http.post("chat/completions", json=self._asked(frames, row))
+        except httpx.HTTPError as error:
+            problem = f"the model cannot be reached ({type(error).__name__})"
+            raise ServiceError(problem) from None
+        text = answer.text
+        if answer.is_error:
+            if self._api_key:
+                text = text.replace(self._api_key, "…")
+            said = quoted(text[:LONGEST_ANSWER])
+            raise ServiceError(f"the model's server says {answer.status_code}: {said}")
+        return self._judged(text)
+
+    def _asked(self, frames: Sequence[Frame], row: Mapping[str, Any]) -> dict[str, Any]:
+        points = "\n".join(f"- {name}: {what}" for name, what in self.rubric.items())
+        text = f"Prompt: {row.get('prompt') or 'none'}\n\nRubric:\n{points}"
+        pictures = [
+            {"type": "image_url", "image_url": {"url": _data_url(frame)}}
+            for frame in frames
+        ]
+        stars = {"type": "integer", "enum": list(STARS)}
+        schema = {
+            "type": "object",
+            "properties": {
+                **dict.fromkeys(self.rubric, stars),
+                REASON: {"type": "string"},
+            },
+            "required": [*self.rubric, REASON],
+            "additionalProperties": False,
+        }
+        shape = {"name": "judgement", "strict": True, "schema": schema}
+        return {
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": TASK},
+                {
+                    "role": "user",
+                    "content": [{"type": "text", "text": text}, *pictures],
+                },
+            ],
+            "response_format": {"type": "json_schema", "json_schema": shape},
+            **self.options,
+        }
+
+    def _judged(self, text: str) -> dict[str, float | str]:
+        try:
+            content = str(json.loads(text)["choices"][0]["message"]["content"])
+            # Some models wrap their JSON, whatever they are asked for.
+            given = json.loads(content[content.index("{") : content.rindex("}") + 1])
+            found = {name: float(given[name]) for name in self.rubric}
+            reason = str(given[REASON])
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise ValueError(
+                f"the model did not answer as asked: {quoted(text[:LONGEST_ANSWER])}"
+            ) from None
+        for name, stars in found.items():
+            if not STARS[0] <= stars <= STARS[-1]:
+                raise ValueError(
+                    f"the model gave {stars:g} for {name}, accepted: 1 to 5"
+                )
+        return {**found, REASON: reason}
+
+
+def _data_url(frame: Frame) -> str:
+    from PIL import Image
+
+    out = BytesIO()
+    Image.fromarray(frame).save(out, "JPEG", quality=JPEG_QUALITY)
+    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"

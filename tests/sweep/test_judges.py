@@ -1,0 +1,407 @@
+"""Judges: what they make of a prompt and a picture, and how far people agree."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from PIL import Image
+
+from mediakit import Client
+from mediakit.errors import InputError
+from mediakit.sweep import Results
+from mediakit.sweep.judges import ModelJudge, light_and_colour
+from tests.sweep.clips import flat, write_clip
+from tests.sweep.service import Service
+from tests.sweep.test_scoring import made
+
+KEY = "key-of-the-model"
+RUBRIC = {
+    "follows_prompt": "Does the picture show what the prompt asks for?",
+    "looks_good": "Is it sharp, well lit and well composed?",
+}
+
+
+def png(*colours: tuple[int, int, int]) -> bytes:
+    """Return a picture of stripes."""
+    rows = np.array(colours, np.uint8)[:, None].repeat(24, axis=1).repeat(8, axis=0)
+    out = io.BytesIO()
+    Image.fromarray(rows).save(out, "PNG")
+    return out.getvalue()
+
+
+# -- by rules -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("prompt", "colours", "light", "colour"),
+    [
+        ("a boat at night", [(10, 10, 30)], 5, None),
+        ("a boat at night", [(240, 240, 240)], 1, None),
+        ("a boat at noon", [(240, 240, 240)], 5, None),
+        ("a boat at dusk", [(220, 120, 60)], 5, None),
+        ("a boat at dusk", [(40, 80, 200)], 1, None),
+        ("a red kite", [(220, 20, 20)], None, 5),
+        ("a red kite", [(20, 20, 220)], None, 1),
+        ("a red kite", [(220, 20, 20)] + [(0, 0, 0)] * 9, None, 3),
+        ("a green and a blue kite", [(20, 200, 20)], None, 3),
+        ("a kite", [(220, 20, 20)], None, None),
+    ],
+)
+def test_light_and_colour_are_judged_against_the_words_of_the_prompt(
+    tmp_path: Path,
+    prompt: str,
+    colours: list[tuple[int, int, int]],
+    light: float | None,
+    colour: float | None,
+) -> None:
+    path = tmp_path / "picture.png"
+    path.write_bytes(png(*colours))
+    said = light_and_colour(path, {"prompt": prompt})
+
+    for name, stars in (("light", light), ("colour", colour)):
+        assert said[name] == pytest.approx(
+            np.nan if stars is None else stars, nan_ok=True
+        )
+    assert said["reason"]
+
+
+def test_light_and_colour_are_asked_once_of_an_output(client: Client) -> None:
+    results = made(client, "a red owl")
+    scored = results.score(light_and_colour)  # a warning would be an error
+    assert scored["colour"].tolist() == [5]
+
+
+def test_a_clip_is_judged_by_several_frames(tmp_path: Path) -> None:
+    clip = write_clip(tmp_path / "clip.mp4", [flat(0)] * 4 + [flat(255)] * 4)
+
+    assert light_and_colour(clip, {"prompt": "night"})["light"] == pytest.approx(
+        2, abs=1
+    )
+
+
+# -- by a language model --------------------------------------------------------------
+
+
+class Model(ThreadingHTTPServer):
+    """A server of a language model: what it was asked, and what it answers."""
+
+    def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, str]]) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self.keys: set[str | None] = set()
+        self.answer = answer
+        super().__init__(("127.0.0.1", 0), Handler)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append({**asked, "path": self.path})
+        self.server.keys.add(self.headers["Authorization"])
+        status, text = self.server.answer(asked)
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def said(text: str) -> tuple[int, str]:
+    """Return the answer of a model."""
+    return 200, json.dumps({"choices": [{"message": {"content": text}}]})
+
+
+def prompt_in(asked: dict[str, Any]) -> str:
+    text = asked["messages"][1]["content"][0]["text"]
+    return str(text).splitlines()[0].removeprefix("Prompt: ")
+
+
+def judged(asked: dict[str, Any]) -> tuple[int, str]:
+    """Answer as asked: the length of the prompt, from 1 to 5."""
+    stars = min(5, len(prompt_in(asked)))
+    return said(json.dumps(dict.fromkeys(RUBRIC, stars) | {"reason": "It fits."}))
+
+
+@pytest.fixture
+def model() -> Iterator[Model]:
+    with Model(judged) as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    service = Service(file_of=lambda _: png((200, 30, 30)))
+    with service.client(tmp_path / "home") as client:
+        yield client
+
+
+def test_a_model_judges_by_the_rubric_with_a_reason_and_is_asked_once(
+    client: Client, model: Model
+) -> None:
+    results = made(client, "owl", "kites")
+    for _ in range(2):
+        judge = ModelJudge(model.url, "small", RUBRIC, api_key=KEY)
+        with ThreadPoolExecutor(2) as threads:
+            scored = results.score(judge, threads)
+
+    assert scored["problem"].isna().all()
+    assert scored["follows_prompt"].tolist() == [3, 5]
+    assert scored["looks_good"].tolist() == [3, 5]
+    assert scored["reason"].tolist() == ["It fits."] * 2
+    assert len(model.asked) == 2
+    assert model.keys == {f"Bearer {KEY}"}
+
+
+def test_the_model_sees_the_prompt_the_rubric_and_the_picture(
+    client: Client, model: Model
+) -> None:
+    judge = ModelJudge(model.url, "small", RUBRIC, options={"temperature": 0})
+    made(client, "an owl").score(judge)
+
+    (asked,) = model.asked
+    assert asked["path"] == "/v1/chat/completions"
+    assert (asked["model"], asked["temperature"]) == ("small", 0)
+    text, picture = asked["messages"][1]["content"]
+    assert "an owl" in text["text"]
+    assert all(f"- {name}: {what}" in text["text"] for name, what in RUBRIC.items())
+    encoded = picture["image_url"]["url"].partition("base64,")[2]
+    shown = Image.open(io.BytesIO(base64.b64decode(encoded)))
+    assert shown.size == (24, 8)
+    schema = asked["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == [*RUBRIC, "reason"]
+    assert "media_" not in json.dumps(asked)
+    assert model.keys == {None}
+
+
+def test_the_model_sees_three_frames_of_a_clip(model: Model, tmp_path: Path) -> None:
+    clip = write_clip(
+        tmp_path / "clip.mp4", [flat(level) for level in range(0, 240, 10)]
+    )
+    ModelJudge(model.url, "small", RUBRIC)(clip, {"prompt": "a fade"})
+
+    kinds = [part["type"] for part in model.asked[0]["messages"][1]["content"]]
+    assert kinds == ["text", *["image_url"] * 3]
+
+
+def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) -> None:
+    results = made(client, "owl")
+    judges = [
+        ModelJudge(model.url, "small", RUBRIC),
+        ModelJudge(model.url, "large", RUBRIC),
+        ModelJudge(model.url, "small", RUBRIC | {"looks_good": "Is it pretty?"}),
+        ModelJudge(model.url, "small", RUBRIC, options={"temperature": 0}),
+    ]
+    for judge in [*judges, *judges]:
+        results.score(judge)
+
+    assert len(model.asked) == len(judges)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        ((500, "out of memory"), "ServiceError: the model's server says 500: out of"),
+        ((401, f"the key {KEY} is unknown"), "says 401: the key … is unknown"),
+        ((200, "<html>"), "ValueError: the model did not answer as asked: <html>"),
+        (said("It is fine."), "ValueError: the model did not answer as asked"),
+        (
+            said('{"follows_prompt": 3}'),
+            "ValueError: the model did not answer as asked",
+        ),
+        (
+            said('{"follows_prompt": 7, "looks_good": 3, "reason": ""}'),
+            "ValueError: the model gave 7 for follows_prompt, accepted: 1 to 5",
+        ),
+    ],
+)
+def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
+    client: Client, model: Model, answer: tuple[int, str], problem: str
+) -> None:
+    model.answer = lambda asked: judged(asked) if prompt_in(asked) == "owl" else answer
+    results = made(client, "owl", "kite")
+    judge = ModelJudge(model.url, "small", RUBRIC, api_key=KEY)
+    scored = results.score(judge)
+
+    assert problem in scored["problem"][1]
+    assert KEY not in scored.to_string()
+    assert scored["follows_prompt"].tolist()[0] == 3
+    model.answer = judged
+    assert results.score(judge)["follows_prompt"].tolist() == [3, 4]
+    assert [prompt_in(asked) for asked in model.asked] == ["owl", "kite", "kite"]
+
+
+def test_an_answer_in_a_code_fence_is_read(client: Client, model: Model) -> None:
+    text = '{"follows_prompt": 2, "looks_good": 3, "reason": "é"}'
+    model.answer = lambda _: said(f"```json\n{text}\n```")
+    scored = made(client, "owl").score(ModelJudge(model.url, "small", RUBRIC))
+
+    assert scored.iloc[0].tolist()[1:4] == [2, 3, "é"]
+
+
+def test_a_model_that_cannot_be_reached_is_a_problem_of_each_output(
+    client: Client,
+) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("refused", request=request)
+
+    url = f"http://user:{KEY}@model.test/v1?token={KEY}"
+    judge = ModelJudge(url, "small", RUBRIC, transport=httpx.MockTransport(refuse))
+    scored = made(client, "owl", "kite").score(judge)
+
+    said = "ServiceError: the model cannot be reached (ConnectError)"
+    assert set(scored["problem"]) == {said}
+
+
+def test_the_key_of_a_model_is_in_no_output_log_or_pickle(
+    client: Client, model: Model, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    judge = ModelJudge(model.url, "small", RUBRIC, api_key=KEY)
+    results = made(client, "owl")
+    results.score(judge)
+
+    assert repr(judge) == "<ModelJudge small: follows_prompt, looks_good>"
+    assert KEY not in f"{judge!r} {judge.version} {results.frame().to_string()}"
+    assert KEY not in caplog.text
+    with pytest.raises(TypeError, match="use threads"):
+        pickle.dumps(judge)
+    with ProcessPoolExecutor(1) as pool, pytest.raises(InputError, match="use threads"):
+        results.score(judge, pool)
+    home = client.components.home
+    assert home is not None
+    files = [path for path in home.rglob("*") if path.is_file()]
+    assert len(files) > 1
+    assert not any(KEY.encode() in path.read_bytes() for path in files)
+
+
+@pytest.mark.parametrize("rubric", [{}, {"reason": "Why?"}, {"problem": "What?"}])
+def test_a_rubric_without_names_of_its_own_is_refused(rubric: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="rubric"):
+        ModelJudge("http://model.test/v1", "small", rubric)
+
+
+# -- beside people --------------------------------------------------------------------
+
+
+def rated(
+    client: Client, ratings: list[int], stars: Callable[[int], float]
+) -> Results[Any]:
+    """Return results with these ratings, and a judge's `stars` of the same outputs."""
+    prompts = [f"prompt {n}" for n in range(len(ratings))]
+    results = made(client, *prompts)
+    for job_id, rating in zip(results.frame()["job_id"], ratings, strict=True):
+        results.rate(job_id, rating)
+    judge = {prompt: stars(n) for n, prompt in enumerate(prompts)}
+    results.score(
+        lambda path, row: {"stars": judge[row["prompt"]], "reason": row["prompt"]},
+        version="1",
+    )
+    return results
+
+
+def test_a_judge_that_ranks_like_people_agrees_with_them(client: Client) -> None:
+    ratings = [1, 2, 2, 3, 3, 4, 4, 5, 5, 1]
+    found = rated(client, ratings, lambda n: ratings[n]).agreement("stars")
+
+    assert (found.pairs, found.rank_correlation, found.weighted_kappa) == (10, 1, 1)
+    assert found.text == (
+        "10 outputs have both stars and rating. Their rank correlation is 1.00 (95 % "
+        "interval 1.00 to 1.00): more than chance explains. Their weighted kappa is "
+        "1.00."
+    )
+
+
+def test_agreement_is_what_the_textbook_says(client: Client) -> None:
+    ratings = [1, 2, 3, 4, 5, 5, 2, 1]
+    stars = [2, 1, 3, 3, 5, 4, 3, 1]
+    found = rated(client, ratings, lambda n: stars[n]).agreement("stars")
+
+    # Spearman: the correlation of the ranks, where equal ones share theirs.
+    rating_ranks = [1.5, 3.5, 5, 6, 7.5, 7.5, 3.5, 1.5]
+    star_ranks = [3, 1.5, 5, 5, 8, 7, 5, 1.5]
+    rho = np.corrcoef(rating_ranks, star_ranks)[0, 1]
+    assert found.rank_correlation == pytest.approx(rho)
+    # Cohen: observed over expected disagreement, in a table of counts.
+    counts = np.zeros((5, 5))
+    np.add.at(counts, (np.array(ratings) - 1, np.array(stars) - 1), 1)
+    weights = np.square(np.subtract.outer(np.arange(5), np.arange(5)))
+    by_chance = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / 8
+    kappa = 1 - (weights * counts).sum() / (weights * by_chance).sum()
+    assert found.weighted_kappa == pytest.approx(kappa)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 < found.low < rho < found.high < 1
+
+
+def test_scores_and_ratings_are_side_by_side_the_largest_disagreement_first(
+    client: Client,
+) -> None:
+    ratings = [1, 2, 3, 4, 5, 5]
+    stars = [1, 2, 3, 4, 5, 1]
+    frame = rated(client, ratings, lambda n: stars[n]).agreement("stars").frame
+
+    assert list(frame.columns) == [
+        *("prompt", "take", "stars", "rating", "reason", "job_id")
+    ]
+    assert frame.iloc[0].tolist()[:5] == ["prompt 5", 1, 1, 5, "prompt 5"]
+    assert len(frame) == 6
+
+
+def test_other_scales_have_no_kappa_and_a_judge_may_be_against_people(
+    client: Client,
+) -> None:
+    ratings = [1, 2, 3, 4, 5, 1, 2, 3, 4, 5]
+    found = rated(client, ratings, lambda n: -float(ratings[n])).agreement("stars")
+
+    assert found.weighted_kappa is None
+    assert found.rank_correlation == pytest.approx(-1)
+    assert "they disagree more than chance explains" in found.text
+    assert "kappa" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("ratings", "sentence"),
+    [
+        ([3], "1 output has both stars and rating; at least 5 that differ are needed"),
+        ([1, 2, 3, 4], "4 outputs have both"),
+        ([3] * 8, "8 outputs have both stars and rating; at least 5 that differ"),
+    ],
+)
+def test_too_few_pairs_say_how_many_there_are_and_no_more(
+    client: Client, ratings: list[int], sentence: str
+) -> None:
+    found = rated(client, ratings, float).agreement("stars")
+
+    assert found.text.startswith(sentence)
+    assert (found.pairs, found.rank_correlation) == (len(ratings), None)
+
+
+def test_agreement_asks_for_columns_of_numbers(client: Client) -> None:
+    results = rated(client, [1, 2], float)
+    for name in ("stairs", "prompt"):
+        with pytest.raises(InputError, match="score must be a column of numbers"):
+            results.agreement(name)
