@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mediakit.money import MicroUSD as MicroUSD
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
-    from mediakit.nested_loops import allow_nested_loops as allow_nested_loops
+    from mediakit.notebook import allow_nested_loops as allow_nested_loops
     from mediakit.rates import Estimate as Estimate
     from mediakit.sweep.frames import concat as concat
     from mediakit.webhooks import Event as Event
@@ -67,7 +67,7 @@ _HOMES = {
     "ServiceError": "errors",
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
-    "allow_nested_loops": "nested_loops",
+    "allow_nested_loops": "notebook",
     "concat": "sweep.frames",
     "connect": "entry_points",
     "doctor": "diagnosis",

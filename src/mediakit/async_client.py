@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
@@ -23,13 +22,14 @@ from mediakit.client.functions import Functions
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.jobs import Handled
 from mediakit.client.loop import ProcessBound, closed, io_thread, networked
+from mediakit.client.preparing import Seconds
 from mediakit.client.progress import Transfer
-from mediakit.client.requests import Seconds
-from mediakit.client.service import Place
+from mediakit.client.service import Backend
 from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
 from mediakit.connection import Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
+from mediakit.forks import cached_property
 from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
@@ -158,7 +158,7 @@ class AsyncClient(ProcessBound):
         return f"<{type(self).__name__}{of}>"
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__()} - {"components", "of", "place"})
+        return sorted({*super().__dir__()} - {"components", "of", "backend"})
 
     async def __aenter__(self) -> Self:
         await io_thread().run(self._opened)
@@ -199,19 +199,19 @@ class AsyncClient(ProcessBound):
     # -- what it has --------------------------------------------------------------
 
     @property
-    def place(self) -> Place:
+    def backend(self) -> Backend:
         """Return the service with its functions."""
-        return self.components.place
+        return self.components.backend
 
     @property
     def service(self) -> Service:
         """Return the service that this client talks to."""
-        return self.place.service
+        return self.backend.service
 
     @property
     def catalog(self) -> Catalog:
         """Return the functions of the service."""
-        return self.place.catalog
+        return self.backend.catalog
 
     @cached_property
     def functions(self) -> Functions:
@@ -265,7 +265,7 @@ class AsyncClient(ProcessBound):
             InputError: The function is unknown, or a field that determines the price
                 is missing or wrong.
         """
-        request = await self.components.requests.validated(
+        request = await self.components.preparer.validated(
             function, fields, seconds=seconds, price_only=True
         )
         return request.estimate
@@ -593,7 +593,7 @@ class AsyncClient(ProcessBound):
         asked = {"days": days, "jobs": jobs, "seed": seed}
         components = self.components
         check_past(
-            is_sandbox=self.place.is_sandbox, label=self.service.label, asked=asked
+            is_sandbox=self.backend.is_sandbox, label=self.service.label, asked=asked
         )
         return await seed_past(
             components.transport,

@@ -13,13 +13,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from mediakit.async_client import AsyncClient
-from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
 from mediakit.client.account import Deliveries
 from mediakit.client.async_job import check_timeout
 from mediakit.client.components import Components
-from mediakit.client.docstrings import explained_by
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import HistoryView
 from mediakit.client.loop import (
@@ -27,15 +25,17 @@ from mediakit.client.loop import (
     ProcessBound,
     blocking,
     discard,
+    explained_by,
     io_thread,
     notify,
 )
+from mediakit.client.preparing import Seconds, ValidatedRequest
 from mediakit.client.progress import Transfer
-from mediakit.client.requests import Seconds, ValidatedRequest
-from mediakit.client.service import Place
+from mediakit.client.service import Backend
 from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
 from mediakit.errors import JobFailedError
+from mediakit.forks import cached_property
 from mediakit.job import Job
 from mediakit.notebook import in_notebook
 
@@ -118,7 +118,7 @@ class Client(Blocking, ProcessBound):
         return f"<{type(self).__name__}{of}>"
 
     def __dir__(self) -> list[str]:
-        inner = {"components", "on_close", "owned", "place"}
+        inner = {"components", "on_close", "owned", "backend"}
         return sorted({*super().__dir__()} - inner)
 
     def __enter__(self) -> Self:
@@ -140,9 +140,9 @@ class Client(Blocking, ProcessBound):
         return self.core.components
 
     @property
-    def place(self) -> Place:
+    def backend(self) -> Backend:
         """Return the service with its functions."""
-        return self.core.place
+        return self.core.backend
 
     @property
     def service(self) -> Service:

@@ -31,13 +31,7 @@ _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*[rRuU]?\Z")
 
 
 class Offer(NamedTuple):
-    """Completions for the text before the cursor.
-
-    Args:
-        typed: The part that is already typed.
-        texts: The complete texts, in display order.
-        kind: The kind of completion, in one word.
-    """
+    """Completions for the text before the cursor."""
 
     typed: str
     texts: tuple[str, ...]
@@ -50,13 +44,7 @@ class Offer(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call that is being typed.
-
-    Args:
-        callee: The code before the opening bracket.
-        arguments: The code after it, up to the open string if there is one.
-        text: The part of that string typed so far; None outside strings.
-    """
+    """A call that is being typed."""
 
     callee: str
     arguments: str
@@ -93,12 +81,7 @@ def call_at(code: str) -> Call | None:
 
 
 def offer_at(code: str, names: Mapping[str, object]) -> Offer | None:
-    """Return the completions at the end of the code; None outside a client's calls.
-
-    Args:
-        code: The code up to the cursor.
-        names: The user's variables; none of them is called.
-    """
+    """Return the completions at the end of the code; None outside a client's calls."""
     call = call_at(code)
     callee = _CALLEE.search(call.callee) if call else None
     if call is None or callee is None or callee[2] not in VERBS:
@@ -157,11 +140,6 @@ def offer_in(shell: Any, find: FindOffer, name: str = MATCHER_ID) -> None:
     """Register completions with an IPython shell or a notebook kernel.
 
     IPython before 8.6, as in Colab, takes no such completions: nothing is offered.
-
-    Args:
-        shell: The running shell.
-        find: Finds the completions at the end of the code.
-        name: The matcher's name; an existing matcher of this name is replaced.
     """
     try:
         from IPython.core.completer import (

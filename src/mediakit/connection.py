@@ -18,13 +18,13 @@ from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
 from mediakit.client.loop import ProcessBound, io_thread
 from mediakit.client.service import (
-    Place,
+    Backend,
     check_api_key,
     normal_url,
     refuse_credentials,
 )
 from mediakit.errors import InputError, ServiceError
-from mediakit.rules import all_of
+from mediakit.rules import Found, all_of
 
 STATUS_TIMEOUT_S = 10.0
 
@@ -57,37 +57,21 @@ class Settings(ProcessBound):
         home: str | Path | None = None,
         history: str | Path | None = None,
         own_rates: bool = False,
-        environ: Mapping[str, str] = os.environ,
-        folder: Path | None = None,
     ) -> Settings:
-        """Read the settings.
-
-        Args:
-            base_url: See `MEDIAKIT_BASE_URL`.
-            api_key: See `MEDIAKIT_API_KEY`.
-            home: See `MEDIAKIT_HOME`; the user's data directory by default.
-            history: See `MEDIAKIT_HISTORY`; a file in `home` by default.
-            own_rates: See `Bindings.read`.
-            environ: The environment variables.
-            folder: The folder that contains `mediakit.toml`; the working directory by
-                default.
-
-        Raises:
-            InputError: Only one of base URL and key is given, the URL is not an
-                http(s) URL, or `mediakit.toml` is not valid.
-        """
-        base_url = base_url or environ.get("MEDIAKIT_BASE_URL") or None
-        api_key = api_key or environ.get("MEDIAKIT_API_KEY") or None
+        """Read the settings."""
+        base_url = base_url or os.environ.get("MEDIAKIT_BASE_URL") or None
+        api_key = api_key or os.environ.get("MEDIAKIT_API_KEY") or None
         _refuse_half_a_service(base_url, api_key)
         _refuse_no_place("home", home)
         _refuse_no_place("history", history)
         home = Path(
             home
-            or environ.get("MEDIAKIT_HOME")
+            or os.environ.get("MEDIAKIT_HOME")
             or platformdirs.user_data_dir("mediakit")
         ).expanduser()
-        history = history or environ.get("MEDIAKIT_HISTORY") or home / "history.sqlite3"
-        bindings = Bindings.read(folder or Path.cwd(), own_rates=own_rates)
+        history = history or os.environ.get("MEDIAKIT_HISTORY")
+        history = history or home / "history.sqlite3"
+        bindings = Bindings.read(Path.cwd(), own_rates=own_rates)
         return cls(base_url, api_key, home, history, bindings)
 
 
@@ -98,13 +82,16 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
         accepted = "an http(s) URL such as https://api.example.com"
         # In place of a URL, it may be a key that was meant for `api_key`.
         is_url = isinstance(base_url, str) and "://" in base_url
-        got = base_url if is_url else "a value that is not shown: it may be a key"
+        hidden = Found("a value that is not shown, because it may be a key")
+        got = base_url if is_url else hidden
         raise InputError("base_url", got=got, accepted=accepted)
     if base_url and not api_key:
-        accepted = "the key of that service: set MEDIAKIT_API_KEY, or pass api_key="
+        accepted = "the key of the service: set MEDIAKIT_API_KEY, or pass api_key="
         raise InputError("api_key", got=None, accepted=accepted)
     if api_key and not base_url:
-        accepted = "the service of that key: set MEDIAKIT_BASE_URL, or pass base_url="
+        accepted = (
+            "the URL of the key's service: set MEDIAKIT_BASE_URL, or pass base_url="
+        )
         raise InputError("base_url", got=None, accepted=accepted)
     if api_key and not isinstance(api_key, str):
         raise InputError("api_key", got=type(api_key), accepted="the key as text")
@@ -131,20 +118,10 @@ def locate(
     settings: Settings,
     catalog: Catalog | None = None,
     transport: httpx.AsyncBaseTransport | None = None,
-) -> Place:
+) -> Backend:
     """Find the configured service, or start (or attach to) the embedded sandbox.
 
     It blocks, so do not call it on the I/O thread.
-
-    Args:
-        settings: The connection settings.
-        catalog: The functions, overriding those that the service describes.
-        transport: The transport for requests to the service; it is not closed.
-
-    Raises:
-        InputError: `mediakit.toml` names an unknown kind, or a description of the
-            service that cannot be read.
-        ServiceError: The sandbox cannot be started.
     """
     refuse_no_catalog(catalog)
     if settings.base_url is None or settings.api_key is None:
@@ -152,31 +129,27 @@ def locate(
     service = Service(settings.base_url, settings.api_key)
     is_sandbox = _is_sandbox(service, transport)
     if catalog is not None:
-        return Place(service, catalog, is_sandbox)
+        return Backend(service, catalog, is_sandbox)
     if is_sandbox:
         # The sandbox describes itself; a file may describe the hosted service.
         described = _described(service.base_url, transport)
-        return Place(service, settings.bindings.priced(described), is_sandbox)
+        return Backend(service, settings.bindings.priced(described), is_sandbox)
     bindings = settings.bindings
     if transport is not None and str(bindings.openapi).startswith("http"):
         bindings = replace(
             bindings, openapi=_document(f"{bindings.openapi}", transport)
         )
-    return Place(service, bindings.catalog(), is_sandbox)
+    return Backend(service, bindings.catalog(), is_sandbox)
 
 
 def refuse_no_catalog(value: object) -> None:
-    """Raise an error if the value is not a catalog.
-
-    Raises:
-        InputError: The value is not a catalog.
-    """
+    """Raise an error if the value is not a catalog."""
     if value is not None and not isinstance(value, Catalog):
         accepted = "a catalog, such as Catalog.default()"
         raise InputError("catalog", got=value, accepted=accepted)
 
 
-def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
+def _embedded(settings: Settings, catalog: Catalog | None) -> Backend:
     try:
         from mediakit.sandbox.server.running import start_embedded
     except ModuleNotFoundError as error:
@@ -197,7 +170,7 @@ def _embedded(settings: Settings, catalog: Catalog | None) -> Place:
         identity=running.identity,
         label="sandbox",
     )
-    return Place(service, wanted, is_sandbox=True)
+    return Backend(service, wanted, is_sandbox=True)
 
 
 def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
@@ -232,7 +205,9 @@ def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
         raise InputError("openapi", got=got, accepted="a URL that answers") from None
     if answer.status != 200 or not answer.fields:
         got = f"{url}, which answers {answer.status} without a JSON object"
-        raise InputError("openapi", got=got, accepted="a document that needs no key")
+        raise InputError(
+            "openapi", got=got, accepted="a document that is served without a key"
+        )
     return dict(answer.fields)
 
 
@@ -265,11 +240,7 @@ def _read(
     timeout_s: float = TIMEOUT_S,
     headers: Mapping[str, str] | None = None,
 ) -> Answer:
-    """GET a URL.
-
-    Raises:
-        NoAnswerError: There was no response.
-    """
+    """GET a URL."""
     borrowed = None if transport is None else UnclosedTransport(transport)
 
     async def read() -> Answer:

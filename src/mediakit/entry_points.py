@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget
-from mediakit.client.requests import known_lengths
-from mediakit.client.service import Place
+from mediakit.client.preparing import known_lengths
+from mediakit.client.service import Backend
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.money import format_usd
@@ -85,7 +85,7 @@ def connect(
     except BaseException:
         client.close()
         raise
-    greeting = _greeting(client.place, balance.spendable_micro_usd)
+    greeting = _greeting(client.backend, balance.spendable_micro_usd)
     print(greeting + _resent_text(resent))  # noqa: T201
     client.io.post(client.core.resume).add_done_callback(_log_failure)
     shell = current_shell()
@@ -97,13 +97,14 @@ def connect(
     return client
 
 
-def _greeting(place: Place, spendable_micro_usd: int) -> str:
-    name = "Sandbox" if place.is_sandbox else "Connected"
-    aside = " (no real money)" if place.is_sandbox else ""
+def _greeting(backend: Backend, spendable_micro_usd: int) -> str:
+    name = "Sandbox" if backend.is_sandbox else "Connected"
+    aside = " (no real money)" if backend.is_sandbox else ""
+    catalog = backend.catalog
     return (
-        f"{name} at {place.service.base_url}{aside}: {len(place.catalog)} functions, "
-        f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(place.catalog)}"
-        f"{_rates_text(place.catalog)}"
+        f"{name} at {backend.service.base_url}{aside}: {len(catalog)} functions, "
+        f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(catalog)}"
+        f"{_rates_text(catalog)}"
     )
 
 

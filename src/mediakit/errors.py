@@ -21,30 +21,18 @@ MediakitError
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from mediakit.urls import shown_url, with_shown_urls
+from mediakit.safe_text import shown, without_controls
 
 if TYPE_CHECKING:
     from mediakit.rules import Problem
 
 NOTHING_SENT = "Nothing was sent."
-SHOWN_LENGTH = 180
-# The reason a file is refused follows its path, which may be long.
-SHOWN_END = 110
-QUOTED_LENGTH = 2_000
-
-# A terminal obeys them, and a log takes a line end for a new record.
-_LINE_ENDS = "\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029"
-_CONTROLS = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
-)
-_CONTROLS_AND_LINES = re.compile(f"[{_LINE_ENDS}]+")
 
 
 class HasId(Protocol):
@@ -53,24 +41,6 @@ class HasId(Protocol):
     @property
     def id(self) -> str:
         """The job id, in the form `media_<uuid>`."""
-
-
-def shown(value: object) -> str:
-    """Shorten an untrusted value for use in an error sentence."""
-    text = repr(shown_url(value) if isinstance(value, str) else value)
-    text = with_shown_urls(text)
-    if len(text) <= SHOWN_LENGTH:
-        return text
-    begin = text[: SHOWN_LENGTH - SHOWN_END]
-    return f"{begin}…{text[-SHOWN_END:]} ({len(text):,} characters)"
-
-
-def quoted(text: str) -> str:
-    """Return a text of the service as a message quotes it: short, and in one line."""
-    line = _CONTROLS.sub("", _CONTROLS_AND_LINES.sub(" ", text[: 2 * QUOTED_LENGTH]))
-    if len(line) <= QUOTED_LENGTH and len(text) <= 2 * QUOTED_LENGTH:
-        return line
-    return f"{line[:QUOTED_LENGTH]}… ({len(text):,} characters)"
 
 
 @dataclass(frozen=True)
@@ -99,7 +69,7 @@ class MediakitError(Exception):
 
     def __post_init__(self) -> None:
         """Remove control characters from the message."""
-        self.message = _CONTROLS.sub("", self.message)
+        self.message = without_controls(self.message)
         self.args = (self.message,)
 
     def __reduce__(self) -> tuple[object, ...]:

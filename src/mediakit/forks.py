@@ -1,12 +1,16 @@
-"""What no fork may interrupt: work that holds locks which its child would need."""
+"""What keeps a forked child from waiting forever for a lock of its parent's threads."""
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from threading import Condition, get_ident
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 PATIENCE_S = 5.0
 """How long a fork waits for such work, which takes milliseconds.
@@ -19,6 +23,18 @@ _changed = Condition()
 _at_work: Counter[int] = Counter()
 _forking: int | None = None
 _when_idle: list[Callable[[], object]] = []
+
+
+class cached_property(functools.cached_property[T]):  # noqa: N801 - the usual name
+    """A property that is computed once, without a lock, as in Python 3.12 and later.
+
+    Python 3.11 computes it under a lock that all instances share. A process that is
+    forked while another thread computes it would wait for that lock for ever.
+    """
+
+    def __init__(self, func: Callable[[Any], T]) -> None:
+        super().__init__(func)
+        self.lock = nullcontext()
 
 
 @contextmanager

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.async_job import JobFacts
-from mediakit.client.docstrings import explained_by
-from mediakit.client.loop import Blocking, ProcessBound, blocking, io_thread, itself
+from mediakit.client.loop import (
+    Blocking,
+    ProcessBound,
+    blocking,
+    explained_by,
+    io_thread,
+    itself,
+)
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.notebook import in_notebook
 

@@ -1,127 +1,10 @@
-"""Rules about lists: gaps between their items, and time spans on a timeline."""
+"""Rules about the objects in a list, and about time spans on a timeline."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from mediakit.rules import Found, Problem, Rule, Values, any_of
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """The gaps between the items of a list, such as transitions between pictures.
-
-    Args:
-        items: The list.
-        closed_by: The boolean field that adds one from the last item to the first.
-        what: The name of a gap, such as "transition".
-    """
-
-    items: str
-    closed_by: str
-    what: str
-
-    @property
-    def reads(self) -> set[str]:
-        """Return the fields that decide how many there are."""
-        return {self.items, self.closed_by}
-
-    def count(self, values: Values) -> int | None:
-        """Count the gaps; None if there is no item."""
-        items = values.get(self.items)
-        if not isinstance(items, list) or not items:
-            return None
-        return len(items) - 1 + (values.get(self.closed_by) is True)
-
-
-@dataclass(frozen=True)
-class NeedsGap(Rule):
-    """A single item needs the closing gap; otherwise there would be no gap."""
-
-    gaps: Gaps
-
-    @property
-    def reads(self) -> set[str]:
-        return self.gaps.reads
-
-    @property
-    def sentence(self) -> str:
-        return f"A single item of {self.gaps.items} needs {self.gaps.closed_by} = true"
-
-    def problems(self, values: Values) -> list[Problem]:
-        if self.gaps.count(values) != 0:
-            return []
-        accepted = f"true when {self.gaps.items} has a single item"
-        return [Problem(self.gaps.closed_by, got=False, accepted=accepted)]
-
-
-@dataclass(frozen=True)
-class OnePerGap(Rule):
-    """A list with one item for each gap, including the closing one."""
-
-    field: str
-    gaps: Gaps
-
-    @property
-    def reads(self) -> set[str]:
-        return self.gaps.reads | {self.field}
-
-    @property
-    def sentence(self) -> str:
-        return (
-            f"{self.field} has one item for each {self.gaps.what}, the closing one of "
-            f"{self.gaps.closed_by} included"
-        )
-
-    def problems(self, values: Values) -> list[Problem]:
-        each, needed = values.get(self.field), self.gaps.count(values)
-        if not isinstance(each, list) or not each or not needed or len(each) == needed:
-            return []
-        accepted = f"a list of {needed}, one for each {self.gaps.what}"
-        return [Problem(self.field, each, accepted)]
-
-
-@dataclass(frozen=True)
-class ShortWhenSeveral(Rule):
-    """Several gaps have a lower limit than a single one.
-
-    Args:
-        each: A list with one number for each gap; it replaces `every`.
-        every: One number for all gaps.
-        most: The limit if there are several gaps.
-        unit: The unit of the numbers.
-        gaps: The gaps.
-    """
-
-    each: str
-    every: str
-    most: int
-    unit: str
-    gaps: Gaps
-
-    @property
-    def reads(self) -> set[str]:
-        return self.gaps.reads | {self.each, self.every}
-
-    @property
-    def sentence(self) -> str:
-        return f"Several {self.gaps.what}s are at most {self.most} {self.unit} each"
-
-    def problems(self, values: Values) -> list[Problem]:
-        if (self.gaps.count(values) or 0) < 2:
-            return []
-        what = self.gaps.what
-        limit = f"at most {self.most} {self.unit} when there are several {what}s"
-        each, every = values.get(self.each), values.get(self.every)
-        if isinstance(each, list) and each:
-            return [
-                Problem(f"{self.each}[{index}]", number, limit)
-                for index, number in enumerate(each)
-                if number > self.most
-            ]
-        if isinstance(every, int) and every > self.most:
-            return [Problem(self.every, every, limit)]
-        return []
 
 
 @dataclass(frozen=True)
@@ -201,15 +84,7 @@ class MostInAll(_OfItems):
 
 @dataclass(frozen=True)
 class Spans:
-    """Time spans inside lists, such as the keyframes of tracks.
-
-    Args:
-        items: The list, such as "tracks".
-        inner: The list of spans in each item, such as "keyframes".
-        start: The property with the start of a span.
-        length: The property with its length.
-        unit: The unit of both.
-    """
+    """Time spans inside lists, such as the keyframes of tracks."""
 
     items: str
     inner: str

@@ -1,10 +1,10 @@
-"""What a model family accepts of a picture, a clip or a sound, as data."""
+"""The properties of a picture, a clip or a sound, and what a model family accepts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from mediakit.rules import Found, Problem, any_of
 
@@ -13,6 +13,7 @@ from mediakit.rules import Found, Problem, any_of
 SLACK_S = 0.1
 SLACK_FPS = 0.05
 
+MediaName = Literal["image", "video", "audio"]
 Format = Literal["mp4", "mov", "wav", "mp3", "png", "jpeg", "webp"]
 CONTENT_TYPES: Mapping[Format, tuple[str, ...]] = {
     "mp4": ("video/mp4", "audio/mp4"),
@@ -28,32 +29,40 @@ EXTENSION = "x-mediakit"
 """The keyword of JSON Schema for facts that it has no keyword for."""
 
 
-class Measured(Protocol):
-    """The known properties of one file; None is unknown."""
+@dataclass(frozen=True)
+class MediaInfo:
+    """The properties of a file, as read from its header; None is unknown.
+
+    Args:
+        kind: The medium.
+        content_type: The media type, such as "video/mp4".
+        size_bytes: The size of the file.
+        width: The width in pixels, as displayed.
+        height: The height in pixels, as displayed.
+        duration_s: The duration in seconds.
+        fps: Frames per second.
+        codec: The codec of the picture, or of the sound if there is no picture.
+        has_audio: Whether it has sound.
+        changed_ns: The time of the last change of a local file.
+    """
+
+    kind: MediaName
+    content_type: str
+    size_bytes: int
+    width: int | None = None
+    height: int | None = None
+    duration_s: float | None = None
+    fps: float | None = None
+    codec: str | None = None
+    has_audio: bool | None = None
+    changed_ns: int | None = field(default=None, repr=False, compare=False)
 
     @property
-    def content_type(self) -> str:
-        """The media type, such as "video/mp4"."""
-
-    @property
-    def size_bytes(self) -> int | None:
-        """The size in bytes."""
-
-    @property
-    def duration_s(self) -> float | None:
-        """The duration in seconds."""
-
-    @property
-    def fps(self) -> float | None:
-        """The frames per second."""
-
-    @property
-    def width(self) -> int | None:
-        """The width in pixels."""
-
-    @property
-    def height(self) -> int | None:
-        """The height in pixels."""
+    def pixels(self) -> int | None:
+        """Return the frame area."""
+        if self.width is None or self.height is None:
+            return None
+        return self.width * self.height
 
 
 @dataclass(frozen=True)
@@ -104,16 +113,11 @@ class MediaLimits:
         yield _range_words(self.min_fps, self.max_fps, " frames per second")
         yield _range_words(self.min_pixels, self.max_pixels, " pixels")
 
-    def problems(self, label: str, found: Measured) -> list[Problem]:
-        """Check one file against the limits; unknown properties pass.
-
-        Args:
-            label: The field that names the file, such as "video_urls[0]".
-            found: The properties of the file.
-        """
+    def problems(self, label: str, found: MediaInfo) -> list[Problem]:
+        """Check one file against the limits; unknown properties pass."""
         return list(self._problems(label, found))
 
-    def _problems(self, label: str, found: Measured) -> Iterator[Problem]:
+    def _problems(self, label: str, found: MediaInfo) -> Iterator[Problem]:
         if self.formats and not self._is_format(found.content_type):
             yield Problem(label, Found(found.content_type), any_of(self.formats))
         if not _within(found.duration_s, self.min_s, self.max_s, SLACK_S):
@@ -123,19 +127,14 @@ class MediaLimits:
         if not _within(found.fps, self.min_fps, self.max_fps, SLACK_FPS):
             words = _range_words(self.min_fps, self.max_fps, " frames per second")
             yield Problem(label, Found(f"{found.fps:.4g} frames per second"), words)
-        pixels = _pixels(found)
+        pixels = found.pixels
         if not _within(pixels, self.min_pixels, self.max_pixels):
             words = _range_words(self.min_pixels, self.max_pixels, " pixels")
             got = Found(f"{found.width}x{found.height} = {pixels:,} pixels")
             yield Problem(label, got, words)
 
     def size_problems(self, label: str, size_bytes: int | None) -> list[Problem]:
-        """Check a file's size against the limit, before the file is opened.
-
-        Args:
-            label: The field that names the file.
-            size_bytes: The file size; None passes.
-        """
+        """Check a file's size against the limit, before the file is opened."""
         if _within(size_bytes, None, self.max_size_bytes):
             return []
         accepted = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
@@ -144,13 +143,8 @@ class MediaLimits:
     def _is_format(self, content_type: str) -> bool:
         return any(content_type in CONTENT_TYPES[name] for name in self.formats)
 
-    def total_problem(self, field: str, found: Sequence[Measured]) -> Problem | None:
-        """Check the total duration of a field's files against the limit.
-
-        Args:
-            field: The field.
-            found: The files; those of unknown duration count as 0.
-        """
+    def total_problem(self, field: str, found: Sequence[MediaInfo]) -> Problem | None:
+        """Check the total duration of a field's files against the limit."""
         if self.total_s is None:
             return None
         total_s = sum(each.duration_s or 0 for each in found)
@@ -158,12 +152,6 @@ class MediaLimits:
             return None
         accepted = f"at most {self.total_s:g} s in all"
         return Problem(field, Found(f"{total_s:.4g} s together"), accepted)
-
-
-def _pixels(found: Measured) -> int | None:
-    if found.width is None or found.height is None:
-        return None
-    return found.width * found.height
 
 
 def _within(

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 
-from mediakit.markup import html_text
 from mediakit.money import (
     PER_MILLION,
     MicroUSD,
@@ -14,6 +13,7 @@ from mediakit.money import (
     format_cents,
     format_usd,
 )
+from mediakit.safe_text import html_text
 
 MS_PER_S = 1_000
 NOT_KNOWN_YET = "price not known yet"
@@ -161,15 +161,7 @@ def per_second(
     micro_usd_per_s: int,
     kind: EstimateKind = EstimateKind.EXACT,
 ) -> Line:
-    """Price seconds, exactly to the millisecond (spec 8).
-
-    Args:
-        what: What is charged for.
-        ms_low: The shortest duration in milliseconds.
-        ms_high: The longest duration in milliseconds; None if there is no bound.
-        micro_usd_per_s: The rate in micro-USD per second.
-        kind: How firm the duration is.
-    """
+    """Price seconds, exactly to the millisecond (spec 8)."""
     rate = micro_usd_per_s * (PER_MILLION // MS_PER_S)
     return Line(what, Per.MILLISECOND, rate, ms_low, ms_high, kind)
 
@@ -233,14 +225,7 @@ class Metered:
     def lines(
         self, what: str, low_ms: int, high_ms: int, facts: InputFacts
     ) -> Iterator[Line]:
-        """Price video output: nominal, as a range, or by the reported tokens.
-
-        Args:
-            what: The name of the price line.
-            low_ms: The shortest output, milliseconds.
-            high_ms: The longest output, milliseconds.
-            facts: Includes the tokens of a finished job.
-        """
+        """Price video output: nominal, as a range, or by the reported tokens."""
         rate, tokens = self.micro_usd_per_million, facts.output_tokens
         if tokens is not None:
             yield Line(what, Per.TOKEN, rate, tokens, tokens)

@@ -20,9 +20,8 @@ from pydantic import (
     model_validator,
 )
 
-from mediakit.errors import quoted
 from mediakit.money import MicroUSD, format_usd
-from mediakit.urls import with_shown_urls
+from mediakit.safe_text import quoted, with_shown_urls
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 # Longer than any server accepts, and repeated in each card that shows the file.

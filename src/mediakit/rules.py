@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 
-from mediakit.errors import shown
+from mediakit.safe_text import shown
 
 Values = Mapping[str, object]
 

@@ -1,1 +1,1 @@
-"""Errors, money, time, records, rates and markup: what everything stands on."""
+"""Errors, money, time, records, rates and safe text: what everything stands on."""

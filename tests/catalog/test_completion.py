@@ -157,7 +157,7 @@ def test_connecting_is_enough_for_calls_to_be_completed(
 
 def test_the_tab_key_offers_the_public_methods_of_a_client(client: Client) -> None:
     offered = [name for name in dir(client) if not name.startswith("_")]
-    plumbing = {"components", "core", "io", "owned", "place"}
+    plumbing = {"components", "core", "io", "owned", "backend"}
 
     assert plumbing.isdisjoint(offered)
     assert {"submit", "estimate", "history", "spend", "form", "studio"} <= set(offered)

@@ -11,7 +11,7 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import example
-from mediakit.client.requests import validate
+from mediakit.client.preparing import validate
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from mediakit.widgets.form.state import FormState

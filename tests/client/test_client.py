@@ -511,7 +511,7 @@ def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
         assert not written()
 
         async with client:
-            assert len(client.catalog) == len(client.functions)
+            assert len(client.catalog) == len(dir(client.functions))
             assert await client.reserved_micro_usd() == 0
         with pytest.raises(AttributeError, match=r"no attribute 'spent'$"):
             client.spent  # type: ignore[attr-defined]  # noqa: B018

@@ -1,6 +1,9 @@
 import json
+import os
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 import pytest
@@ -17,7 +20,9 @@ URL, KEY = "https://api.media.test", "key-0123456789"
 
 
 def read(folder: Path, **environ: str) -> Settings:
-    return Settings.read(environ=environ, folder=folder)
+    """Read the settings in a folder, with these environment variables."""
+    with chdir(folder), patch.dict(os.environ, environ):
+        return Settings.read()
 
 
 def test_the_environment_names_the_service_the_home_and_the_history(

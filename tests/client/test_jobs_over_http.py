@@ -20,7 +20,7 @@ from mediakit import Catalog, Client, Job
 from mediakit.client import AsyncJob, JobState, Service
 from mediakit.client.loop import io_thread
 from mediakit.client.polling import AT_ONCE, process_turns
-from mediakit.clock import Clock, VirtualClock
+from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,
     JobFailedError,
@@ -34,6 +34,7 @@ from mediakit.records import Job as JobRecord
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.job_server import JobServer, Said, completed, running
 from tests.support.submissions import submission
+from tests.support.virtual_clock import VirtualClock
 
 KEY = "a-key"
 LATE_S = 2.0

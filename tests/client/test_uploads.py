@@ -85,8 +85,8 @@ def test_the_grants_headers_are_sent_verbatim_with_a_length_and_without_the_key(
     [
         ([403], None, None, 2),
         ([0, 503, 0], None, None, 4),
-        ([0, 403, 403], 403, "the storage refused a.wav (403)", 3),
-        ([307], 307, "the storage refused a.wav (307)", 1),
+        ([0, 403, 403], 403, "the storage rejected a.wav (403)", 3),
+        ([307], 307, "the storage rejected a.wav (307)", 1),
         ([0, 0, 0, 0], None, "a.wav could not be uploaded", 4),
     ],
     ids=count(),
@@ -111,7 +111,7 @@ def test_what_may_pass_is_tried_again_with_another_grant_and_the_rest_is_a_sente
             with pytest.raises(ServiceError, match=re.escape(words)) as caught:
                 run(client, lambda: client.upload(file))
             assert caught.value.status == status
-            assert "was not sent" in str(caught.value)
+            assert "No job was submitted" in str(caught.value)
             said = [repr(caught.value), repr(caught.value.__context__)]
 
     paths = {path for _, path, _ in storage.asked}
@@ -141,11 +141,11 @@ def test_a_file_that_changes_while_it_is_sent_is_never_sent_whole(
     with Storage() as storage:
         client = client_of(storage, tmp_path)
         storage.halfway = lambda: change(file)
-        with pytest.raises(InputError, match="changed while it was sent") as caught:
+        with pytest.raises(InputError, match="changed during the upload") as caught:
             run(client, lambda: client.upload(file, field="audio_url"))
 
     assert caught.value.field == "audio_url"
-    assert "was not sent" in str(caught.value)
+    assert "No job was submitted" in str(caught.value)
     assert storage.taken == {}
     assert storage.grants == 1
 
@@ -157,9 +157,9 @@ def test_a_file_that_changes_after_it_was_priced_is_not_sent(tmp_path: Path) -> 
         fields = {"prompt": "a song", "audio_urls": [str(file)]}
 
         async def work() -> None:
-            request = await client.components.requests.validated("r5", fields)
+            request = await client.components.preparer.validated("r5", fields)
             appended(file)
-            await client.components.requests.uploaded(request)
+            await client.components.preparer.uploaded(request)
 
         with pytest.raises(InputError, match="after it was checked and priced") as no:
             run(client, work)

@@ -18,8 +18,7 @@ from jupyter_core import paths
 from packaging.requirements import Requirement
 
 import mediakit as mk
-from mediakit.diagnosis import Diagnosis
-from mediakit.diagnosis.installed import EXTRAS
+from mediakit.diagnosis import EXTRAS, Diagnosis
 from mediakit.history import History
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.servers.answering_server import AnsweringServer
@@ -64,7 +63,7 @@ def test_a_service_that_is_away_is_said(tmp_path: Path) -> None:
     assert wrong.name == "Service"
     assert url in wrong.text
     assert "does not answer" in wrong.text
-    assert "set, not tried" in str(found)
+    assert "set, but not checked" in str(found)
 
 
 def test_with_nothing_bound_the_sandbox_is_named_and_not_started(
@@ -73,7 +72,7 @@ def test_with_nothing_bound_the_sandbox_is_named_and_not_started(
     found = mk.doctor(home=tmp_path)
 
     assert found.is_ok
-    assert "connect() would start the sandbox" in str(found)
+    assert "connect() starts the sandbox" in str(found)
     assert "Balance" not in str(found)
     assert not (tmp_path / "sandbox").exists()
 

@@ -233,7 +233,7 @@ def test_forks_in_the_middle_of_traffic_leave_no_child_hanging(
 
 FORKS_WHILE_COMPUTING = """
 import os, signal, threading
-from mediakit.cached import cached_property
+from mediakit.forks import cached_property
 begun, done = threading.Event(), threading.Event()
 
 class Slow:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.clock import VirtualClock
 from mediakit.history import History
 from tests.support.soak import BOTH_DATABASES
 from tests.support.submissions import START
+from tests.support.virtual_clock import VirtualClock
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.clock import VirtualClock
 from mediakit.errors import ServiceError
 from mediakit.history import EntryState, History
 from mediakit.records import BillingState, JobStatus
@@ -22,6 +21,7 @@ from tests.support.submissions import (
     start,
     submission,
 )
+from tests.support.virtual_clock import VirtualClock
 
 # -- claiming ---------------------------------------------------------------------
 

@@ -20,7 +20,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from mediakit.clock import VirtualClock
 from mediakit.errors import BudgetError, NotFoundError
 from mediakit.history import BudgetLimit, BudgetUse, Entry, History, rebuilding
 from tests.support.soak import trials
@@ -32,6 +31,7 @@ from tests.support.submissions import (
     failed,
     job,
 )
+from tests.support.virtual_clock import VirtualClock
 
 NUMBERS = count(1)
 BUDGETS = ("kites", "boats")

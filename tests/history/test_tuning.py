@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
 from mediakit.history import History, Judgement, Preference, tuning
 from mediakit.history.tuning import DRAFTS_KEPT_FOR
 from tests.support.frames import TEXT
 from tests.support.submissions import HERE, START, completed, job, submission
+from tests.support.virtual_clock import VirtualClock
 
 MINE: dict[str, Any] = {**HERE}
 

@@ -24,7 +24,7 @@ from mediakit.media import (
     probe,
     thumbnail_jpeg,
 )
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from tests.support.samples.media_samples import (
     make_jpeg,
     make_mp3,

@@ -14,7 +14,7 @@ from PIL import Image
 from mediakit import Client
 from mediakit.media import poster_jpeg, probe
 from mediakit.media.previews import write_preview
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from tests.support.samples.media_samples import make_jpeg, make_mp4
 from tests.support.servers.file_server import FileServer
 

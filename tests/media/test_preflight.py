@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
-from mediakit.media import MediaInfo, facts_of, lengths_wanted, preflight
+from mediakit.media import facts_of, lengths_wanted, preflight
+from mediakit.media_limits import MediaInfo
 from mediakit.rates import EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts

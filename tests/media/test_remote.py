@@ -15,9 +15,9 @@ import pytest
 
 from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
-from mediakit.media import MediaInfo, probe
+from mediakit.media import probe
 from mediakit.media.remote import MAX_BYTES, probe_url
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaInfo, MediaName
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 from tests.support.servers.file_server import PIECE_BYTES, FileServer
 

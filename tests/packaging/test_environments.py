@@ -76,7 +76,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import mediakit as mk
-from mediakit.diagnosis.installed import missing_modules
+from mediakit.diagnosis import missing_modules
 """
 USE = """
 print("-- {extra}")

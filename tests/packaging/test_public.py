@@ -13,7 +13,7 @@ import pytest
 import mediakit as mk
 from mediakit import entry_points
 from mediakit.client import Service
-from mediakit.client.service import Place
+from mediakit.client.service import Backend
 from mediakit.notebook import in_notebook
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells
@@ -73,8 +73,8 @@ def test_connect_says_where_and_what_is_left(
 def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
     def greeting(left_out: dict[str, str]) -> str:
         service = Service("https://api.test", "key")
-        place = Place(service, mk.Catalog((), left_out), is_sandbox=False)
-        return entry_points._greeting(place, 1_000_000)
+        backend = Backend(service, mk.Catalog((), left_out), is_sandbox=False)
+        return entry_points._greeting(backend, 1_000_000)
 
     start = "Connected at https://api.test: 0 functions, balance $1.00."
     assert greeting({}) == start

@@ -199,9 +199,9 @@ def test_the_sandbox_refuses_what_a_made_up_function_does_not_take(
     client: Client, kind: str
 ) -> None:
     answer = httpx.post(
-        f"{client.place.service.base_url}/v1/media/{CATALOG.function(kind).path}",
+        f"{client.backend.service.base_url}/v1/media/{CATALOG.function(kind).path}",
         json={"prompt": "clouds", "lightning": 30},
-        headers={"X-API-Key": client.place.service.api_key},
+        headers={"X-API-Key": client.backend.service.api_key},
         trust_env=False,
     )
 
@@ -210,7 +210,7 @@ def test_the_sandbox_refuses_what_a_made_up_function_does_not_take(
 
 
 def test_a_sandbox_tells_others_about_made_up_functions(client: Client) -> None:
-    url = f"{client.place.service.base_url}/openapi.json"
+    url = f"{client.backend.service.base_url}/openapi.json"
     served = Catalog.from_openapi(url)
 
     for kind in MADE_UP:

@@ -4,12 +4,8 @@ import pytest
 
 from mediakit.list_rules import (
     EndsBy,
-    Gaps,
     MostInAll,
-    NeedsGap,
     NoOverlap,
-    OnePerGap,
-    ShortWhenSeveral,
     SomeIn,
     Spans,
     UniqueIn,
@@ -35,10 +31,7 @@ LIMITED = LimitedWhen(when("ratio", "adaptive"), "adaptive", when("task", "e"))
 NO_SQUARE = LimitedWhen(unless("ratio", "1:1"), "no square", unless("draft", True))
 ANY = NeedsAny(("roi", "mask"))
 TOGETHER = MostTogether(("a", "b", "c"), 3, "files")
-GAPS = Gaps("images", "loop", "transition")
-SHORT = ShortWhenSeveral("each", "every", 5, "s", GAPS)
 SPANS = Spans("tracks", "keyframes", "at", "long", "ms")
-THREE: Values = {"images": ["a", "b", "c"], "loop": False}
 
 
 def track(name: str, *spans: tuple[float, float], kind: str = "video") -> object:
@@ -60,10 +53,6 @@ ACCEPTED: list[tuple[Rule, Values]] = [
     (ANY, {"roi": "sky"}),
     (ANY, {"mask": "https://a.test/m.png"}),
     (TOGETHER, {"a": [1, 2], "b": [3], "c": None}),
-    (NeedsGap(GAPS), {"images": ["a"], "loop": True}),
-    (OnePerGap("prompts", GAPS), THREE | {"prompts": ["x", "y"]}),
-    (SHORT, THREE | {"every": 5}),
-    (SHORT, {"images": ["a", "b"], "every": 10}),
     # Intervals may touch, and be given in any order.
     (NoOverlap(SPANS), tracks(track("a", (5, 5), (0, 5)), track("b", (0, 10)))),
     (EndsBy(SPANS, 1_000), tracks(track("a", (0, 1_000)))),
@@ -97,18 +86,6 @@ REFUSED: list[tuple[Rule, Values, str]] = [
         {"a": [1, 2], "b": [3, 4], "c": []},
         "b is too long: at most 3 files in a, b and c together",
     ),
-    (
-        NeedsGap(GAPS),
-        {"images": ["a"], "loop": False},
-        "loop must be true when images has a single item (got False)",
-    ),
-    (
-        OnePerGap("prompts", GAPS),
-        THREE | {"prompts": ["x"]},
-        "prompts must be a list of 2, one for each transition",
-    ),
-    (SHORT, THREE | {"every": 6}, "every must be "),
-    (SHORT, THREE | {"every": 6, "each": [5, 6]}, "each[1] must be "),
     (
         NoOverlap(SPANS),
         tracks(track("a", (0, 5)), track("b", (5, 5), (0, 5.5), (20, 1))),

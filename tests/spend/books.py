@@ -15,9 +15,9 @@ from mediakit.catalog import Catalog
 from mediakit.client import Service
 from mediakit.client.account import Report
 from mediakit.client.history_view import AsyncHistoryView
-from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend.spend import AsyncSpend
+from tests.support.virtual_clock import VirtualClock
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 SERVICE = Service("https://media.example", "key")

@@ -17,7 +17,6 @@ from sqlalchemy import text
 from sqlalchemy.dialects import sqlite
 
 from mediakit import Client
-from mediakit.clock import VirtualClock
 from mediakit.errors import InputError
 from mediakit.history import History, tuning
 from mediakit.history.frames import charges_query
@@ -26,6 +25,7 @@ from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
 from tests.support.frames import types
 from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import completed, failed, job, submission
+from tests.support.virtual_clock import VirtualClock
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
 HERE = SERVICE.identity

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from mediakit.client import Service
-from mediakit.clock import VirtualClock
 from mediakit.history import History
 from mediakit.spend.spend import AsyncSpend
 from tests.support.clients import async_client
 from tests.support.servers.scripted_server import ScriptedServer, answers, json_page
+from tests.support.virtual_clock import VirtualClock
 
 EVE = datetime(2026, 11, 30, 23, 59, tzinfo=UTC)
 ON_THAT_DAY = "Date: Mon, 30 Nov 2026 23:59:30 GMT"

@@ -14,7 +14,7 @@ ZONES = ("America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati")
 SCRIPT = """
 import asyncio, time
 from datetime import UTC, datetime
-from mediakit.clock import VirtualClock
+from tests.support.virtual_clock import VirtualClock
 from mediakit.history import History
 from tests.support.submissions import completed, submission
 from tests.spend.books import Books, SERVICE, charged, spend_of

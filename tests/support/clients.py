@@ -7,7 +7,7 @@ from typing import Any
 from mediakit import AsyncClient, Catalog
 from mediakit.client import Service
 from mediakit.client.components import Components
-from mediakit.client.service import Place
+from mediakit.client.service import Backend
 from mediakit.history import History
 
 
@@ -26,5 +26,5 @@ def async_client(
         catalog: Its functions; all declared ones by default.
         settings: As for `Components`.
     """
-    place = Place(service, Catalog.default() if catalog is None else catalog)
-    return AsyncClient.of(Components(place, history, **settings))
+    backend = Backend(service, Catalog.default() if catalog is None else catalog)
+    return AsyncClient.of(Components(backend, history, **settings))

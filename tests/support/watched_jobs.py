@@ -14,9 +14,9 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.loop import io_thread
 from mediakit.client.polling import Poller, Turns
-from mediakit.clock import VirtualClock
 from mediakit.records import Job
 from tests.support.job_states import state_of
+from tests.support.virtual_clock import VirtualClock
 
 CHARGE = {"state": "settled", "charge_micro_usd": 340_000}
 

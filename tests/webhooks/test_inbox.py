@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 import mediakit as mk
-from mediakit.clock import SystemClock, VirtualClock
+from mediakit.clock import SystemClock
 from mediakit.webhooks import Event, Inbox, receiver
 from mediakit.webhooks.dispatcher import PAUSES_S
 from mediakit.webhooks.inbox import LEASE_S
@@ -23,6 +23,7 @@ from tests.support import zygote
 from tests.support.samples.webhook_messages import SECRET, Message, body_of, message
 from tests.support.servers.asgi_server import PATIENCE_S
 from tests.support.servers.serving import free_port
+from tests.support.virtual_clock import VirtualClock
 
 
 @pytest.fixture

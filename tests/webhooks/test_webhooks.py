@@ -16,7 +16,6 @@ import pytest
 from starlette.datastructures import Headers
 
 import mediakit as mk
-from mediakit.clock import VirtualClock
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.webhooks import COMPLETED, verify
 from mediakit.webhooks.headers import parse_headers
@@ -29,6 +28,7 @@ from tests.support.samples.webhook_messages import (
     job_record,
     message,
 )
+from tests.support.virtual_clock import VirtualClock
 
 # The example that the Standard Webhooks project publishes, in all its languages.
 VECTOR_SECRET = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

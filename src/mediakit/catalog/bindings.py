@@ -37,16 +37,7 @@ class Bindings:
 
     @classmethod
     def read(cls, folder: Path, *, own_rates: bool = False) -> Bindings:
-        """Read `mediakit.toml` in a folder; empty without the file.
-
-        Args:
-            folder: The folder.
-            own_rates: Let budgets hold the file's rates where those of the price list
-                are higher.
-
-        Raises:
-            InputError: It cannot be read, or its contents are not accepted.
-        """
+        """Read `mediakit.toml` in a folder; empty without the file."""
         import tomllib  # most folders have no such file
 
         file = folder / FILE_NAME
@@ -86,10 +77,6 @@ class Bindings:
 
         It has the functions of the OpenAPI document, then those bound by hand, which
         replace the former, all with the user's rates.
-
-        Raises:
-            InputError: A kind, a path or the name of a rate is unknown, or the OpenAPI
-                document cannot be read.
         """
         try:
             described = Catalog(())
@@ -104,9 +91,6 @@ class Bindings:
         """Return the sandbox's functions with the user's rates.
 
         Rates for paths of another service are ignored.
-
-        Raises:
-            InputError: A rate is for an unknown kind.
         """
         known = {function.path for function in catalog}
         rates = {n: r for n, r in self.rates.items() if "/" not in n or n in known}

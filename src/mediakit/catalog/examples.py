@@ -20,9 +20,6 @@ Body = dict[str, Any]
 def example(function: Function) -> Body:
     """Make a short valid body, with the fields that are required or that rules need.
 
-    Args:
-        function: The function.
-
     Returns:
         The body; the last attempt if no simple value satisfies the rules.
     """
@@ -103,10 +100,6 @@ _VALUES: Mapping[FieldKind, Any] = {
 
 def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
     """Yield bodies that differ from an example in one field of the price.
-
-    Args:
-        function: The function.
-        body: The example.
 
     Yields:
         The difference, such as `resolution = "4k"`, and the body.

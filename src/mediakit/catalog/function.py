@@ -8,19 +8,17 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mediakit.cached import cached_property
 from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
-from mediakit.forks import no_fork
-from mediakit.media_limits import EXTENSION, MediaLimits
+from mediakit.forks import cached_property, no_fork
+from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
 from mediakit.schema import (
     Declared,
     FieldSpec,
     InputFacts,
-    MediaName,
     MediaRequest,
     Purpose,
     body_of,
@@ -65,13 +63,7 @@ def title_at(kind: str, path: str) -> str:
 
 @dataclass(frozen=True)
 class MediaItem:
-    """One medium in a body.
-
-    Args:
-        label: Its place, such as "images[0]" or "tracks[1].keyframes[0].url".
-        kind: The expected medium.
-        value: The value in the body: a URL, or a local path.
-    """
+    """One medium in a body."""
 
     label: str
     kind: MediaName
@@ -89,13 +81,7 @@ Slot = tuple[MediaItem, Any, Any]
 
 @dataclass(frozen=True)
 class Described:
-    """A request that a service describes.
-
-    Args:
-        declared: What it is.
-        body: Its fields.
-        rules: The rules between them.
-    """
+    """A request that a service describes."""
 
     declared: Declared
     body: FieldSpec
@@ -460,15 +446,7 @@ def bodies_in(schema: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def path_of(path: object, field: str = "path") -> str:
-    """Return a function's path in its normal form, without outer slashes.
-
-    Args:
-        path: The path.
-        field: Its name, for errors.
-
-    Raises:
-        InputError: It does not have three segments, or one is not a plain name.
-    """
+    """Return a function's path in its normal form, without outer slashes."""
     segments = path.strip("/").split("/") if isinstance(path, str) else []
     if len(segments) != 3 or not all(map(is_segment, segments)):
         raise InputError(field, got=path, accepted="vendor/model/function")

@@ -29,13 +29,6 @@ def load(field: str, source: Mapping[str, Any] | str | Path) -> Json:
     """Read a JSON object: from a mapping, its text, a file, or a URL.
 
     No key is sent to a URL.
-
-    Args:
-        field: Its name, for errors.
-        source: The mapping, the text, the path or the URL.
-
-    Raises:
-        InputError: It cannot be read, or is not a JSON object.
     """
     if isinstance(source, Mapping):
         return checked_json(field, source)
@@ -60,11 +53,7 @@ def _parsed(field: str, text: str | bytes, where: str) -> Json:
 
 
 def checked_json(field: str, value: object) -> Json:
-    """Return a deep copy of a JSON object.
-
-    Raises:
-        InputError: It is not a JSON object, or holds other values than JSON.
-    """
+    """Return a deep copy of a JSON object."""
     if not isinstance(value, Mapping):
         raise InputError(field, got=type(value).__name__, accepted=ACCEPTED)
     try:
@@ -113,7 +102,9 @@ def _download(field: str, url: str) -> bytes:
 def _content(field: str, url: str, answer: httpx.Response) -> bytes:
     if not answer.is_success:
         got = f"{url}, which answers {answer.status_code}"
-        raise InputError(field, got=got, accepted="a document that needs no key")
+        raise InputError(
+            field, got=got, accepted="a document that is served without a key"
+        )
     content = bytearray()
     for chunk in answer.iter_bytes():
         content += chunk

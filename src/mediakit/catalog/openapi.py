@@ -10,16 +10,9 @@ from typing import get_args
 from mediakit.catalog.function import SEGMENT, Described, Function, is_segment
 from mediakit.catalog.loading import checked_json
 from mediakit.errors import InputError
-from mediakit.media_limits import EXTENSION
+from mediakit.media_limits import EXTENSION, MediaName
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
-from mediakit.schema import (
-    Declared,
-    FieldSpec,
-    MediaName,
-    MediaRequest,
-    body_of,
-    fields_of,
-)
+from mediakit.schema import Declared, FieldSpec, MediaRequest, body_of, fields_of
 from mediakit.schema.reading import (
     MAX_FIELDS,
     Reader,
@@ -45,12 +38,7 @@ def described(
     function: str | None = None,
     media_type: MediaName | None = None,
 ) -> Described:
-    """Read a request from the JSON Schema of its body; see `Function.from_schema`.
-
-    Raises:
-        InputError: It is not the JSON Schema of an object, has too many fields, or
-            names no kind.
-    """
+    """Read a request from the JSON Schema of its body; see `Function.from_schema`."""
     schema = checked_json("schema", schema)
     return _described(schema, schema, kind, function, media_type)
 
@@ -60,16 +48,8 @@ def functions_in(
 ) -> tuple[tuple[Function, ...], dict[str, str]]:
     """Make a function of each path that accepts submissions.
 
-    Args:
-        document: An OpenAPI document, 3.0 or 3.1.
-        declared: Declarations by kind; the document's function that one describes is
-            it, with its rules and rates.
-
     Returns:
         The functions, and the bodies of those that do not take JSON objects, by path.
-
-    Raises:
-        InputError: It is of another version, or has no such path, or too many.
     """
     if "swagger" in document:
         raise InputError(
@@ -108,11 +88,7 @@ def _submits(document: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _body_schema(operation: Json, references: References) -> object:
-    """Return the schema of a body; one without a schema accepts any field.
-
-    Raises:
-        NoObjectError: The body is not a JSON object.
-    """
+    """Return the schema of a body; one without a schema accepts any field."""
     body = references.plain(operation.get("requestBody"))
     contents = dict_of(body and body[0].get("content"))
     for media_type, content in contents.items():
@@ -134,11 +110,7 @@ def _function(
     document: Json,
     declared: Mapping[str, type[MediaRequest]],
 ) -> Function:
-    """Return the function of a path, declared by us or described by the document.
-
-    Raises:
-        NoObjectError: Its body is not a JSON object.
-    """
+    """Return the function of a path, declared by us or described by the document."""
     schema = _body_schema(operation, References(document))
     plain = References(document).plain(schema)
     kind = text_of(dict_of(plain[0] if plain else {}).get(EXTENSION), "kind")

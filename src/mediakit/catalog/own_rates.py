@@ -51,18 +51,7 @@ class OwnRate:
         source: Path | None = None,
         sets_holds: bool = True,
     ) -> OwnRate:
-        """Read a rate from `mediakit.toml`.
-
-        Args:
-            name: Its kind or path, for errors.
-            table: US dollars, as text or numbers, under `usd_per_request` and
-                `usd_per_second`.
-            source: The file; None for a table given in code.
-            sets_holds: See the class.
-
-        Raises:
-            InputError: The table has other contents.
-        """
+        """Read a rate from `mediakit.toml`."""
         field = f'rates."{name}"'
         if not isinstance(table, dict) or not table:
             raise InputError(field, got=table, accepted=ACCEPTED)
@@ -77,12 +66,7 @@ class OwnRate:
         )
 
     def estimate(self, body: Mapping[str, object], listed: Estimate) -> Estimate:
-        """Price a body; a rate from a file is named beside the price.
-
-        Args:
-            body: The body, with defaults.
-            listed: The estimate by the price list; unknown if it has no rate.
-        """
+        """Price a body; a rate from a file is named beside the price."""
         own = Estimate.of(self.lines(body))
         if self.source is None:
             return own

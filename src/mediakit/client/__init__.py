@@ -1,8 +1,8 @@
 """What the clients are made of: submitting, watching, money, files, HTTP.
 
-A request has three shapes. `requests` turns the fields that users write into a
+A request has three shapes. `preparing` turns the fields that users write into a
 `ValidatedRequest`: checked, priced, its files uploaded; pricing needs no network, and
-nothing else is sent. `submissions` turns it into a `Submission`: the exact bytes, the
+nothing else is sent. `submitting` turns it into a `Submission`: the exact bytes, the
 idempotency key and the hold, which the history commits before anything is sent, so that
 any process can send it again; with its outcome, it is the history's `Entry`. The
 service responds with a job: `jobs` has its `AsyncJob`, whose `state` is that entry with

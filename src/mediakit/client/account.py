@@ -20,7 +20,7 @@ from mediakit.client.loop import Blocking, blocking, networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import Attempt, Balance, Delivery, DeliveryStatus, Record
-from mediakit.urls import shown_url
+from mediakit.safe_text import shown_url
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,10 +56,7 @@ class _Account:
 
     async def _read(self, path: str, what: str, **options: Any) -> Answer:
         """Read a path of the service; `what` is in the error of a refusal."""
-        answer = await self._transport.read(path, **options)
-        if answer.status != 200:
-            raise error_of(answer, what, self._clock)
-        return answer
+        return self._checked(await self._transport.read(path, **options), what)
 
     def _checked(self, answer: Answer, what: str, then: str = "") -> Answer:
         if not 200 <= answer.status < 300:
@@ -314,16 +311,17 @@ class AsyncDeliveries(_Account):
             if error.sent:
                 text = (
                     f"The service did not answer ({error.reason}), so it is not known "
-                    "whether the secret was rotated. This is not retried "
-                    "automatically: read .secret() and compare."
+                    "whether the secret was rotated. mediakit does not try again: "
+                    "compare what client.deliveries.secret() returns."
                 )
             else:
                 text = (
-                    f"The service does not answer ({error.reason}). Nothing was sent, "
-                    "and the secret is unchanged."
+                    f"The service cannot be reached ({error.reason}). Nothing was "
+                    "sent, and the secret is unchanged."
                 )
             raise ServiceError(text, in_doubt=error.sent) from error
-        return _secret_in(self._checked(answer, "the rotation of the secret"))
+        then = "Only owners and admins may rotate it." if answer.status == 403 else ""
+        return _secret_in(self._checked(answer, "the signing secret", then))
 
 
 class Deliveries(Blocking):
@@ -355,16 +353,13 @@ def _frame(rows: Page) -> pd.DataFrame:
 
 
 def _rows_in(body: Any) -> Page:
-    """Return the records of a list: the response itself, or its `data`.
-
-    Raises:
-        ServiceError: It has no list, which differs from an empty one.
-    """
+    """Return the records of a list: the response itself, or its `data`."""
     rows = body.get("data") if isinstance(body, dict) else body
     if not isinstance(rows, list):
         raise ServiceError(
-            "The service's response has no readable list of records, so it is not "
-            "known whether there are any. A newer version of mediakit may read it.",
+            "The service answered without a list of records that can be read, so it "
+            "is not known whether there are any. A newer version of mediakit may be "
+            "able to read it.",
             status=200,
         )
     return [row for row in rows if isinstance(row, dict)]

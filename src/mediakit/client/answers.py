@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mediakit.cached import cached_property
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
@@ -28,9 +27,8 @@ from mediakit.errors import (
     NotFoundError,
     RateLimitError,
     ServiceError,
-    quoted,
-    shown,
 )
+from mediakit.forks import cached_property
 from mediakit.records import (
     Balance,
     ErrorCode,
@@ -40,6 +38,7 @@ from mediakit.records import (
     without_lone_surrogates,
 )
 from mediakit.rules import Problem
+from mediakit.safe_text import quoted, shown
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
@@ -81,17 +80,13 @@ class Answer:
     content: bytes = field(repr=False)
 
     def json(self) -> Any:
-        """Parse the body.
-
-        Raises:
-            ServiceError: It is not JSON.
-        """
+        """Parse the body."""
         try:
             return _parsed(self.content)
         except (ValueError, RecursionError):
             raise ServiceError(
-                f"The service answered {self.status} with something that is not JSON; "
-                "is the base URL that of the service?",
+                f"The service answered {self.status} with something that is not JSON. "
+                "Check the base URL.",
                 status=self.status,
             ) from None
 
@@ -137,11 +132,7 @@ LONGEST_RETRY_AFTER_S = 366 * 86_400.0
 
 
 def parse(record_type: type[R], answer: Answer) -> R:
-    """Parse a response as a record.
-
-    Raises:
-        ServiceError: The response is not such a record.
-    """
+    """Parse a response as a record."""
     with suppress(ValidationError):
         return record_type.model_validate_json(answer.content)
     # The slower way accepts all that JSON allows, and reports what is wrong.
@@ -174,7 +165,7 @@ def _problem_text(problem: ErrorDetails) -> str:
     if names and names[-1].endswith("_micro_usd"):
         got = shown(problem["input"])
         return f"{where} must be a whole number of micro-USD (got {got})."
-    return f"{where} is not what the specification says."
+    return f"{where} has a value that is not expected."
 
 
 def failed_job(answer: Answer) -> Job | None:
@@ -245,15 +236,7 @@ def error_of(
     then: str = "",
     in_doubt: bool = False,
 ) -> MediakitError:
-    """Return the typed error of a response that is not a success (spec 7.2).
-
-    Args:
-        answer: The response.
-        what: What was requested, such as "the job media_...".
-        clock: Turns `Retry-After` into an instant.
-        then: Sentences that follow: what was sent, and what to do.
-        in_doubt: Whether an earlier attempt may have arrived.
-    """
+    """Return the typed error of a response that is not a success (spec 7.2)."""
     job = failed_job(answer)
     if job is not None:
         return rejection(answer, job, clock)
@@ -276,8 +259,8 @@ def error_of(
 _TYPED: Mapping[int, tuple[type[AnswerError], str]] = {
     401: (AuthError, "The API key is missing or not valid; set MEDIAKIT_API_KEY."),
     403: (AuthError, "This API key may not request {}."),
-    404: (NotFoundError, "The service does not know {}."),
-    409: (ConflictError, "{} is not in a state that allows this."),
+    404: (NotFoundError, "The service could not find {}."),
+    409: (ConflictError, "The state of {} does not allow this."),
     410: (GoneError, "{} was erased."),
 }
 
@@ -348,14 +331,12 @@ def _rate_limit(
     *,
     in_doubt: bool = False,
 ) -> RateLimitError:
-    seconds = retry_after_s(answer)
-    if seconds is None:
-        return RateLimitError(
-            text, status=answer.status, job_id=job_id, in_doubt=in_doubt
-        )
-    retry_at = clock.now() + timedelta(seconds=seconds)
+    seconds, retry_at = retry_after_s(answer), None
+    if seconds is not None:
+        retry_at = clock.now() + timedelta(seconds=seconds)
+        text += f" Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC."
     return RateLimitError(
-        f"{text} Try again in {seconds:,.0f} s, at {retry_at:%Y-%m-%d %H:%M:%S} UTC.",
+        text,
         retry_after_s=seconds,
         retry_at=retry_at,
         status=answer.status,

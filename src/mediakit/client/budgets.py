@@ -16,13 +16,7 @@ from uuid import uuid4
 from mediakit.client.account import Billing
 from mediakit.client.account_history import AccountHistory
 from mediakit.clock import Clock
-from mediakit.errors import (
-    BalanceError,
-    InputError,
-    MediakitError,
-    nothing_sent_yet,
-    shown,
-)
+from mediakit.errors import BalanceError, InputError, MediakitError, nothing_sent_yet
 from mediakit.history import (
     BudgetLimit,
     Entry,
@@ -34,6 +28,7 @@ from mediakit.history import (
     tuning,
 )
 from mediakit.money import format_usd, parse_usd
+from mediakit.safe_text import shown
 
 log = logging.getLogger("mediakit.client")
 

@@ -32,12 +32,12 @@ from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.media_names import MediaNames
+from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
-from mediakit.client.requests import Requests, Seconds, ValidatedRequest
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.service import Place
+from mediakit.client.service import Backend
 from mediakit.client.submitting import Submissions, Take
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
@@ -46,25 +46,11 @@ from mediakit.history import Entry, History
 
 
 class Components:
-    """What an `AsyncClient` works with once it is open.
-
-    Args:
-        place: The service, and its functions.
-        history: Records every submission before it is sent.
-        clock: Gives time; the system's by default.
-        project: A label for all submissions; None for none.
-        budget: The limit of the project, or of this client when there is no project.
-        submit_retry_for_s: Seconds to retry a submission while there is no response.
-        timeout_s: Seconds to wait for the next bytes before giving up.
-        transport: Sends all requests; it is not closed.
-        home: The folder for previews of results and for outputs that are scored; None
-            keeps none.
-        on_wait: Called, on the waiting thread, with each wait for a job.
-    """
+    """What an `AsyncClient` works with once it is open."""
 
     def __init__(
         self,
-        place: Place,
+        backend: Backend,
         history: History,
         *,
         clock: Clock | None = None,
@@ -76,8 +62,8 @@ class Components:
         home: Path | None = None,
         on_wait: Callable[[AsyncJob], object] | None = None,
     ) -> None:
-        service, catalog = place.service, place.catalog
-        self.place = place
+        service, catalog = backend.service, backend.catalog
+        self.backend = backend
         self.store = history
         self.home = home
         self.account_history = AccountHistory(history, service)
@@ -99,7 +85,7 @@ class Components:
             self.clock,
             self.progress,
         )
-        self.requests = Requests(catalog, self.remote_media, self.uploads)
+        self.preparer = Preparer(catalog, self.remote_media, self.uploads)
         outputs = Outputs(
             self._files_http,
             self.account_history,
@@ -143,7 +129,7 @@ class Components:
             self.jobs,
             self.account_history,
             self.admission,
-            self.requests,
+            self.preparer,
             self.clock,
             project,
         )
@@ -174,10 +160,10 @@ class Components:
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent."""
         with nothing_sent_yet():
-            request = await self.requests.validated(
+            request = await self.preparer.validated(
                 function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
             )
-            return await self.requests.uploaded(request)
+            return await self.preparer.uploaded(request)
 
     @networked
     async def submit_prepared(
@@ -210,10 +196,10 @@ class Components:
 
         Nothing is sent and nothing is uploaded.
         """
-        request = await self.requests.validated(
+        request = await self.preparer.validated(
             function, fields, webhook_url=webhook_url, extra=extra
         )
-        return await self.submissions.owned(await self.requests.named(request))
+        return await self.submissions.owned(await self.preparer.named(request))
 
     @networked
     async def aclose(self) -> None:

@@ -19,7 +19,7 @@ from mediakit.errors import InputError
 from mediakit.media import local_file
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-KEPT_THERE = "The service keeps the job's output; fetching it again costs nothing."
+STILL_THERE = "The service still has the output; downloading it again costs nothing."
 # A running download writes more often than that.
 ABANDONED_S = 86_400.0
 _USER = re.compile(r"//[^/]*@")
@@ -192,7 +192,7 @@ def _remote_target(url: str, file_name: str) -> RemoteFile:
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
     except ImportError:
-        accepted = 'a path, or any URL after: pip install "mediakit[remote]"'
+        accepted = 'a local path; for other URLs, pip install "mediakit[remote]"'
         raise InputError("path", got=place, accepted=accepted) from None
     try:
         files, path = url_to_fs(url)
@@ -210,7 +210,7 @@ class NameTakenError(InputError):
     """A file of that name exists, and `overwrite` is false."""
 
     def __init__(self, place: Path | str) -> None:
-        accepted = "a new name, or overwrite=True"
+        accepted = "a name that is free (overwrite=True replaces the file)"
         super().__init__("path", got=f"{place} (it exists)", accepted=accepted)
 
 
@@ -218,12 +218,12 @@ def unwritable(place: Path | str, error: OSError) -> InputError:
     """Return the error for a result that cannot be written to its destination."""
     reason = error.strerror or type(error).__name__
     if error.errno in NO_ROOM:
-        reason = "There is no room left on that disk"
+        reason = "There is not enough space for the file"
     elif isinstance(error, PermissionError):
         reason = "You do not have permission to write there"
     return InputError(
         "path",
         got=str(place),
-        accepted="a place that can be written, with room for the file",
-        then=f"{reason}. {KEPT_THERE}",
+        accepted="a writable location with enough space for the file",
+        then=f"{reason}. {STILL_THERE}",
     )

@@ -27,17 +27,17 @@ from mediakit.client.destinations import (
 from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.job_state import JobState
 from mediakit.client.media_names import MediaNames
+from mediakit.client.pacing import jittered_backoff_s
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import Progress
-from mediakit.client.retrying import jittered_backoff_s
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
 from mediakit.history import History, tuning
+from mediakit.media.bodies import urls_in
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
-from mediakit.urls import urls_in
 
 AT_ONCE = 4
 TRIES = 5
@@ -94,7 +94,7 @@ async def pieces_of(
                 raise NoAnswerError("the answer was empty", sent=True)
             if total_bytes not in (None, done_bytes):
                 etag = None
-                raise NoAnswerError("its length is not the announced one", sent=True)
+                raise NoAnswerError("its length is not as announced", sent=True)
         except NoAnswerError as error:
             tries = 1 if done_bytes > furthest_bytes else tries + 1
             furthest_bytes = max(furthest_bytes, done_bytes)
@@ -160,14 +160,14 @@ def _refuse_other(response: StreamedResponse) -> None:
     encoding = response.header("Content-Encoding") or "identity"
     if encoding != "identity":
         raise ServiceError(
-            "The file could not be fetched: the server compresses it "
-            f"({encoding}), although the request excludes that."
+            "The file could not be fetched: the server compressed it "
+            f"({encoding}), although it was asked not to."
         )
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":
         raise ServiceError(
-            "The file could not be fetched: a web page arrived in its place, as from a "
-            "network that requires a login. Check the network, then try again."
+            "The file could not be fetched: a web page arrived instead, as from a "
+            "network that asks you to log in. Check the network, then try again."
         )
 
 

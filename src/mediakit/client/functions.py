@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, cleandoc
 from keyword import iskeyword
 from typing import Any, Literal
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.docstrings import with_arguments
 from mediakit.rules import any_of
 from mediakit.schema import FieldSpec
 
@@ -25,6 +25,10 @@ _PLAIN_TYPES: dict[str, Any] = {
     "object": dict,
     "variants": dict,
 }
+
+
+_ARGS = re.compile(r"^Args:\n((?: +.*\n?)+)", re.MULTILINE)
+_ARGUMENT = re.compile(r"^ {4}(\w+): (.*\n?(?: {5,}.*\n?)*)", re.MULTILINE)
 
 
 class Functions:
@@ -57,12 +61,6 @@ class Functions:
 
     def __dir__(self) -> list[str]:
         return sorted(self._by_name)
-
-    def __iter__(self) -> Iterator[BoundFunction]:
-        return (BoundFunction(self._client, each) for each in self._by_name.values())
-
-    def __len__(self) -> int:
-        return len(self._by_name)
 
     def __repr__(self) -> str:
         return f"<functions: {', '.join(sorted(self._by_name))}>"
@@ -123,7 +121,7 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
     )
     meanings = {name: _sentence(spec) for name, spec in function.fields.items()}
     names = [parameter.name for parameter in parameters]
-    about = with_arguments(method.__doc__, names, meanings)
+    about = _with_arguments(method.__doc__, names, meanings)
     call.__doc__ = f"{function.doc}\n\n{about}"
     return call
 
@@ -165,3 +163,19 @@ def _annotation(spec: FieldSpec) -> Any:
     else:
         kind = _PLAIN_TYPES.get(spec.kind, Any)
     return kind if spec.to_fill_in or spec.default is not None else kind | None
+
+
+def _with_arguments(
+    doc: str | None, names: Iterable[str], meanings: Mapping[str, str]
+) -> str:
+    """Return a docstring for these arguments in place of its own."""
+    text = cleandoc(doc or "")
+    args = _ARGS.search(text)
+    known = dict(_ARGUMENT.findall(args[1])) if args else {}
+    known = {name: meaning.rstrip() for name, meaning in known.items()}
+    texts = known | dict(meanings)
+    lines = "\n".join(f"    {name}: {texts[name]}" for name in names if name in texts)
+    section = f"Args:\n{lines}\n" if lines else ""
+    if args is None:
+        return f"{text}\n\n{section}".strip()
+    return f"{text[: args.start()]}{section}{text[args.end() :]}".strip()

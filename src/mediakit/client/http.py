@@ -18,7 +18,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 from urllib.request import getproxies
 from weakref import finalize
@@ -27,7 +27,7 @@ import aiohttp
 import httpx
 from yarl import URL
 
-from mediakit.client import retrying
+from mediakit.client import pacing
 from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
 from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.service import LOOPBACK, Service
@@ -35,6 +35,7 @@ from mediakit.client.transport_errors import (
     CUT_OFF,
     INVALID_URL,
     UNPACKABLE,
+    ProxyAuthError,
     translate_errors,
 )
 from mediakit.clock import Clock
@@ -122,12 +123,7 @@ class HttpClient:
         headers: Mapping[str, str],
         content: bytes | None = None,
     ) -> Answer:
-        """Send one request and read the whole response; redirects are not followed.
-
-        Raises:
-            NoAnswerError: No complete response arrived.
-            ServiceError: The environment names a proxy that cannot be used.
-        """
+        """Send one request and read the whole response; redirects are not followed."""
 
         async def exchange() -> Answer:
             async with asyncio.timeout(self._whole_answer_within_s):
@@ -138,12 +134,7 @@ class HttpClient:
     async def put(
         self, url: str, *, headers: Mapping[str, str], blocks: AsyncIterable[bytes]
     ) -> Answer:
-        """PUT a body that is read while it is sent; does not follow redirects.
-
-        Raises:
-            NoAnswerError: No response arrived.
-            ServiceError: The environment names a proxy that cannot be used.
-        """
+        """PUT a body that is read while it is sent; does not follow redirects."""
         loop, body_error = asyncio.get_running_loop(), None
 
         async def blocks_with_timeout() -> AsyncIterator[bytes]:
@@ -184,7 +175,9 @@ class HttpClient:
                 body_bytes = await translate_errors(body, in_body=True)
                 return Answer(answer.status, answer.headers, body_bytes)
         http = self._connections.httpx_for(address)
-        request = http.build_request(method, url, headers=headers, content=content)
+        request = http.build_request(
+            method, url, headers=headers, content=content, extensions=TRACE
+        )
         response = await http.send(request, stream=True)
         try:
             # A mock transport may return a body that is already read.
@@ -204,16 +197,14 @@ class HttpClient:
         """GET a URL and yield the response before its body is read.
 
         Follows up to five redirects, never from https to http.
-
-        Raises:
-            NoAnswerError: No response arrived, or a redirect cannot be followed.
-            ServiceError: The environment names a proxy that cannot be used.
         """
 
         async def exchange() -> httpx.Response:
             async with asyncio.timeout(2 * self._timeout_s):
                 http = self._connections.httpx_for(_address(url))
-                request = http.build_request("GET", url, headers=headers)
+                request = http.build_request(
+                    "GET", url, headers=headers, extensions=TRACE
+                )
                 response = await http.send(request, stream=True)
                 for _ in range(MAX_REDIRECTS):
                     if response.next_request is None:
@@ -254,11 +245,7 @@ class StreamedResponse:
         return value
 
     async def iter_raw(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it was sent, in pieces.
-
-        Raises:
-            NoAnswerError: The connection broke, or ended early.
-        """
+        """Yield the body as it was sent, in pieces."""
         read_bytes = 0
         # A mock transport may return a body that is already read.
         is_read = self._response.is_stream_consumed
@@ -332,11 +319,7 @@ class _Connections:
         self._pid = os.getpid()
 
     def session_for(self, url: URL) -> aiohttp.ClientSession | None:
-        """Return the session of aiohttp; None where httpx has to send the request.
-
-        Raises:
-            ClosedError: The client is that of a parent process.
-        """
+        """Return the session of aiohttp; None where httpx has to send the request."""
         if self._transport is not None or self._may_use_proxies(url):
             return None
         if self._session is None:
@@ -359,12 +342,7 @@ class _Connections:
         return self._session
 
     def httpx_for(self, url: URL) -> httpx.AsyncClient:
-        """Return the client of httpx for a URL.
-
-        Raises:
-            ClosedError: The client is that of a parent process.
-            ServiceError: The environment names a proxy that cannot be used.
-        """
+        """Return the client of httpx for a URL."""
         uses_proxies = self._may_use_proxies(url)
         if uses_proxies not in self._clients:
             self._clients[uses_proxies] = self._make_httpx(uses_proxies=uses_proxies)
@@ -429,7 +407,18 @@ async def _raise_for_proxy_auth(response: httpx.Response) -> None:
     """Raise if a proxy rejects the password, so that its 407 is not the service's."""
     if response.status_code == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
         await response.aclose()
-        raise httpx.ProxyError("407", request=response.request)
+        raise ProxyAuthError("407", request=response.request)
+
+
+async def _raise_for_tunnel_auth(event: str, info: Mapping[str, Any]) -> None:
+    """Raise if a proxy opens no tunnel: a callback of httpcore's `trace` extension."""
+    if event == "http11.receive_response_headers.complete":
+        _, status, *_ = info["return_value"]
+        if status == httpx.codes.PROXY_AUTHENTICATION_REQUIRED:
+            raise ProxyAuthError("407")
+
+
+TRACE: Mapping[str, Any] = {"trace": _raise_for_tunnel_auth}
 
 
 def _address(url: str) -> URL:
@@ -482,12 +471,7 @@ class ServiceClient:
         headers: Mapping[str, str] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send one request, once.
-
-        Raises:
-            NoAnswerError: No response arrived.
-            MediakitError: The client is closed.
-        """
+        """Send one request, once."""
         if self.closed:
             raise closed()
         all_headers = dict(headers or {})
@@ -513,9 +497,6 @@ class ServiceClient:
 
         Honors `Retry-After` for up to two minutes in all. If the service asks for
         longer, or keeps rejecting the read, returns its last answer.
-
-        Raises:
-            ServiceError: No answer arrived.
         """
 
         async def once() -> Answer:
@@ -525,7 +506,7 @@ class ServiceClient:
             return answer
 
         try:
-            return await retrying.until_answered(once, self._clock, for_s=retry_for_s)
+            return await pacing.until_answered(once, self._clock, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
         except NoAnswerError as error:
@@ -534,13 +515,9 @@ class ServiceClient:
     async def until_answered(
         self, once: Callable[[], Awaitable[T]], *, for_s: float
     ) -> T:
-        """Repeat a harmless exchange until it is answered; see `retrying`.
-
-        Raises:
-            ServiceError: The last attempt had no answer either.
-        """
+        """Repeat a harmless exchange until it is answered; see `pacing`."""
         try:
-            return await retrying.until_answered(once, self._clock, for_s=for_s)
+            return await pacing.until_answered(once, self._clock, for_s=for_s)
         except NoAnswerError as error:
             raise self.silence(error) from error
 

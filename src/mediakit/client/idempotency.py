@@ -158,11 +158,8 @@ def take_of(
 
 def is_known(submission: Submission) -> bool:
     """Return whether the sent bytes are known; for a found job they may not be."""
-    return not (_is_rebuilt(submission) and submission.body == NOTHING_KNOWN)
-
-
-def _is_rebuilt(submission: Submission) -> bool:
-    return submission.draw_key.startswith(REBUILT)
+    is_rebuilt = submission.draw_key.startswith(REBUILT)
+    return not (is_rebuilt and submission.body == NOTHING_KNOWN)
 
 
 def was_rejected(entry: Entry | OwnedDraw) -> bool:

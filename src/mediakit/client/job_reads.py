@@ -8,8 +8,9 @@ from urllib.parse import quote
 from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
 from mediakit.client.http import ServiceClient
 from mediakit.clock import Clock
-from mediakit.errors import AnswerError, ConflictError, ServiceError, shown
+from mediakit.errors import AnswerError, ConflictError, ServiceError
 from mediakit.records import LONGEST_URL, Job
+from mediakit.safe_text import shown
 
 log = logging.getLogger("mediakit.client")
 

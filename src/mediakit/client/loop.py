@@ -52,6 +52,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 Ts = TypeVarTuple("Ts")
 Ready = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
 
@@ -371,6 +372,17 @@ def blocking(
         signature = inspect.signature(method).replace(return_annotation=result_type)
         vars(call)["__signature__"] = signature
     return call
+
+
+def explained_by(source: Callable[..., Any]) -> Callable[[MethodT], MethodT]:
+    """Add what follows the first line of a docstring to that of a blocking method."""
+    rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
+
+    def with_docstring(method: MethodT) -> MethodT:
+        method.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\n{rest}".strip()
+        return method
+
+    return with_docstring
 
 
 def itself(face: FaceT, _: object, /) -> FaceT:

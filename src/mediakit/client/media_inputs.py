@@ -16,12 +16,12 @@ from mediakit.client.loop import Blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Parent
-from mediakit.media import MediaInfo, file_of
+from mediakit.media import file_of
 from mediakit.media.remote import probe_url
 from mediakit.media.remote_posters import poster_at
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
 from mediakit.rules import Found
-from mediakit.schema import MediaName
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}
 ENDED = "a job that has completed"
@@ -61,11 +61,7 @@ def job_of(value: object) -> AsyncJob | JobOutput | None:
 
 
 def output_of(job: AsyncJob | JobOutput, medium: MediaName, field: str) -> JobOutput:
-    """Return the output of a job, for a field that accepts its medium.
-
-    Raises:
-        InputError: The job has no such output.
-    """
+    """Return the output of a job, for a field that accepts its medium."""
     made = job if isinstance(job, JobOutput) else _made(job.state, field)
     if made.media_type in A_MEDIUM and made.media_type != medium:
         got = Found(f"the job {made.id}, which made {A_MEDIUM[made.media_type]}")

@@ -16,7 +16,7 @@ from anyio import to_thread
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.titles import short_subject
 from mediakit.history import Entry, History, tuning
-from mediakit.urls import urls_in
+from mediakit.media.bodies import urls_in
 
 UPLOADS = "uploads"
 HASH_LENGTH = 16

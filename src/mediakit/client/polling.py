@@ -30,9 +30,9 @@ from mediakit.errors import (
     NotFoundError,
     RateLimitError,
     ServiceError,
-    shown,
 )
 from mediakit.records import Job, JobStatus
+from mediakit.safe_text import shown
 
 log = logging.getLogger("mediakit.client")
 

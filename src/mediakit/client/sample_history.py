@@ -32,7 +32,8 @@ from mediakit.history import (
 from mediakit.history.entry import PAST, fresh_entry
 from mediakit.money import format_usd
 from mediakit.rates import Estimate, EstimateKind
-from mediakit.records import BillingState, JobStatus, Record
+from mediakit.records import BillingState, JobError, JobStatus, Record
+from mediakit.rules import Found
 from mediakit.schema import canonical_json
 
 SEED_PATH = "/sandbox/seed"
@@ -54,13 +55,6 @@ _NOT_KNOWN = Estimate(None, None, EstimateKind.UNKNOWN)
 Amount = Annotated[int, Field(ge=0, strict=True)]
 
 
-class PastError(Record):
-    """Why a sample job failed."""
-
-    code: str
-    message: str
-
-
 class PastJob(Record):
     """A sample job: its request, the account that sent it, and its outcome."""
 
@@ -69,7 +63,7 @@ class PastJob(Record):
     body: dict[str, Any]
     account: str
     status: JobStatus
-    error: PastError | None = None
+    error: JobError | None = None
     media_type: str | None = None
     content_type: str | None = None
     charge_micro_usd: Amount
@@ -122,14 +116,11 @@ class SeededPast:
 
 
 def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> None:
-    """Reject a service that is not a sandbox, and numbers that a sandbox rejects.
-
-    Raises:
-        InputError: One of them is invalid; nothing was sent.
-    """
+    """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
     if not is_sandbox:
-        accepted = "a client of a sandbox on this machine"
-        raise InputError("seed_past", got=f"a client of {label}", accepted=accepted)
+        accepted = "connected to a sandbox on this machine"
+        got = Found(f"one connected to {label}")
+        raise InputError("client", got=got, accepted=accepted)
     for name, (least, most) in LIMITS.items():
         value = asked[name]
         if type(value) is not int or not least <= value <= most:
@@ -144,11 +135,7 @@ async def seed_past(
     clock: Clock,
     asked: Mapping[str, int],
 ) -> SeededPast:
-    """Generate sample jobs in a sandbox and write them to the history.
-
-    Raises:
-        ServiceError: The sandbox does not respond, or rejects the request.
-    """
+    """Generate sample jobs in a sandbox and write them to the history."""
     content = canonical_json({**asked, "requests": True})
 
     async def once() -> Answer:
@@ -157,7 +144,7 @@ async def seed_past(
 
     answer = await transport.until_answered(once, for_s=READ_RETRY_FOR_S)
     if answer.status not in (200, 201):
-        raise error_of(answer, "the past", clock)
+        raise error_of(answer, "the sample history", clock)
 
     said = await to_thread.run_sync(parse, PastAnswer, answer)
     past = said.requests

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
 from hashlib import sha256
-
-from anyio import CapacityLimiter
 
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
@@ -14,6 +12,9 @@ from mediakit.client.answers import (
     Answer,
     NoAnswerError,
     error_of,
+    failed_job,
+    leads_to,
+    parse,
     refused_input,
     rejection,
     retry_after_s,
@@ -21,85 +22,32 @@ from mediakit.client.answers import (
 from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
 from mediakit.client.loop import ClosedError
-from mediakit.client.retrying import (
+from mediakit.client.pacing import (
     ASKED_FOR_S,
     FIRST_PAUSE_S,
     Rejections,
     Silence,
+    SubmitSlots,
     temporary_rejection,
 )
-from mediakit.client.unclear_answers import (
-    BOUND,
-    decides,
-    is_success,
-    job_unless_lost,
-    leaves_doubt,
-)
 from mediakit.clock import Clock
-from mediakit.errors import (
-    AnswerError,
-    ConflictError,
-    MediakitError,
-    ServiceError,
-    shown,
-)
+from mediakit.errors import AnswerError, ConflictError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission
 from mediakit.money import format_usd
 from mediakit.records import Job
+from mediakit.safe_text import shown
 
 SUBMIT_RETRY_FOR_S = 60.0
-AT_ONCE_N = 16
+RESEND_UNASKED_FOR = timedelta(days=1)
 UNSENT = "unsent"
+BOUND = 409
+"""The status for a key that is bound to another body (spec 4.3)."""
+# The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
+# gateway may answer the same.
+_OF_THE_REQUEST = frozenset({400, 404, BOUND, 413, 422})
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
-
-
-class SubmitSlots:
-    """Limits concurrent submissions: fewer after 429, more again after each 200.
-
-    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
-    client share the limit, and all wait for the time that the service requests.
-    """
-
-    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
-        self._clock = clock
-        self._most_n = at_once_n
-        self._limiter = CapacityLimiter(at_once_n)
-        self._closed_until_s = clock.monotonic_s()
-
-    @property
-    def at_once_n(self) -> int:
-        """Return how many submissions may be in flight now."""
-        return int(self._limiter.total_tokens)
-
-    @property
-    def closed_for_s(self) -> float:
-        """Return for how many more seconds no submission starts."""
-        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it."""
-        await self._open()
-        async with self._limiter:
-            await self._open()
-            yield
-
-    def accepted(self) -> None:
-        """Note an accepted submission."""
-        self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
-
-    def rejected(self, pause_s: float) -> None:
-        """Note a 429; only the first within a pause halves the limit."""
-        if self.closed_for_s == 0:
-            self._limiter.total_tokens = max(1, self.at_once_n // 2)
-        until_s = self._clock.monotonic_s() + pause_s
-        self._closed_until_s = max(self._closed_until_s, until_s)
-
-    async def _open(self) -> None:
-        while (left_s := self.closed_for_s) > 0:
-            await self._clock.sleep(left_s)
 
 
 class Sender:
@@ -161,7 +109,7 @@ class Sender:
                 raise await self._given_up(submission, error) from None
             in_doubt = in_doubt or leaves_doubt(answer, job)
             entry = await self._record(submission, job)
-            if entry is not None and job and _is_taken(answer, entry):
+            if job is not None and entry is not None and _is_taken(answer, entry):
                 return entry, job
             reason = temporary_rejection(answer, job)
             pause_s = None
@@ -278,6 +226,96 @@ class Sender:
 def _is_taken(answer: Answer, entry: Entry) -> bool:
     """Return whether a job was accepted or ran, and not rejected on submission."""
     return is_success(answer) and not was_rejected(entry)
+
+
+# -- what an answer says about the job -----------------------------------------------
+
+
+def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
+    """Return the job in a response; None for a request-level error.
+
+    Of the responses with a 5xx status, only the two error shapes are the service's own
+    (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
+    when it has lost the response to a request that it forwarded.
+
+    Raises:
+        NoAnswerError: The response is neither, so the outcome is unknown.
+    """
+    try:
+        job = parse(Job, answer) if is_success(answer) else failed_job(answer)
+    except ServiceError as error:
+        said_id = answer.fields.get("id")
+        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
+        reason = f"HTTP {answer.status} with a job{named} that cannot be read"
+        raise _undecided(answer, reason) from error
+    if 300 <= answer.status < 400:
+        reason = f"HTTP {answer.status}{leads_to(answer)}"
+        raise NoAnswerError(reason, sent=True, is_final=True, status=answer.status)
+    # A status below 200 is not final, and so refuses nothing.
+    lost = answer.status < 200 or answer.status == 408 or answer.status > 500
+    unsaid = answer.status == 500 and not answer.message
+    unsure = in_doubt and is_foreign(answer)
+    if job is None and (lost or unsaid or unsure):
+        raise _undecided(answer, f"HTTP {answer.status}")
+    if job is not None and not job.id:
+        raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
+    return job
+
+
+def leaves_doubt(answer: Answer, job: Job | None) -> bool:
+    """Return whether an answer without a job may hide one.
+
+    The service rejects what is too much with a job in its envelope (spec 7.1); a 429
+    without any words of the service comes from a gateway, which may have passed the
+    request on.
+    """
+    return job is None and answer.status == 429 and not answer.message
+
+
+def decides(
+    answer: Answer, entry: Submission, now: datetime, *, in_doubt: bool
+) -> bool:
+    """Return whether an answer without a job frees the key and the hold.
+
+    Gateways answer with `{message}`, too, so after an attempt that may have arrived it
+    says nothing about that attempt. Only a key that is bound to another body (409) has
+    no job of this request. A doubt that is a day old ends with any refusal of the
+    request.
+    """
+    if not in_doubt or (answer.status == BOUND and answer.message):
+        return True
+    is_old = isinstance(entry, Entry) and not may_resend_unasked(entry, now)
+    return is_old and answer.status in _OF_THE_REQUEST
+
+
+def may_resend_unasked(entry: Entry, now: datetime) -> bool:
+    """Return whether an unanswered submission may be sent again without a call.
+
+    How long a service remembers a key is not specified (spec 4.3). After a day the
+    service may have forgotten it, and the job could be created twice: from then on,
+    only the same call by the user sends it again.
+    """
+    return now - entry.created_at <= RESEND_UNASKED_FOR
+
+
+def _undecided(answer: Answer, reason: str) -> NoAnswerError:
+    asked_s = retry_after_s(answer)
+    return NoAnswerError(reason, sent=True, retry_after_s=asked_s, status=answer.status)
+
+
+def is_success(answer: Answer) -> bool:
+    """Return whether the service accepted the request."""
+    return 200 <= answer.status < 300
+
+
+def is_foreign(answer: Answer) -> bool:
+    """Return whether a refusal lacks the service's error shape (spec 7.1).
+
+    A gateway that cannot find the service answers 404, and knows nothing about earlier
+    attempts. It is worth a retry, except for a body that is too large for it (413).
+    """
+    status = answer.status
+    return status in _OF_THE_REQUEST and status != 413 and not answer.message
 
 
 # -- errors --------------------------------------------------------------------------

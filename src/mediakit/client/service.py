@@ -9,10 +9,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Catalog
 from mediakit.client.loop import ProcessBound
 from mediakit.errors import InputError
+from mediakit.forks import cached_property
+from mediakit.rules import Found
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
@@ -22,9 +23,6 @@ def normal_url(url: str) -> str:
 
     Scheme and host are in lower case, without the default port of the scheme and
     without a trailing slash.
-
-    Raises:
-        ValueError: It is not a URL.
     """
     try:
         parts = urlsplit(url.strip())
@@ -34,11 +32,7 @@ def normal_url(url: str) -> str:
 
 
 def refuse_credentials(base_url: str) -> None:
-    """Reject a URL with a user or a password, which would be shown and stored.
-
-    Raises:
-        InputError: It has one; the error does not repeat it.
-    """
+    """Reject a URL with a user or a password, which would be shown and stored."""
     try:
         parts = urlsplit(base_url.strip())
         has_any = parts.username is not None or parts.password is not None
@@ -47,24 +41,20 @@ def refuse_credentials(base_url: str) -> None:
     if has_any:
         raise InputError(
             "base_url",
-            got="a URL with a user or a password",
-            accepted="a URL without them; the API key belongs in MEDIAKIT_API_KEY, or "
-            "in api_key=",
+            got=Found("a URL with a user or a password"),
+            accepted="a URL without a user and a password; pass the API key as "
+            "api_key=, or set MEDIAKIT_API_KEY",
         )
 
 
 def check_api_key(api_key: str) -> None:
-    """Reject a key that no HTTP header can hold, such as one with a line end.
-
-    Raises:
-        InputError: It has such a character; the error does not repeat it.
-    """
+    """Reject a key that no HTTP header can hold, such as one with a line end."""
     if not re.fullmatch(r"[!-~]+", api_key):
         raise InputError(
             "api_key",
-            got="a key with a space, a line end or another unusual character",
-            accepted="the key alone, in letters, digits and signs of ASCII; check "
-            "MEDIAKIT_API_KEY, or api_key=",
+            got=Found("a key with a space, a line break or a non-ASCII character"),
+            accepted="the key alone, in printable ASCII; check MEDIAKIT_API_KEY or "
+            "api_key=",
         )
 
 
@@ -104,14 +94,8 @@ class Service(ProcessBound):
 
 
 @dataclass(frozen=True)
-class Place:
-    """A service that was found, and its functions.
-
-    Args:
-        service: The service.
-        catalog: Its functions.
-        is_sandbox: True if it is a sandbox, which costs no real money.
-    """
+class Backend:
+    """A service that was found, and its functions."""
 
     service: Service
     catalog: Catalog

@@ -14,6 +14,7 @@ from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.history import Entry, Submission, Upload
 from mediakit.history.entry import rebuilt_key
+from mediakit.media.bodies import urls_in
 from mediakit.rates import EstimateKind, metered_hold
 from mediakit.records import (
     LARGEST_CHARGE_MICRO_USD,
@@ -21,8 +22,8 @@ from mediakit.records import (
     UTCInstant,
     without_lone_surrogates,
 )
+from mediakit.safe_text import shown_url
 from mediakit.schema import canonical_json
-from mediakit.urls import shown_url, urls_in
 
 VERSION: Literal[1] = 1
 SUFFIX = ".json"

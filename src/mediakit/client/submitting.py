@@ -1,7 +1,4 @@
-"""Submits a request, or reuses the job that the same request already has.
-
-`sending` decides what an answer means, and `retrying` whether a request is sent again.
-"""
+"""Submits a request, or reuses the job that the same request already has."""
 
 from __future__ import annotations
 
@@ -28,9 +25,8 @@ from mediakit.client.idempotency import (
 )
 from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.requests import Requests, ValidatedRequest
-from mediakit.client.sending import Sender
-from mediakit.client.unclear_answers import BOUND, may_resend_unasked
+from mediakit.client.preparing import Preparer, ValidatedRequest
+from mediakit.client.sending import BOUND, Sender, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,
@@ -103,7 +99,7 @@ class Submissions:
         jobs: Jobs,
         account_history: AccountHistory,
         admission: Admission,
-        requests: Requests,
+        preparer: Preparer,
         clock: Clock,
         project: str | None,
     ) -> None:
@@ -112,7 +108,7 @@ class Submissions:
         self._service = jobs.service
         self._account_history = account_history
         self._admission = admission
-        self._requests = requests
+        self._preparer = preparer
         self._clock = clock
         self._project = project
         self._submitted: set[str] = set()
@@ -201,7 +197,7 @@ class Submissions:
             if last.status is JobStatus.FAILED:
                 attempt = next_attempt(last, self._service)
                 attempt = replace(attempt, sweep=sweep or attempt.sweep)
-                attempt = await self._requests.repriced(attempt)
+                attempt = await self._preparer.repriced(attempt)
                 last, fresh = await claims.claim(attempt)
             if last.job_id is not None:
                 return await self._owned(last, last.job_id)
@@ -218,7 +214,7 @@ class Submissions:
         fresh = entry is None
         with self._claims() as claims:
             if entry is None:
-                draw = await self._requests.repriced(draw)
+                draw = await self._preparer.repriced(draw)
                 entry = await self._claim_next(claims, draw)
             return await self._send(claims, entry, sent_before=not fresh)
 
@@ -230,11 +226,11 @@ class Submissions:
         entry = await self._account_history.ask(History.find, job_id)
         if entry is not None and is_known(entry):
             return entry
-        is_there = "not" if entry is None else "without its request"
+        what = f"{job_id} is not in this history"
+        if entry is not None:
+            what = f"This history has {job_id} without its request"
         raise NotFoundError(
-            f"{job_id} is {is_there} in this history, so its request is not known. "
-            "Nothing was sent. Submit the request again.",
-            job_id=job_id,
+            f"{what}. Nothing was sent. Submit the request itself.", job_id=job_id
         )
 
     async def _send(
@@ -342,9 +338,9 @@ class Submissions:
                 text = f"{what}, which the service no longer knows. Nothing was sent."
             else:
                 text = (
-                    f"{what} with another API key, and the service does not know that "
-                    "job for this key. Nothing was sent. If both keys belong to one "
-                    "organization, the job no longer exists."
+                    f"{what} with another API key, and the service does not find that "
+                    "job with this key. Nothing was sent. If both keys belong to the "
+                    "same organization, the job no longer exists."
                 )
             raise GoneError(f"{text} {NEXT_TAKE}", job_id=job_id) from None
         if job_id not in self._submitted:
@@ -401,7 +397,7 @@ class Submissions:
             return None
         if not may_resend_unasked(entry, self._clock.now()):
             log.warning(
-                "a submission of %s was never answered and is too old to be sent "
+                "a submission from %s got no answer and is too old to be sent again "
                 "automatically; the same call sends it",
                 f"{entry.created_at:%Y-%m-%d %H:%M} UTC",
             )
@@ -410,7 +406,9 @@ class Submissions:
             with self._claims(resumes=True) as claims:
                 return await self._send(claims, entry, sent_before=True)
         except MediakitError as error:
-            log.warning("a submission of an earlier process: %s", error)
+            log.warning(
+                "a submission of an earlier process could not be resumed: %s", error
+            )
             return None
 
 
@@ -420,11 +418,7 @@ def _has_job(entry: Entry) -> bool:
 
 
 def check_take(take: Take) -> None:
-    """Reject a take that is neither a count nor "next".
-
-    Raises:
-        InputError: It is neither.
-    """
+    """Reject a take that is neither a count nor "next"."""
     is_whole = isinstance(take, int) and not isinstance(take, bool)
     is_count = is_whole and take in range(1, HIGHEST_TAKE + 1)
     if take != "next" and not is_count:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import title_at
 from mediakit.history import Entry
-from mediakit.urls import urls_in
+from mediakit.media.bodies import urls_in
 
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 MADE = {

@@ -17,10 +17,17 @@ from mediakit.client.answers import NoAnswerError
 
 INVALID_URL = "its address is not an http(s) URL"
 CUT_OFF = "its answer was cut off"
-UNPACKABLE = "its answer cannot be unpacked"
+UNPACKABLE = "its answer cannot be decompressed"
+# httpcore has only this text for a SOCKS proxy that rejects the user or the password.
+SOCKS_AUTH = "Invalid username/password"
 
 Reasons = tuple[tuple[type[BaseException], str], ...]
 T = TypeVar("T")
+
+
+class ProxyAuthError(httpx.ProxyError):
+    """An HTTP proxy rejects the user or the password (407)."""
+
 
 # Raised only before any byte is sent. httpx.ConnectTimeout is not listed, because some
 # transports raise it when a connection breaks after sending.
@@ -36,13 +43,14 @@ UNSENT = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.InvalidURL,
 )
+FINAL = (ProxyAuthError, httpx.UnsupportedProtocol, httpx.InvalidURL)
 # Their type says what happened, where httpx has one type for several causes.
 PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),
     (ssl.SSLCertVerificationError, "its certificate is not trusted"),
-    (ssl.SSLError, "no TLS connection"),
-    (httpx.ProxyError, "the proxy refused"),
+    (ssl.SSLError, "no TLS connection could be made"),
+    (httpx.ProxyError, "the proxy refused the connection"),
     (httpx.UnsupportedProtocol, INVALID_URL),
     (httpx.InvalidURL, INVALID_URL),
     (aiohttp.InvalidURL, INVALID_URL),
@@ -53,7 +61,7 @@ REASONS_UNSENT: Reasons = (
 )
 REASONS_SENT: Reasons = (
     (httpx.DecodingError, UNPACKABLE),
-    (httpx.WriteTimeout, "it took the request too slowly"),
+    (httpx.WriteTimeout, "the request could not be sent in time"),
     (httpx.ReadTimeout, "no answer in time"),
     (TimeoutError, "no answer in time"),
 )
@@ -65,6 +73,7 @@ REASONS_WITHOUT_HEAD: Reasons = (
     (BaseException, "the connection broke"),
 )
 REASONS_IN_BODY: Reasons = (*REASONS_SENT, (BaseException, CUT_OFF))
+
 
 _is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
 
@@ -104,10 +113,7 @@ def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
     cause = error.__cause__
     precise = cause if isinstance(cause, PRECISE) else error
     sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
-    is_final = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
-    if isinstance(error, httpx.ProxyError):
-        # httpx has no type for a proxy that rejects the user or the password.
-        is_final = str(error).startswith("407") or "password" in str(error)
+    is_final = isinstance(error, FINAL) or str(error) == SOCKS_AUTH
     reasons = REASONS_UNSENT
     if sent:
         reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD

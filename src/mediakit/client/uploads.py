@@ -22,20 +22,21 @@ from mediakit.client.answers import (
     retry_after_s,
 )
 from mediakit.client.http import BLOCK_BYTES, HttpClient, ServiceClient
+from mediakit.client.pacing import jittered_backoff_s
 from mediakit.client.progress import Progress, Tell
-from mediakit.client.retrying import jittered_backoff_s
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import Upload, tuning
-from mediakit.media import MediaInfo, local_file, probe
+from mediakit.media import local_file, probe
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import UploadGrant
-from mediakit.schema import MediaName, canonical_json
+from mediakit.schema import canonical_json
 
 AT_ONCE = 3
 CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
-UNSENT = "The request that needed it was not sent; nothing is charged."
+UNSENT = "No job was submitted, and nothing is charged."
 
 
 class Fingerprint(NamedTuple):
@@ -120,7 +121,7 @@ class Uploads:
         except OSError as error:
             raise _unreadable(medium, error) from None
         if not medium.is_as_it_was(seen.size_bytes, seen.changed_ns):
-            raise _unsent(medium, "changed after it was checked and priced")
+            raise _changed(medium, "after it was checked and priced")
         key = (seen.sha256, medium.info.content_type)
         # The same bytes are sent once; a later call finds their URL.
         async with self._locks.setdefault(key, asyncio.Lock()):
@@ -172,7 +173,7 @@ class Uploads:
                 may_pass |= status == 403 and not was_refused
                 if tries == TRIES or not may_pass:
                     raise ServiceError(
-                        f"{medium.field}: the storage refused {medium.path.name} "
+                        f"{medium.field}: the storage rejected {medium.path.name} "
                         f"({status}). {UNSENT}",
                         status=status,
                     )
@@ -229,23 +230,22 @@ async def _blocks(
         except OSError as error:
             raise _unreadable(medium, error) from None
         if not block or not medium.is_as_it_was(stat.st_size, stat.st_mtime_ns):
-            raise _unsent(medium, "changed while it was sent")
+            raise _changed(medium, "during the upload")
         done_bytes += len(block)
         yield block
         tell(done_bytes, size_bytes)
 
 
 def _unreadable(medium: LocalMedium, error: OSError) -> InputError:
-    return _unsent(medium, f"could not be read to its end: {error.strerror}")
+    got = f"{medium.path} ({error.strerror})"
+    accepted = "a file that can be read to its end"
+    return InputError(medium.field, got=got, accepted=accepted, then=UNSENT)
 
 
-def _unsent(medium: LocalMedium, what: str) -> InputError:
-    return InputError(
-        medium.field,
-        got=f"{medium.path} ({what})",
-        accepted="a file that does not change until it is uploaded",
-        then=UNSENT,
-    )
+def _changed(medium: LocalMedium, when: str) -> InputError:
+    got = f"{medium.path} (changed {when})"
+    accepted = "a file that does not change until it is uploaded"
+    return InputError(medium.field, got=got, accepted=accepted, then=UNSENT)
 
 
 def _probe_any(path: object, field: str) -> LocalMedium:

@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from mediakit.client.titles import title_of
 from mediakit.history import Entry, EntryState
-from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
+from mediakit.safe_text import NO_HTML, html_text
 
 LONGEST_TITLE = 48
 HEADS = ("asked", "function", "title", "state", "price", "charge", "job")

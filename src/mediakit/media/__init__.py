@@ -21,14 +21,13 @@ from mediakit.media.posters import (
     poster_jpeg,
     thumbnail_jpeg,
 )
-from mediakit.media.probing import MediaInfo, probe
+from mediakit.media.probing import probe
 from mediakit.media.sizes import size_text
 from mediakit.media.suffixes import result_suffix
 
 __all__ = [
     "POSTER_MAX_PX",
     "THUMBNAIL_MAX_PX",
-    "MediaInfo",
     "body_with_placeholders",
     "facts_of",
     "file_of",

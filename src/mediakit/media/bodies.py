@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mediakit.errors import InputError
-from mediakit.media.probing import MediaInfo, probe
+from mediakit.media.probing import probe
+from mediakit.media_limits import MediaInfo
 from mediakit.rates import EstimateKind
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import InputFacts
@@ -189,3 +190,14 @@ def _is_bound(
     except InputError:
         return False
     return estimate.kind is EstimateKind.UPPER_BOUND
+
+
+def urls_in(body: object) -> Iterator[str]:
+    """Yield every URL in a body, at any depth."""
+    if isinstance(body, Mapping):
+        body = list(body.values())
+    if isinstance(body, list):
+        for item in body:
+            yield from urls_in(item)
+    elif isinstance(body, str) and is_url(body):
+        yield body

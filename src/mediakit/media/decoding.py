@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 
 if TYPE_CHECKING:
     from av import VideoFrame

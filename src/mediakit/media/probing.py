@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -18,7 +18,7 @@ from mediakit.media.decoding import (
     opened,
     picture_track,
 )
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaInfo, MediaName
 
 if TYPE_CHECKING:
     from av.container import InputContainer
@@ -35,35 +35,6 @@ _WHAT = {
     "video": "a clip that can be read (mp4 or mov)",
     "audio": "a sound that can be read (wav or mp3)",
 }
-
-
-@dataclass(frozen=True)
-class MediaInfo:
-    """The properties of a file, as read from its header; None is unknown.
-
-    Args:
-        kind: The medium.
-        content_type: The media type, such as "video/mp4".
-        size_bytes: The size of the file.
-        width: The width in pixels, as displayed.
-        height: The height in pixels, as displayed.
-        duration_s: The duration in seconds.
-        fps: Frames per second.
-        codec: The codec of the picture, or of the sound if there is no picture.
-        has_audio: Whether it has sound.
-        changed_ns: The time of the last change of a local file.
-    """
-
-    kind: MediaName
-    content_type: str
-    size_bytes: int
-    width: int | None = None
-    height: int | None = None
-    duration_s: float | None = None
-    fps: float | None = None
-    codec: str | None = None
-    has_audio: bool | None = None
-    changed_ns: int | None = field(default=None, repr=False, compare=False)
 
 
 def probe(path: Path, expected: MediaName, label: str) -> MediaInfo:

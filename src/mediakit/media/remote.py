@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from anyio import from_thread, move_on_after, to_thread
 
 from mediakit.errors import MediakitError
-from mediakit.media.probing import MediaInfo, probe_file
-from mediakit.schema import MediaName
+from mediakit.media.probing import probe_file
+from mediakit.media_limits import MediaInfo, MediaName
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

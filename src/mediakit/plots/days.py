@@ -6,7 +6,7 @@ from datetime import UTC, date, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
-from mediakit.errors import InputError, shown
+from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents, parse_usd
 from mediakit.plots.frames import (
     CHARGE,
@@ -21,6 +21,7 @@ from mediakit.plots.frames import (
     notes_of,
 )
 from mediakit.plots.style import Canvas, Theme, canvas_on
+from mediakit.safe_text import shown
 from mediakit.spend.dates import day_name, days_name, month_name, month_of
 
 if TYPE_CHECKING:

@@ -5,12 +5,7 @@ of a service, is read as `FieldSpec`; all others use only that.
 """
 
 from mediakit.rates import InputFacts
-from mediakit.schema.fields import (
-    FieldKind,
-    FieldSpec,
-    MediaName,
-    fields_of,
-)
+from mediakit.schema.fields import FieldKind, FieldSpec, fields_of
 from mediakit.schema.reading import body_of
 from mediakit.schema.requests import (
     AudioReference,
@@ -48,7 +43,6 @@ __all__ = [
     "ImageUrl",
     "InputFacts",
     "MaskOf",
-    "MediaName",
     "MediaRequest",
     "Omittable",
     "Part",

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import MediaLimits, MediaName
 from mediakit.rules import all_of, any_of
 
-MediaName = Literal["image", "video", "audio"]
 Shape = Literal["value", "list", "object"]
 
 FieldKind = Literal[
@@ -26,7 +25,6 @@ FieldKind = Literal[
 
 
 UNITS = {"s": "seconds", "ms": "milliseconds"}
-NESTED: tuple[FieldKind, ...] = ("list", "object", "variants", "either")
 MAX_CHOICES = 1_000
 _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
     **dict.fromkeys(("low", "above", "min_length"), min),

@@ -18,15 +18,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from mediakit.forks import no_fork
-from mediakit.media_limits import EXTENSION, MediaLimits
-from mediakit.schema.fields import (
-    MAX_CHOICES,
-    FieldKind,
-    FieldSpec,
-    MediaName,
-    Shape,
-    joined,
-)
+from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
+from mediakit.schema.fields import MAX_CHOICES, FieldKind, FieldSpec, Shape, joined
 from mediakit.schema.references import (
     UNIONS,
     Json,
@@ -100,11 +93,7 @@ class Reader:
     left: int = MAX_READ
 
     def body(self, schema: object) -> FieldSpec:
-        """Read a whole body: an object, or alternative objects with a tag.
-
-        Raises:
-            UnreadableError: It has too many fields.
-        """
+        """Read a whole body: an object, or alternative objects with a tag."""
         own, pointer = self.references.plain(schema) or (dict_of(schema), None)
         if len(dict_of(own.get("properties"))) > MAX_FIELDS:
             raise UnreadableError
@@ -115,13 +104,7 @@ class Reader:
         return self._object(own, pointer, ())
 
     def read(self, schema: object, name: str = "", above: Above = ()) -> FieldSpec:
-        """Read one schema.
-
-        Args:
-            schema: The schema.
-            name: The name of the field, which hints at its media and units.
-            above: See `Above`; empty for a body.
-        """
+        """Read one schema."""
         plain = self.references.plain({} if schema is True else schema)
         if plain is None or len(above) >= MAX_DEPTH:
             return UNREADABLE
@@ -280,13 +263,7 @@ def _shape(spec: FieldSpec) -> Shape:
 def _variants(
     specs: list[FieldSpec], named: list[str | None], tag_name: object
 ) -> FieldSpec:
-    """Distinguish objects by a property: the named one, or the first that does.
-
-    Args:
-        specs: The objects.
-        named: Their values of that property, where it is not a constant.
-        tag_name: Its name, if the schema says it.
-    """
+    """Distinguish objects by a property: the named one, or the first that does."""
     for tag in [str(tag_name)] if tag_name else specs[0].fields:
         values = [
             _constant(spec.fields.get(tag)) or value
@@ -481,11 +458,7 @@ def _hinted(spec: FieldSpec, name: str, schema: Json) -> FieldSpec:
 
 
 def medium_in(name: str) -> MediaName | None:
-    """Return the medium in a name; the last one counts.
-
-    Args:
-        name: Such as "image-to-video", which makes a video.
-    """
+    """Return the medium in a name; the last one counts."""
     words = _WORD.findall(name.lower())
     return _WORDS[words[-1]] if words else None
 

@@ -59,11 +59,7 @@ def text_of(value: object, name: str) -> str:
 
 
 class References:
-    """The targets of `$ref`.
-
-    Args:
-        roots: Documents; the first one with the target counts.
-    """
+    """The targets of `$ref`."""
 
     def __init__(self, *roots: object) -> None:
         self._roots = roots

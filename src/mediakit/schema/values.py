@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
 
-from mediakit.rules import Problem, all_of, any_of
+from mediakit.rules import Found, Problem, all_of, any_of
 from mediakit.schema.fields import FieldSpec, shape_of
 
 # From here on, a float does not represent every whole number exactly.
@@ -24,27 +24,15 @@ _CANONICAL = json.JSONEncoder(
 )
 
 
-class _Null:
-    """Marks a null in the body where null is refused."""
-
-    def __repr__(self) -> str:
-        return "null"
-
-
-NULL = _Null()
+NULL = Found("null")
+"""A null in the body where null is refused."""
 
 
 # -- checks -----------------------------------------------------------------------
 
 
 def problems_in(spec: FieldSpec, value: Any, label: str = "") -> Iterator[Problem]:
-    """Yield the problems of a value, and of the values inside it.
-
-    Args:
-        spec: The field; a whole body is one, too.
-        value: The JSON value.
-        label: Its place, such as "tracks[0].keyframes[2].url"; empty for a body.
-    """
+    """Yield the problems of a value, and of the values inside it."""
     if value is None:
         if not spec.nullable and spec.kind != "json":
             yield Problem(label, NULL, spec.accepted)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from mediakit.errors import InputError
+from mediakit.safe_text import spreadsheet_text
 from mediakit.spend.frames import dollars
-from mediakit.spreadsheets import harmless
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +71,7 @@ def export_bytes(
         accepted = f".csv, or any format after: pip install 'mediakit[{extra}]'"
         raise InputError("path", got=suffix, accepted=accepted, then=NOTHING)
     if escape_formulas and write is _csv:
-        frame = _with_texts(frame, harmless)
+        frame = _with_texts(frame, spreadsheet_text)
     return write(frame)
 
 

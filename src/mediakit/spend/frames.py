@@ -17,8 +17,9 @@ from itertools import chain, compress, repeat
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from mediakit.errors import IncompleteDataWarning, ServiceError, shown
+from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.money import MICRO_PER_USD, format_usd
+from mediakit.safe_text import shown
 
 if TYPE_CHECKING:
     import pandas as pd

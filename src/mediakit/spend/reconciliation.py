@@ -9,8 +9,8 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
 from mediakit.errors import InputError
-from mediakit.markup import html_text
 from mediakit.money import format_usd
+from mediakit.safe_text import html_text
 from mediakit.spend.bill import NAMES
 from mediakit.spend.dates import month_name
 

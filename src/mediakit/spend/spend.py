@@ -16,7 +16,8 @@ from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.loop import Blocking, blocking
 from mediakit.clock import Clock
-from mediakit.errors import InputError, shown
+from mediakit.errors import InputError
+from mediakit.safe_text import shown
 from mediakit.spend.bill import read_bill
 from mediakit.spend.charges import charges_frame
 from mediakit.spend.dates import (

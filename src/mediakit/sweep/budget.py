@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
-from mediakit.errors import InputError, shown
+from mediakit.errors import InputError
 from mediakit.history import BudgetUse
 from mediakit.money import format_usd
+from mediakit.safe_text import shown
 
 
 def parse_budget(amount: AnyBudget | None) -> int | None:

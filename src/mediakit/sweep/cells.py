@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client.idempotency import draw_keys, was_rejected
-from mediakit.client.requests import plain_body
+from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import EntryState, OwnedDraw, tuning
 from mediakit.media import body_with_placeholders
@@ -177,7 +177,7 @@ class _Points:
     def __init__(
         self, client: AsyncClient, function: Function, points: Sequence[Point]
     ) -> None:
-        self._requests = client.components.requests
+        self._preparer = client.components.preparer
         self._function = function
         self._points = points
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -210,7 +210,7 @@ class _Points:
 
     async def _media_problems(self, name: str, fields: Values) -> list[Problem]:
         try:
-            await self._requests.validated(self._function.path, fields)
+            await self._preparer.validated(self._function.path, fields)
         except InputError as error:
             return [problem for problem in error.problems if problem.root == name]
         except MediakitError as error:
@@ -233,7 +233,7 @@ class _Points:
 
     async def _estimate(self, fields: Values) -> Estimate:
         try:
-            request = await self._requests.validated(
+            request = await self._preparer.validated(
                 self._function.path, fields, price_only=True
             )
             return request.estimate
@@ -255,10 +255,10 @@ class _Points:
 
     async def _named_media(self, fields: Values) -> Values | None:
         try:
-            request = await self._requests.validated(
+            request = await self._preparer.validated(
                 self._function.path, fields, price_only=True
             )
-            named = await self._requests.named(request)
+            named = await self._preparer.named(request)
         except (MediakitError, OSError):
             return None
         files = {path: file.url for path, file in named.sent.items()}

@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.client.requests import full_names
+from mediakit.client.preparing import full_names
 from mediakit.errors import InputError
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import httpx
 
-from mediakit.errors import InputError, ServiceError, quoted
+from mediakit.errors import InputError, ServiceError
 from mediakit.media.samples import WHITE, sampled_colours
+from mediakit.safe_text import quoted, shown_url
 from mediakit.sweep.scorer_identity import HASH_DIGITS, hash_of
-from mediakit.urls import shown_url
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mediakit.cached import cached_property
 from mediakit.client import AsyncJob
 from mediakit.client.destinations import NameTakenError
 from mediakit.client.loop import io_thread
-from mediakit.client.requests import ValidatedRequest
+from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
+from mediakit.forks import cached_property
 from mediakit.history import Entry, History
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder

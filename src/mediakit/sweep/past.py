@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mediakit.client.job_state import estimate_of
-from mediakit.errors import NotFoundError, shown
+from mediakit.errors import NotFoundError
 from mediakit.history import Entry
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
+from mediakit.safe_text import shown
 from mediakit.sweep.cells import UNPRICED, Cell, draws_of
 from mediakit.sweep.grid import Grid, Point
 from mediakit.sweep.plan import PlanT

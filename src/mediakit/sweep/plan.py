@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pandas as pd
 from anyio import to_thread
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
-from mediakit.client.requests import full_names
+from mediakit.client.preparing import full_names
 from mediakit.errors import InputError, MediakitError
+from mediakit.forks import cached_property
 from mediakit.history import History, OwnedDraw
 from mediakit.history.frames import text_array
 from mediakit.history.sweeps import Sweep, SweepCell, save_sweep

@@ -15,24 +15,19 @@ from anyio import to_thread
 from mediakit.client import AsyncJob
 from mediakit.client.async_job import check_timeout
 from mediakit.client.budgets import AnyBudget, Budget
-from mediakit.client.docstrings import explained_by
 from mediakit.client.loop import (
     Blocking,
     IOThread,
     ProcessBound,
     blocking,
+    explained_by,
     io_thread,
     itself,
     networked,
 )
-from mediakit.errors import (
-    HasId,
-    InputError,
-    NotFoundError,
-    WaitTimeoutError,
-    shown,
-)
+from mediakit.errors import HasId, InputError, NotFoundError, WaitTimeoutError
 from mediakit.history import Entry, History, tuning
+from mediakit.safe_text import shown
 from mediakit.sweep.exporting import Exported, export
 from mediakit.sweep.frames import frame_of, preferences_of, rows_of
 from mediakit.sweep.grid import RESERVED

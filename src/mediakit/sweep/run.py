@@ -16,7 +16,7 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.client.budgets import Budget
 from mediakit.client.components import Components
 from mediakit.client.loop import CLOSED, ClosedError, discard, notify
-from mediakit.client.requests import ValidatedRequest
+from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import (
     NOTHING_SENT,
     AuthError,

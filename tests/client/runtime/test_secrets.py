@@ -249,7 +249,7 @@ logging.basicConfig(level=logging.DEBUG, force=True)
 import mediakit as mk
 client = mk.connect()
 """,
-    "print(client, client.core, client.place, client.service, client.history)",
+    "print(client, client.core, client.backend, client.service, client.history)",
     "client.form('image-upscale', image_url='cat.png')",
     "job = client.run('image-upscale', image_url='cat.png').settle()",
     "job",

@@ -15,18 +15,19 @@ from mediakit.client.answers import (
     Answer,
     retry_after_s,
 )
-from mediakit.client.retrying import (
+from mediakit.client.pacing import (
     ASKED_FOR_S,
-    RejectionReason,
+    AT_ONCE_N,
     Rejections,
+    SubmitSlots,
 )
-from mediakit.client.sending import AT_ONCE_N, SubmitSlots
-from mediakit.clock import VirtualClock
+from mediakit.records import ErrorCode
+from tests.support.virtual_clock import VirtualClock
 
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
 
 
-def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]:
+def pauses_of(reason: ErrorCode, asked: list[float | None]) -> list[float]:
     """Return the pauses of a call that is rejected, each with a time to wait."""
     rejections = Rejections()
     pauses: list[float] = []
@@ -39,11 +40,11 @@ def pauses_of(reason: RejectionReason, asked: list[float | None]) -> list[float]
 
 
 @given(
-    st.sampled_from(RejectionReason),
+    st.sampled_from([ErrorCode.RATE_LIMITED, ErrorCode.PROVIDER_UNAVAILABLE]),
     st.lists(st.none() | st.floats(0, 200, allow_nan=False), max_size=40),
 )
 def test_the_pauses_of_a_call_last_two_minutes_and_are_never_shorter_than_asked(
-    reason: RejectionReason, asked: list[float | None]
+    reason: ErrorCode, asked: list[float | None]
 ) -> None:
     pauses = pauses_of(reason, asked)
 

@@ -25,9 +25,7 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import key_of, submission_of
 from mediakit.client.loop import io_thread
-from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.unclear_answers import may_resend_unasked
-from mediakit.clock import VirtualClock
+from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender, may_resend_unasked
 from mediakit.errors import (
     BalanceError,
     BudgetError,
@@ -54,6 +52,7 @@ from tests.support.samples.sending_rows import (
 from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.servers.lossy_proxy import LossyProxy
 from tests.support.servers.serving import free_port
+from tests.support.virtual_clock import VirtualClock
 
 KIND = "text-to-image"
 CHARGE_MICRO_USD = 50_000

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from mediakit.clock import SystemClock, VirtualClock
+from mediakit.clock import SystemClock
 from mediakit.sandbox.clock import US_PER_S, SandboxClock, to_us
 from mediakit.sandbox.delivery.events import COMPLETED, TEST
 from mediakit.sandbox.delivery.sender import Sender
@@ -36,6 +36,7 @@ from tests.support.sandbox.receivers import (
     in_turn,
     receiving,
 )
+from tests.support.virtual_clock import VirtualClock
 
 OWN_PORT = 9
 # By hand from spec 6.5, in seconds.

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from mediakit import Client
-from mediakit.clock import VirtualClock
 from mediakit.errors import ConflictError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox
@@ -28,6 +27,7 @@ from tests.spec import accepted
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_png
+from tests.support.virtual_clock import VirtualClock
 from tests.support.widgets import (
     box,
     control,

@@ -8,7 +8,7 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.client.media_inputs import JobOutput
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.uses.accepting_functions import Use, uses_of
 

@@ -12,7 +12,6 @@ import pytest
 
 from mediakit import Client, Job
 from mediakit.client import AsyncJob, JobState
-from mediakit.clock import VirtualClock
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job
 from mediakit.widgets.job.view import JobView
@@ -26,6 +25,7 @@ from tests.support.job_states import (
 )
 from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
+from tests.support.virtual_clock import VirtualClock
 from tests.support.widgets import in_use
 from tests.support.widgets import until as eventually
 
@@ -297,7 +297,7 @@ def test_an_erase_that_fails_is_a_sentence_and_can_be_tried_again(
     press(view, "Erase…")
     press(view, "Yes, erase it")
     eventually(lambda: 'role="alert"' in part(view, "note"))
-    assert "The service does not know the job" in words(view)
+    assert "The service could not find the job" in words(view)
     eventually(lambda: not buttons(view)["Erase…"].disabled)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from mediakit import Client
 from mediakit.client import AsyncJob
-from mediakit.clock import VirtualClock
 from mediakit.widgets.job.waiting.board import WaitBoard
 from mediakit.widgets.job.waiting.html import (
     kept_html,
@@ -16,6 +15,7 @@ from mediakit.widgets.job.waiting.html import (
 )
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.job_states import NOON, Markup, failed, settled, state_of
+from tests.support.virtual_clock import VirtualClock
 
 DONE = state_of("completed", **settled(340_000))
 

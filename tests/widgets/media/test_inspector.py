@@ -9,7 +9,7 @@ from mediakit.client.http import HttpClient
 from mediakit.client.loop import io_thread
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.clock import SystemClock
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.media.inspector import Inspector
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav

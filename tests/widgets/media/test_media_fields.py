@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.media import MediaInfo, write_kernel_file
+from mediakit.media import write_kernel_file
+from mediakit.media_limits import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.form.control_factory import build

@@ -8,7 +8,7 @@ import ipywidgets as w
 import pytest
 
 from mediakit.catalog import Catalog
-from mediakit.media import MediaInfo
+from mediakit.media_limits import MediaInfo
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.control import Control

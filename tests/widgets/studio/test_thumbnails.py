@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 
 from mediakit import Client
-from mediakit.clock import VirtualClock
 from mediakit.widgets.studio.history.thumbnails import AGAIN_AFTER_S, Thumbs
+from tests.support.virtual_clock import VirtualClock
 
 
 def test_what_cannot_be_read_has_no_picture(client: Client) -> None:

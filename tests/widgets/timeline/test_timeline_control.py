@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.media import MediaInfo
+from mediakit.media_limits import MediaInfo
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.form.control_factory import build, build_field

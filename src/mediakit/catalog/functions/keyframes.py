@@ -1,12 +1,12 @@
 """Video that moves between ordered pictures (spec 4.15)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.list_rules import Gaps, NeedsGap, OnePerGap, ShortWhenSeveral
 from mediakit.rates import MS_PER_S, Line, per_second
+from mediakit.rules import Check, Problem, Values
 from mediakit.schema import (
     ImageUrl,
     InputFacts,
@@ -21,7 +21,41 @@ OUTPUT_MICRO_USD_PER_S = {"720p": 40_000, "1080p": 60_000}
 SEVERAL_TRANSITIONS_MAX_S = 5
 
 
-GAPS = Gaps("images", "loop", "transition")
+def _count(values: Values) -> int | None:
+    """Count the transitions, with the closing one; None without a picture."""
+    images = values.get("images")
+    if not isinstance(images, list) or not images:
+        return None
+    return len(images) - 1 + (values.get("loop") is True)
+
+
+def _at_least_one(values: Values) -> Iterator[Problem]:
+    if _count(values) == 0:
+        accepted = "true when images has a single item"
+        yield Problem("loop", got=False, accepted=accepted)
+
+
+def _one_for_each(field: str) -> Callable[[Values], Iterator[Problem]]:
+    def find(values: Values) -> Iterator[Problem]:
+        each, needed = values.get(field), _count(values)
+        if needed and isinstance(each, list) and len(each) not in (0, needed):
+            yield Problem(field, each, f"a list of {needed}, one for each transition")
+
+    return find
+
+
+def _short_when_several(values: Values) -> Iterator[Problem]:
+    if (_count(values) or 0) < 2:
+        return
+    limit = f"at most {SEVERAL_TRANSITIONS_MAX_S} s when there are several transitions"
+    each = values.get("transition_durations_s")
+    every = values.get("transition_duration_s")
+    if isinstance(each, list) and each:
+        for index, length_s in enumerate(each):
+            if length_s > SEVERAL_TRANSITIONS_MAX_S:
+                yield Problem(f"transition_durations_s[{index}]", length_s, limit)
+    elif isinstance(every, int) and every > SEVERAL_TRANSITIONS_MAX_S:
+        yield Problem("transition_duration_s", every, limit)
 
 
 class Keyframes(
@@ -66,15 +100,24 @@ class Keyframes(
     """What the video should not show."""
 
     rules = (
-        NeedsGap(GAPS),
-        OnePerGap("transition_durations_s", GAPS),
-        OnePerGap("transition_prompts", GAPS),
-        ShortWhenSeveral(
-            each="transition_durations_s",
-            every="transition_duration_s",
-            most=SEVERAL_TRANSITIONS_MAX_S,
-            unit="s",
-            gaps=GAPS,
+        Check(
+            "A single item of images needs loop = true",
+            ("images", "loop"),
+            _at_least_one,
+        ),
+        *(
+            Check(
+                f"{field} has one item for each transition, the closing one of loop "
+                "included",
+                ("images", "loop", field),
+                _one_for_each(field),
+            )
+            for field in ("transition_durations_s", "transition_prompts")
+        ),
+        Check(
+            f"Several transitions are at most {SEVERAL_TRANSITIONS_MAX_S} s each",
+            ("images", "loop", "transition_durations_s", "transition_duration_s"),
+            _short_when_several,
         ),
     )
 

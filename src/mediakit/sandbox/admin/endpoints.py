@@ -8,7 +8,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
+from mediakit.safe_text import shown
 from mediakit.sandbox.api import webhooks
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.delivery.events import Subscribable, announce_test

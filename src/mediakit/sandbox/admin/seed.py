@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mediakit.errors import shown
+from mediakit.safe_text import shown
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import RequestError, read_body
 from mediakit.sandbox.service import Service, caller_of, service_of

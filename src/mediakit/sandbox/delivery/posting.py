@@ -9,8 +9,8 @@ from functools import partial
 import httpcore
 import httpx
 
-from mediakit.cached import cached_property
 from mediakit.clock import Clock
+from mediakit.forks import cached_property
 from mediakit.sandbox.delivery.fetching import GuardedBackend
 from mediakit.sandbox.delivery.outbound import (
     CONNECT_TIMEOUT_S,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from standardwebhooks import Webhook
 
-from mediakit.cached import cached_property
 from mediakit.clock import Clock
+from mediakit.forks import cached_property
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import TEST
 from mediakit.sandbox.service import Service

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from mediakit.media import result_suffix
+from mediakit.safe_text import with_shown_urls
 from mediakit.sweep.scoring import Output
-from mediakit.urls import with_shown_urls
 
 LONGEST_VALUE, LONGEST_STEM = 24, 80
 ID_DIGITS = (4, 8, 16, 32)

@@ -8,8 +8,8 @@ from html import escape
 from itertools import groupby
 from urllib.parse import quote
 
-from mediakit.markup import html_text
 from mediakit.money import format_usd
+from mediakit.safe_text import html_text
 
 MARK = '<meta name="generator" content="mediakit export">'
 BEST_RATING = 5

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.media import poster_jpeg
-from mediakit.spreadsheets import harmless
+from mediakit.safe_text import spreadsheet_text, with_shown_urls
 from mediakit.sweep.exporting.folder import MANIFEST, PARQUET, POSTERS, REPORT, Folder
 from mediakit.sweep.exporting.names import file_names, value_text
 from mediakit.sweep.exporting.report import ReportCell, report_html
 from mediakit.sweep.scoring import Fetch, Output, problem_of
-from mediakit.urls import with_shown_urls
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -278,7 +277,7 @@ def _harmless(manifest: pd.DataFrame) -> pd.DataFrame:
     import pandas as pd
 
     columns = {
-        harmless(str(name)): column.map(harmless, na_action="ignore")
+        spreadsheet_text(str(name)): column.map(spreadsheet_text, na_action="ignore")
         if pd.api.types.is_string_dtype(column)
         else column
         for name, column in manifest.items()

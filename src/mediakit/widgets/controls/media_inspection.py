@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mediakit.media import MediaInfo
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.rules import Problem
-from mediakit.schema import MediaName
 
 
 @dataclass(frozen=True)

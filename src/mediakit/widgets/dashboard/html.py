@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.dashboard.figures import Figure, figures_of, verdict_of
 from mediakit.widgets.dashboard.panels import Panel, Swatch
 from mediakit.widgets.dashboard.state import DashboardState

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from mediakit import plots
 from mediakit.errors import MediakitError
-from mediakit.markup import NO_HTML
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.dashboard.figures import named
 from mediakit.widgets.dashboard.month_data import By, MonthReading
 from mediakit.widgets.toolkit.styles import data_url

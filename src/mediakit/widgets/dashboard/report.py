@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML, html_text
 from mediakit.money import divide_half_up, format_usd
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.spend.dates import day_name, month_name
 from mediakit.spend.exporting import write_file
 from mediakit.widgets.dashboard import panels

@@ -17,7 +17,7 @@ from IPython.display import publish_display_data
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.media_inputs import JobOutput
-from mediakit.client.requests import full_names, plain_fields
+from mediakit.client.preparing import full_names, plain_fields
 from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError

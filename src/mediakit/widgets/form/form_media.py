@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Function
+from mediakit.forks import cached_property
 from mediakit.media import (
-    MediaInfo,
     body_with_placeholders,
     facts_of,
     is_url,
     lengths_wanted,
     preflight,
 )
+from mediakit.media_limits import MediaInfo
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -9,9 +9,8 @@ from dataclasses import replace
 from markupsafe import Markup
 
 from mediakit.catalog import Function
-from mediakit.markup import NO_HTML, html_text
+from mediakit.safe_text import NO_HTML, html_text, shown_url
 from mediakit.schema import FieldSpec
-from mediakit.urls import shown_url
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.timeline.static_html import still_html

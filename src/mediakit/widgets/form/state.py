@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Function
 from mediakit.errors import InputError
+from mediakit.forks import cached_property
 from mediakit.money import format_cents, format_usd
 from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem

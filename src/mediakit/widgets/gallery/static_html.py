@@ -12,7 +12,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML, html_text
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.gallery.cells import (
     BEST_RATING,
     WallCell,

@@ -15,9 +15,9 @@ from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.client.titles import title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
-from mediakit.media import THUMBNAIL_MAX_PX, MediaInfo, is_url
+from mediakit.media import THUMBNAIL_MAX_PX, is_url
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
-from mediakit.schema import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.job.function_and_date import date_text
 from mediakit.widgets.job.preview import poster_kept

@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from mediakit.client import JobState
 from mediakit.client.titles import take_text
-from mediakit.markup import NO_HTML, html_text
 from mediakit.records import JobStatus
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.job.player import (
     CARD_MAX_PX,

@@ -9,8 +9,8 @@ from datetime import datetime
 from markupsafe import Markup
 
 from mediakit.client import JobState
-from mediakit.markup import NO_HTML
 from mediakit.records import JobStatus
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.job.card import QUIET, still_of
 from mediakit.widgets.job.function_and_date import date_text
 from mediakit.widgets.job.player import (

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.job.card import BAD
 from mediakit.widgets.job.html import CSS
 from mediakit.widgets.job.player import VIEW_MAX_PX, fitted, jpeg_size

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.toolkit.styles import data_url
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

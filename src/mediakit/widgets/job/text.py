@@ -11,7 +11,7 @@ from mediakit.client.titles import NO_NAMES
 from mediakit.money import format_usd
 from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
-from mediakit.urls import with_shown_urls
+from mediakit.safe_text import with_shown_urls
 
 MINUTE_S = 60
 HOUR_S = 3_600

@@ -10,8 +10,8 @@ from anyio import to_thread
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
 from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
+from mediakit.media_limits import MediaName
 from mediakit.rules import Problem
-from mediakit.schema import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.uploads.upload_folder import note_use, own_name
 

@@ -10,8 +10,9 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
+from mediakit.media_limits import MediaName
 from mediakit.rules import Problem
-from mediakit.schema import FieldSpec, MediaName
+from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Control, Note
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -8,9 +8,9 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
-from mediakit.media import MediaInfo, is_url, size_text
-from mediakit.schema import MediaName
+from mediakit.media import is_url, size_text
+from mediakit.media_limits import MediaInfo, MediaName
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.toolkit.styles import data_url, line_html

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML, html_text
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.job.card import QUIET
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.spend_summary import SpendSummary

@@ -10,8 +10,8 @@ import ipywidgets as w
 from markupsafe import Markup
 
 from mediakit.client.loop import io_thread
-from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner

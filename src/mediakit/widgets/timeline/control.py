@@ -12,8 +12,8 @@ import ipywidgets as w
 from traitlets import Bool, Dict
 
 from mediakit.media import is_url
+from mediakit.media_limits import MediaName
 from mediakit.rules import Problem
-from mediakit.schema import MediaName
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Build, Control, Note
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

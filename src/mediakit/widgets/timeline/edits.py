@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from mediakit.widgets.controls.messages import one_of
 from mediakit.widgets.timeline.time_axis import Axis, Item, Stretch
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mediakit.list_rules import EndsBy, NoOverlap, Spans, UniqueIn
+from mediakit.media_limits import MediaName
 from mediakit.rules import Problem, Rule
-from mediakit.schema import FieldSpec, MediaName
+from mediakit.schema import FieldSpec
 
 MS_PER_S = 1000
 PER_S: Mapping[str, int] = {"ms": MS_PER_S, "s": 1}

@@ -8,7 +8,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
+from mediakit.safe_text import NO_HTML
 
 Tone = Literal["plain", "quiet", "warn", "bad", "good"]
 

@@ -8,8 +8,9 @@ from pathlib import PurePath
 
 from mediakit.errors import MediakitError
 from mediakit.media import size_text
+from mediakit.media_limits import MediaName
 from mediakit.rules import any_of
-from mediakit.schema import FieldSpec, MediaName
+from mediakit.schema import FieldSpec
 
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "mp4": (".mp4", ".m4v"),

@@ -11,7 +11,7 @@ from av.container import InputContainer
 from av.video.reformatter import ColorRange, Colorspace, Interpolation
 
 from mediakit.media.decoding import displayed_size, quarter_turns
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.frames.planes import Planes
 from mediakit.sandbox.render.inputs.containers import (
     Deadline,
@@ -52,23 +52,21 @@ class Clip:
 
     @property
     def fps(self) -> float:
-        """The frame rate, as limits name it."""
+        """The frame rate."""
         return float(self.rate)
 
     @property
-    def duration_s(self) -> float:
-        """The length, as limits name it."""
-        return self.seconds
-
-    @property
-    def width(self) -> int:
-        """Pixels across, as shown."""
-        return self.size.width
-
-    @property
-    def height(self) -> int:
-        """Pixels down, as shown."""
-        return self.size.height
+    def info(self) -> MediaInfo:
+        """Its properties, for limits."""
+        return MediaInfo(
+            "video",
+            self.content_type,
+            self.size_bytes,
+            width=self.size.width,
+            height=self.size.height,
+            duration_s=self.seconds,
+            fps=self.fps,
+        )
 
 
 def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
@@ -92,14 +90,14 @@ def read_clip(path: Path, field: str, limits: MediaLimits) -> Clip:
             content_type=_content_type(container),
             size_bytes=path.stat().st_size,
         )
-    if problems := limits.problems(field, clip):
+    if problems := limits.problems(field, clip.info):
         raise RenderError.of(problems)
     return clip
 
 
 def check_total(clips: list[Clip], field: str, limits: MediaLimits) -> None:
     """Reject clips whose total length is too long."""
-    if problem := limits.total_problem(field, clips):
+    if problem := limits.total_problem(field, [clip.info for clip in clips]):
         raise RenderError.of([problem])
 
 

@@ -1,14 +1,14 @@
 """Reference sounds, and the sound tracks of clips, as samples."""
 
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 import av
 import numpy as np
 from av.container import InputContainer
 
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.frames.planes import Floats
 from mediakit.sandbox.render.inputs.containers import (
     Deadline,
@@ -25,24 +25,11 @@ _MOST_S = 60.0
 _CONTENT_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
-@dataclass(frozen=True)
-class Heard:
-    """A reference sound that was decoded.
-
-    Attributes:
-        samples: At 48 kHz, shape (2, samples), float32.
-        content_type: Its media type.
-        size_bytes: Of the file.
-        duration_s: Its length.
-    """
+class Heard(NamedTuple):
+    """A reference sound: samples at 48 kHz, shape (2, samples), and its file."""
 
     samples: Floats
-    content_type: str
-    size_bytes: int
-    duration_s: float
-    fps: None = None
-    width: None = None
-    height: None = None
+    info: MediaInfo
 
 
 def read_sounds(files: list[tuple[Path, str]], limits: MediaLimits) -> Floats:
@@ -65,8 +52,10 @@ def read_sounds(files: list[tuple[Path, str]], limits: MediaLimits) -> Floats:
             raise RenderError.of(too_large)
         sound = _heard(path, field, limits)
         heard.append(sound)
-        problems = limits.problems(field, sound)
-        if total := limits.total_problem(field.partition("[")[0], heard):
+        problems = limits.problems(field, sound.info)
+        if total := limits.total_problem(
+            field.partition("[")[0], [each.info for each in heard]
+        ):
             problems.append(total)
         if problems:
             raise RenderError.of(problems)
@@ -99,12 +88,13 @@ def _heard(path: Path, field: str, limits: MediaLimits) -> Heard:
         decoded_s = samples.shape[1] / SAMPLE_RATE_HZ
         # The length of a cut sound is known only from its header.
         header_s = (container.duration or 0) / 1e6 if decoded_s >= most_s else 0.0
-        return Heard(
-            samples=samples,
-            content_type=_CONTENT_TYPES.get(container.format.name, "audio/mp4"),
-            size_bytes=path.stat().st_size,
+        info = MediaInfo(
+            "audio",
+            _CONTENT_TYPES.get(container.format.name, "audio/mp4"),
+            path.stat().st_size,
             duration_s=max(decoded_s, header_s),
         )
+        return Heard(samples, info)
 
 
 def _sound_of(

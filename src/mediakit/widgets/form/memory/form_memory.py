@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit.client import AsyncJob
-from mediakit.client.unclear_answers import may_resend_unasked
+from mediakit.client.sending import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History, tuning

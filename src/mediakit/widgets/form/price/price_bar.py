@@ -8,8 +8,8 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
 from mediakit.rates import Estimate, EstimateKind, Line
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.messages import titled
 from mediakit.widgets.form.price.funds import Affordability, Funds

@@ -10,8 +10,8 @@ from anyio import to_thread
 
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
-from mediakit.media import MediaInfo, is_url, poster_jpeg, probe
-from mediakit.schema import MediaName
+from mediakit.media import is_url, poster_jpeg, probe
+from mediakit.media_limits import MediaInfo, MediaName
 
 FRAME_MAX_PX = 960
 

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Self
 from mediakit.media import size_text
 from mediakit.media.probing import probe_file
 from mediakit.media.remote import PROBE_BYTES
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 
 MEDIA: dict[str, MediaName] = {"video": "video", "image": "image", "audio": "audio"}
 

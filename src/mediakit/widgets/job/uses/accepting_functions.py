@@ -8,7 +8,8 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
-from mediakit.schema import FieldSpec, MediaName
+from mediakit.media_limits import MediaName
+from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.timeline.edits import edited, is_blank
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis

@@ -14,7 +14,7 @@ from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.errors import InputError
-from mediakit.schema import MediaName
+from mediakit.media_limits import MediaName
 from mediakit.widgets.job.text import has_output
 from mediakit.widgets.job.uses.accepting_functions import Use, uses_of
 from mediakit.widgets.toolkit.callbacks import Guard

@@ -9,9 +9,9 @@ from datetime import datetime
 from markupsafe import Markup
 
 from mediakit.client import JobState
-from mediakit.markup import NO_HTML, html_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
+from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.job.card import QUIET, line_texts, tone_of
 from mediakit.widgets.job.text import (
     elapsed_s,

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
+from mediakit.forks import cached_property
 from mediakit.history.entry import folded, words_of
+from mediakit.media_limits import MediaName
 from mediakit.rates import Line, Per
-from mediakit.schema import InputFacts, MediaName, Purpose
+from mediakit.schema import InputFacts, Purpose
 
 MAKES: dict[MediaName, str] = {
     "video": "video clip",

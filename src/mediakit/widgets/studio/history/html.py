@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
+from mediakit.safe_text import NO_HTML
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.toolkit.styles import data_url, line_html
 

@@ -7,8 +7,8 @@ from datetime import date
 
 from markupsafe import Markup
 
-from mediakit.markup import NO_HTML
 from mediakit.money import MICRO_PER_USD, format_usd
+from mediakit.safe_text import NO_HTML
 from mediakit.spend.dates import MONTHS
 from mediakit.widgets.dashboard.figures import cents_text
 from mediakit.widgets.studio.spend_summary import Fact, SpendSummary

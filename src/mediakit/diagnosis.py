@@ -1,27 +1,22 @@
-"""Check everything that a first use needs; nothing is started or charged."""
+"""`mk.doctor()`: what is installed and configured here, and what is missing."""
 
 from __future__ import annotations
 
 import os
 import platform
 import sys
-from collections.abc import Iterator
-from importlib.metadata import version
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
+from textwrap import fill
 
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.connection import Settings
-from mediakit.diagnosis.installed import (
-    extras,
-    front_end,
-    install_line,
-    missing_modules,
-    server_problem,
-    versions,
-)
-from mediakit.diagnosis.report import Diagnosis, Finding
 from mediakit.errors import AuthError, InputError, MediakitError
 from mediakit.history import History
 from mediakit.history.database import (
@@ -31,10 +26,102 @@ from mediakit.history.database import (
     shown_place,
 )
 from mediakit.money import format_usd
+from mediakit.notebook import current_shell, in_notebook
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
+NOTABLE = (
+    *("ipython", "ipykernel", "ipywidgets", "anywidget", "jupyterlab", "notebook"),
+    *("voila", "numpy", "pandas", "matplotlib", "pydantic", "httpx", "sqlalchemy"),
+    *("av", "pillow"),
+)
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "dask": ("distributed",),
+    "excel": ("openpyxl",),
+    "parquet": ("pyarrow",),
+    "remote": ("fsspec",),
+    "sandbox": ("httptools", "starlette", "uvicorn"),
+    "socks": ("socksio",),
+    "team": ("psycopg",),
+    "voila": ("ipykernel", "voila"),
+}
+"""The modules that each extra installs."""
+BROWSER_HALVES = {
+    "anywidget": "anywidget",
+    "ipywidgets": "@jupyter-widgets/jupyterlab-manager",
+}
+"""The folders of the extensions with which a Jupyter server shows widgets."""
+# An earlier front end can start a later one, so the first match counts.
+FRONT_ENDS = {
+    "VOILA_REQUEST_URL": "Voilà",
+    "COLAB_RELEASE_TAG": "Colab",
+    "VSCODE_PID": "VS Code",
+    "JPY_SESSION_NAME": "JupyterLab or Notebook",
+}
+WIDTH = 88
+BULLET = "  - "
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding.
+
+    Args:
+        name: Its name, such as "Service".
+        text: Its description.
+        is_ok: Whether everything is all right.
+    """
+
+    name: str
+    text: str
+    is_ok: bool = True
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The findings of `mk.doctor()`; their text is the report.
+
+    Args:
+        findings: The findings.
+        advice: What is missing, and what installs or fixes it.
+    """
+
+    findings: tuple[Finding, ...]
+    advice: tuple[str, ...] = ()
+
+    @property
+    def is_ok(self) -> bool:
+        """Tell whether all findings are all right."""
+        return all(finding.is_ok for finding in self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        width = max((len(finding.name) for finding in self.findings), default=0) + 2
+        for finding in self.findings:
+            mark = " " if finding.is_ok else "!"
+            start = f"{mark} {finding.name:{width}}"
+            yield _wrapped(start, finding.text)
+        if self.advice:
+            yield ""
+            yield "To do:"
+            yield from (_wrapped(BULLET, text) for text in self.advice)
+
+
+def _wrapped(start: str, text: str) -> str:
+    return fill(
+        " ".join(text.split()),
+        WIDTH,
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        # An address or a path is one word, so that it can be copied.
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def doctor(
@@ -76,7 +163,7 @@ def doctor(
 def _installed() -> Iterator[Finding]:
     system = f"Python {platform.python_version()} on {platform.platform(terse=True)}"
     yield Finding("mediakit", f"{version('mediakit')}, {system}")
-    yield Finding("Packages", versions())
+    yield Finding("Packages", ", ".join(_versions()))
     yield Finding("Extras", extras())
     problem = server_problem()
     shown = f"{front_end()}; {problem}" if problem else front_end()
@@ -87,8 +174,8 @@ def _service(settings: Settings) -> tuple[list[Finding], bool]:
     """Return what was found of the service, and whether it is a sandbox."""
     if settings.base_url is None:
         text = (
-            "none is bound: connect() would start the sandbox on this machine, which "
-            "costs nothing. MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY bind a service."
+            "none is configured: connect() starts the sandbox on this machine, which "
+            "costs nothing. MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY set a service."
         )
         return [Finding("Service", text)], True
     client = Client(
@@ -100,7 +187,7 @@ def _service(settings: Settings) -> tuple[list[Finding], bool]:
     )
     reached = Finding("Service", f"{settings.base_url}, reachable")
     with client:
-        is_sandbox = client.place.is_sandbox
+        is_sandbox = client.backend.is_sandbox
         try:
             balance = client.balance()
         except AuthError as error:
@@ -109,7 +196,7 @@ def _service(settings: Settings) -> tuple[list[Finding], bool]:
             away = Finding("Service", f"{settings.base_url}: {error}", is_ok=False)
             # On this machine, it may be a sandbox that is not running.
             is_sandbox = client.service.on_this_machine
-            return [away, Finding("API key", "set, not tried")], is_sandbox
+            return [away, Finding("API key", "set, but not checked")], is_sandbox
     if is_sandbox:
         reached = Finding("Service", f"{reached.text}; a sandbox (no real money)")
     return [
@@ -135,10 +222,11 @@ def _functions(settings: Settings, *, is_sandbox: bool) -> Iterator[Finding]:
         yield Finding("Functions", str(error), is_ok=False)
         return
     text = (
-        f"{count} bound"
+        f"{count} can be used"
         if count
-        else "none can be used: no path of this service is bound. Name them, or the "
-        f"service's OpenAPI document, in {where}, or pass connect(catalog=...)."
+        else "none can be used, because no path of this service is bound. Name the "
+        f"paths, or the service's OpenAPI document, in {where}, or pass "
+        "connect(catalog=...)."
     )
     yield Finding("Functions", text, is_ok=count > 0)
 
@@ -209,3 +297,84 @@ def _advice(settings: Settings) -> Iterator[str]:
 def _has_socks_proxy() -> bool:
     named = (os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES)
     return any((proxy or "").startswith("socks") for proxy in named)
+
+
+# -- what is installed -----------------------------------------------------------------
+
+
+def _versions() -> Iterator[str]:
+    for name in NOTABLE:
+        with suppress(PackageNotFoundError):
+            yield f"{name} {version(name)}"
+
+
+def missing_modules(extra: str) -> list[str]:
+    """Return which modules of an extra are not installed."""
+    return [name for name in EXTRAS[extra] if find_spec(name) is None]
+
+
+def extras() -> str:
+    """List the extras that are installed, and those that are not."""
+    absent = [extra for extra in EXTRAS if missing_modules(extra)]
+    there = [extra for extra in EXTRAS if extra not in absent]
+    text = ", ".join(there) or "none"
+    return f"{text} (not installed: {', '.join(absent)})" if absent else text
+
+
+def front_end(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the name of the front end that shows this process's output."""
+    if in_notebook():
+        named = (name for variable, name in FRONT_ENDS.items() if variable in environ)
+        return next(named, "a Jupyter kernel")
+    in_ipython = current_shell() is not None
+    return "IPython in a terminal" if in_ipython else "Python without a notebook"
+
+
+def server_problem(environ: Mapping[str, str] = os.environ) -> str:
+    """Return what the Jupyter server of this kernel lacks, and what installs it.
+
+    "" where it has everything, where there is no server, and where its environment
+    cannot be found; on Linux alone it can.
+    """
+    server = _server_prefix(environ.get("JPY_PARENT_PID", ""))
+    if "JPY_SESSION_NAME" not in environ or server is None:
+        return ""
+    shared = [server / "share" / "jupyter", *_shared_folders()]
+    missing = [
+        package
+        for package, folder in BROWSER_HALVES.items()
+        if not any((each / "labextensions" / folder).is_dir() for each in shared)
+    ]
+    if not missing:
+        return ""
+    command = f"{server / 'bin' / 'python'} -m pip install {' '.join(missing)}"
+    return (
+        f"the Jupyter server lacks {' and '.join(missing)}, so forms and jobs are not "
+        f"shown. Run {command}, restart the server and reload the page."
+    )
+
+
+def _server_prefix(pid: str) -> Path | None:
+    """Return the environment of the server's Python."""
+    try:
+        command = Path("/proc", pid, "cmdline").read_text("utf-8").split("\0")
+    except OSError:
+        return None
+    python = Path(command[0])
+    is_known = python.is_absolute() and python.name.startswith("python")
+    return python.parent.parent if is_known else None
+
+
+def _shared_folders() -> list[Path]:
+    """Return where extensions are for all environments of this machine and user."""
+    from jupyter_core.paths import SYSTEM_JUPYTER_PATH, jupyter_data_dir
+
+    return [*map(Path, SYSTEM_JUPYTER_PATH), Path(jupyter_data_dir())]
+
+
+def install_line(extra: str) -> str:
+    """Return the line that installs an extra here."""
+    command = f'pip install "mediakit[{extra}]"'
+    if in_notebook():
+        return f"%{command} (then restart the kernel)"
+    return f"python -m {command}"

@@ -17,8 +17,8 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
 from mediakit.magics.table import JobsTable
-from mediakit.markup import html_text
 from mediakit.rates import Estimate, per_second
+from mediakit.safe_text import html_text
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html

@@ -12,15 +12,14 @@ from typing import TypedDict, Unpack
 
 from anyio import to_thread
 
-from mediakit.cached import cached_property
 from mediakit.catalog import Catalog, Function, MediaItem
 from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
 from mediakit.client.media_inputs import Inputs, RemoteMedia
 from mediakit.client.uploads import LocalMedium, UploadedFile, Uploads, fingerprint
 from mediakit.errors import InputError
+from mediakit.forks import cached_property
 from mediakit.history import Parent, Submission
 from mediakit.media import (
-    MediaInfo,
     body_with_placeholders,
     facts_of,
     is_url,
@@ -30,15 +29,10 @@ from mediakit.media import (
     preflight,
     probe_named,
 )
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.rates import Estimate
 from mediakit.rules import Problem
-from mediakit.schema import (
-    FieldSpec,
-    InputFacts,
-    MediaName,
-    MediaRequest,
-    canonical_json,
-)
+from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
 
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
@@ -135,20 +129,7 @@ def _takes_null(spec: FieldSpec | None) -> bool:
 
 @dataclass(frozen=True)
 class ValidatedRequest:
-    """A request that was checked and priced.
-
-    Args:
-        function: The function.
-        body: The body; local files still as paths.
-        infos: The known properties of its media, by path or URL as in the body.
-        read: The parsed body; None while it is invalid.
-        seconds: Given durations of media, by URL or path.
-        extra: Additional properties, sent as given.
-        webhook_url: Where the service posts the job's end.
-        price_only: Allow invalid fields that do not affect the price.
-        parents: The jobs whose outputs are among its media.
-        sent: The upload of each local file, by its value in the body.
-    """
+    """A request that was checked and priced; its local files are still paths."""
 
     function: Function
     body: dict[str, object]
@@ -259,7 +240,7 @@ def validate(
 
 
 def _check_webhook_url(url: object) -> None:
-    if url is not None and not (isinstance(url, str) and _is_json(url)):
+    if not isinstance(url, str | None) or not _is_json(url):
         raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
 
 
@@ -337,8 +318,8 @@ def _probed(
     return infos, problems
 
 
-class Requests:
-    """The requests of one client: checked, priced, and their files uploaded."""
+class Preparer:
+    """Checks and prices the requests of one client, and uploads their files."""
 
     def __init__(
         self, catalog: Catalog, remote_media: RemoteMedia, uploads: Uploads

@@ -1,11 +1,13 @@
-"""Decides whether a request is sent again, and after which pause."""
+"""The pauses between tries, and how many submissions are sent at once."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
-from enum import Enum
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
+
+from anyio import CapacityLimiter
 
 from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.clock import Clock
@@ -17,6 +19,7 @@ ASKED_FOR_S = 120.0
 """Seconds that a call waits in all because the service asks for it."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
+AT_ONCE_N = 16
 
 T = TypeVar("T")
 
@@ -64,11 +67,7 @@ class Silence:
 async def until_answered(
     once: Callable[[], Awaitable[T]], clock: Clock, *, for_s: float
 ) -> T:
-    """Repeat a harmless exchange until it is answered.
-
-    Raises:
-        NoAnswerError: The last attempt had no answer either.
-    """
+    """Repeat a harmless exchange until it is answered."""
     silence = Silence(clock, for_s)
     while True:
         try:
@@ -83,29 +82,22 @@ async def until_answered(
 # -- submissions that the service rejects for now -------------------------------------
 
 
-class RejectionReason(Enum):
-    """Why a submission was rejected, where another attempt may help (spec 7.2)."""
-
-    RATE_LIMITED = ErrorCode.RATE_LIMITED
-    UNAVAILABLE = ErrorCode.PROVIDER_UNAVAILABLE
+# What another attempt may help with (spec 7.2).
+_TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
 
-_BY_STATUS = {429: RejectionReason.RATE_LIMITED, 503: RejectionReason.UNAVAILABLE}
-_BY_CODE = {reason.value: reason for reason in RejectionReason}
-
-
-def temporary_rejection(answer: Answer, job: Job | None) -> RejectionReason | None:
+def temporary_rejection(answer: Answer, job: Job | None) -> ErrorCode | None:
     """Return why an answer rejects a submission temporarily; None if it does not.
 
     A repeated request that was rejected earlier gets 200 with the failed job (spec
     4.3); the job's error code replaces the status of the lost answer.
     """
     if job is None:
-        return RejectionReason.RATE_LIMITED if answer.status == 429 else None
+        return _TEMPORARY[429] if answer.status == 429 else None
     if answer.status != 200:
-        return _BY_STATUS.get(answer.status)
-    has_failed = job.status is JobStatus.FAILED
-    return _BY_CODE.get(job.error.code) if has_failed and job.error else None
+        return _TEMPORARY.get(answer.status)
+    code = job.error.code if job.status is JobStatus.FAILED and job.error else None
+    return code if code in _TEMPORARY.values() else None
 
 
 class Rejections:
@@ -115,14 +107,14 @@ class Rejections:
         self._rejections_n = 0
         self._waited_s = 0.0
 
-    def pause_s(self, reason: RejectionReason, asked_s: float) -> float | None:
+    def pause_s(self, reason: ErrorCode, asked_s: float) -> float | None:
         """Return the seconds to wait after one more rejection; None to stop.
 
         Full jitter when the service is unavailable; a pause that doubles when it is
         rate limited.
         """
         self._rejections_n += 1
-        is_away = reason is RejectionReason.UNAVAILABLE
+        is_away = reason is ErrorCode.PROVIDER_UNAVAILABLE
         left_s = ASKED_FOR_S - self._waited_s
         if left_s <= 0 or asked_s > left_s:
             return None
@@ -133,3 +125,53 @@ class Rejections:
         pause_s = min(max(asked_s, wanted_s), left_s)
         self._waited_s += pause_s
         return pause_s
+
+
+# -- submissions at once ---------------------------------------------------------------
+
+
+class SubmitSlots:
+    """Limits concurrent submissions: fewer after 429, more again after each 200.
+
+    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
+    client share the limit, and all wait for the time that the service requests.
+    """
+
+    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
+        self._clock = clock
+        self._most_n = at_once_n
+        self._limiter = CapacityLimiter(at_once_n)
+        self._closed_until_s = clock.monotonic_s()
+
+    @property
+    def at_once_n(self) -> int:
+        """Return how many submissions may be in flight now."""
+        return int(self._limiter.total_tokens)
+
+    @property
+    def closed_for_s(self) -> float:
+        """Return for how many more seconds no submission starts."""
+        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a free slot and hold it."""
+        await self._open()
+        async with self._limiter:
+            await self._open()
+            yield
+
+    def accepted(self) -> None:
+        """Note an accepted submission."""
+        self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
+
+    def rejected(self, pause_s: float) -> None:
+        """Note a 429; only the first within a pause halves the limit."""
+        if self.closed_for_s == 0:
+            self._limiter.total_tokens = max(1, self.at_once_n // 2)
+        until_s = self._clock.monotonic_s() + pause_s
+        self._closed_until_s = max(self._closed_until_s, until_s)
+
+    async def _open(self) -> None:
+        while (left_s := self.closed_for_s) > 0:
+            await self._clock.sleep(left_s)

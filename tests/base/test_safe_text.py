@@ -2,7 +2,7 @@
 
 import pytest
 
-from mediakit.urls import shown_url, with_shown_urls
+from mediakit.safe_text import shown_url, with_shown_urls
 
 
 @pytest.mark.parametrize(
