@@ -18,9 +18,12 @@ from starlette.datastructures import Headers
 import mediakit as mk
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.webhooks import COMPLETED, verify
-from mediakit.webhooks.headers import parse_headers
-from mediakit.webhooks.keys import keys_of
-from mediakit.webhooks.verifying import MAX_BODY_BYTES, check_signature
+from mediakit.webhooks.verifying import (
+    MAX_BODY_BYTES,
+    check_signature,
+    keys_of,
+    parse_headers,
+)
 from tests.support.samples.webhook_messages import (
     OTHER_SECRET,
     SECRET,

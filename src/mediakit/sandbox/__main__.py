@@ -17,11 +17,7 @@ from mediakit.sandbox.settings import Sandbox, is_loopback
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until SIGINT or SIGTERM; return the exit status.
-
-    Args:
-        arguments: The command line; the process's own when None.
-    """
+    """Serve until SIGINT or SIGTERM; return the exit status."""
     options = _parser().parse_args(arguments)
     stops: SimpleQueue[int] = SimpleQueue()
     for number in (signal.SIGINT, signal.SIGTERM):

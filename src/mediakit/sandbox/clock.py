@@ -30,11 +30,6 @@ class SandboxClock:
     It follows the system's wall clock, not the monotonic one, so that the day is right
     after the machine has slept. When the wall clock is set back, this one stands still
     until the wall clock has caught up.
-
-    Args:
-        system: The real clock.
-        epoch_us: The sandbox's time at this moment, microseconds since 1970.
-        speed: Sandbox seconds per real second.
     """
 
     def __init__(self, system: Clock, *, epoch_us: int, speed: float = 1.0) -> None:
@@ -58,19 +53,11 @@ class SandboxClock:
         return to_instant(self.now_us())
 
     def advance(self, seconds: float) -> None:
-        """Skip sandbox time; the clock then runs as before.
-
-        Args:
-            seconds: How much to skip; 0 or less skips nothing.
-        """
+        """Skip sandbox time; the clock then runs as before."""
         self.advance_to(self.now_us() + round(seconds * US_PER_S))
 
     def advance_to(self, to_us: int) -> None:
-        """Skip to an instant of the sandbox; a past instant changes nothing.
-
-        Args:
-            to_us: The instant, microseconds since 1970.
-        """
+        """Skip to an instant of the sandbox; a past instant changes nothing."""
         if to_us > self.now_us():
             # Not from `now_us`, which stands still when the wall clock was set back:
             # the skipped time would be lost while the wall clock catches up.

@@ -29,12 +29,7 @@ _PHRASES = {
 
 
 class RequestError(Exception):
-    """A request-level error: no job was created (spec 7.1).
-
-    Args:
-        status: The HTTP status.
-        message: One sentence for people.
-    """
+    """A request-level error: no job was created (spec 7.1)."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -65,13 +60,7 @@ def validated(kind: type[Model], values: Mapping[str, Any]) -> Model:
 def first_refusal(
     problem: ValidationError, known: tuple[str, ...] = (), *, skip: int = 0
 ) -> RequestError:
-    """Return the error of the first invalid field.
-
-    Args:
-        problem: What pydantic found.
-        known: The names of the accepted fields.
-        skip: How many names to leave out before the field's.
-    """
+    """Return the error of the first invalid field."""
     first = problem.errors(include_url=False)[0]
     names = takewhile(lambda part: isinstance(part, str), first["loc"][skip:])
     field = ".".join(map(str, names))

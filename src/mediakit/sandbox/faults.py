@@ -178,6 +178,9 @@ AnyRule = (
     | FailRender
     | Outage
 )
+_RULES: TypeAdapter[AnyRule] = TypeAdapter(
+    Annotated[AnyRule, Field(discriminator="kind")]
+)
 KINDS = tuple(get_args(rule.__annotations__["kind"])[0] for rule in get_args(AnyRule))
 
 Found = TypeVar("Found", bound=Rule)
@@ -212,12 +215,7 @@ class Fault:
 
 
 class Faults:
-    """The scripted faults of one sandbox.
-
-    Args:
-        db: The database, to find the function of a job that is read.
-        catalog: The functions, so that a rule can name one by its kind.
-    """
+    """The scripted faults of one sandbox."""
 
     def __init__(self, db: Database, catalog: Catalog) -> None:
         self._db = db
@@ -283,13 +281,7 @@ class Faults:
     def drifted_micro_usd(
         self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
     ) -> int:
-        """Return the charge of a completing job once its rate has drifted.
-
-        Args:
-            function: The function's path.
-            charge_micro_usd: Its charge by the price list.
-            hold_micro_usd: Its hold, which is the most it may cost.
-        """
+        """Return the charge of a completing job once its rate has drifted."""
         rule = self.of_function(RateDrift, function)
         if rule is None:
             return charge_micro_usd
@@ -327,11 +319,8 @@ def read_rule(body: Mapping[str, Any]) -> AnyRule:
     Raises:
         RequestError: A field is missing, unknown or out of range.
     """
-    rules: TypeAdapter[AnyRule] = TypeAdapter(
-        Annotated[AnyRule, Field(discriminator="kind")]
-    )
     try:
-        return rules.validate_python(body)
+        return _RULES.validate_python(body)
     except ValidationError as problem:
         raise first_refusal(problem, skip=1) from None
 

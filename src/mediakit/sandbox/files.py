@@ -46,9 +46,6 @@ class Files:
 
     A file is visible under its name only when it is complete: it is written to a
     `.part` file beside it and then renamed.
-
-    Args:
-        data_dir: The data directory; the folders in it are created when missing.
     """
 
     def __init__(self, data_dir: Path) -> None:

@@ -35,9 +35,7 @@ def absent() -> Any:
 class RequestBody(BaseModel):
     """The base of request bodies; unknown fields are rejected."""
 
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, defer_build=True
-    )
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     def given(self) -> dict[str, Any]:
         """Return the fields that the request contains, null ones included."""
@@ -47,7 +45,7 @@ class RequestBody(BaseModel):
 class Query(BaseModel):
     """The base of query parameters; others than those of the model are ignored."""
 
-    model_config = ConfigDict(frozen=True, defer_build=True)
+    model_config = ConfigDict(frozen=True)
 
 
 def _whole(text: object) -> object:
@@ -147,8 +145,6 @@ class DeliveryQuery(Query):
 
 class Answer(BaseModel):
     """The base of responses: fields that were not set are left out."""
-
-    model_config = ConfigDict(defer_build=True)
 
 
 Count = Annotated[int, Field(ge=0)]
@@ -405,14 +401,7 @@ QUEUE_RETRY_AFTER_S = 2
 def rejection_response(
     job: JobRow, refusal: Refusal, base_url: str, clock: SandboxClock
 ) -> Response:
-    """Return the response of a rejected submission: its failed job (spec 7.1).
-
-    Args:
-        job: The failed job.
-        refusal: Why it was rejected.
-        base_url: The URL of this service.
-        clock: The sandbox's clock, by which the limits are measured.
-    """
+    """Return the response of a rejected submission: its failed job (spec 7.1)."""
     status = ENVELOPE_STATUS.get(refusal.code, 200)
     if refusal.over_usage_limit:
         status = USAGE_LIMIT_STATUS
@@ -439,11 +428,6 @@ def job_fields(
 
     Fields that the specification lists as present "once completed", "when failed" or
     "after DELETE" are absent before; billing is null until the job has ended.
-
-    Args:
-        job: The job.
-        base_url: The URL of this service.
-        billing_unavailable: Its charge cannot be read at the moment (spec 2.2).
     """
     fields: dict[str, Any] = {"id": job.id, "status": job.status}
     if job.has_output:

@@ -65,15 +65,7 @@ def regular_work(
 
 
 class WorkLoop:
-    """Does all work when it is due.
-
-    Args:
-        db: Stores the clock, so that a later start continues from its time.
-        clock: The sandbox's clock.
-
-    Attributes:
-        works: The kinds of work; each component adds its own.
-    """
+    """Does all work when it is due."""
 
     def __init__(self, db: Database, clock: SandboxClock) -> None:
         self.works: list[Work] = []
@@ -113,9 +105,6 @@ class WorkLoop:
         """Skip to an instant, stopping at each due time.
 
         Thus each of the nine attempts of one delivery happens at its own time.
-
-        Args:
-            target_us: The instant, microseconds since 1970.
 
         Returns:
             The number of tasks of each kind that were done.
@@ -169,12 +158,7 @@ class WorkLoop:
 
 
 async def persist(what: str, attempt: Callable[[], Result]) -> Result:
-    """Attempt to store something until it succeeds: a disk may be full for a while.
-
-    Args:
-        what: The work, for the log.
-        attempt: Does it; it must leave nothing half done when it raises.
-    """
+    """Attempt to store something until it succeeds: a disk may be full for a while."""
     while True:
         try:
             return attempt()
@@ -186,14 +170,7 @@ async def persist(what: str, attempt: Callable[[], Result]) -> Result:
 def save_clock(
     db: Database, clock: SandboxClock, *, ahead_s: float = CLOCK_LEASE_S
 ) -> None:
-    """Store the time from which a later start continues.
-
-    Args:
-        db: The database.
-        clock: The clock.
-        ahead_s: Real seconds for which the clock may run before it is saved again, so
-            that it does not go back when the server is killed meanwhile.
-    """
+    """Store the time from which a later start continues."""
     db.run(
         "INSERT INTO meta (name, value) VALUES (?1, ?2)"
         " ON CONFLICT (name) DO UPDATE SET value = ?2",

@@ -28,13 +28,7 @@ MAX_TRIES = len(PAUSES_S) + 1
 
 
 class Dispatcher:
-    """Passes events from the inbox to a function, on the event loop that starts it.
-
-    Args:
-        inbox: The inbox.
-        on_event: The function that handles the events.
-        clock: The clock that decides which events are due.
-    """
+    """Passes events from the inbox to a function, on the event loop that starts it."""
 
     def __init__(self, inbox: Inbox, on_event: OnEvent, clock: Clock) -> None:
         self._inbox = inbox

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 from anyio import to_thread
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import SignatureError
-from mediakit.webhooks.asgi import (
-    DisconnectedError,
-    Receive,
-    RejectedError,
-    Scope,
-    Send,
-    answer,
-    check_size,
-    read_body,
-)
 from mediakit.webhooks.dispatcher import Dispatcher, OnEvent
 from mediakit.webhooks.events import read_event
-from mediakit.webhooks.headers import parse_headers
 from mediakit.webhooks.inbox import Inbox
-from mediakit.webhooks.keys import Secrets, keys_of
-from mediakit.webhooks.verifying import check_body, check_signature
+from mediakit.webhooks.verifying import (
+    MAX_BODY_BYTES,
+    Secrets,
+    check_body,
+    check_signature,
+    keys_of,
+    parse_headers,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +46,11 @@ _STATUSES = {
 }
 
 CurrentSecrets = Callable[[], Secrets]
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class Receiver:
@@ -119,7 +122,7 @@ class Receiver:
         else:
             # Even if the sender has disconnected.
             try:
-                await answer(send, ACCEPTED_STATUS)
+                await _respond(send, ACCEPTED_STATUS)
             finally:
                 self._dispatcher.start()
 
@@ -129,8 +132,8 @@ class Receiver:
             raise RejectedError(405, "Webhooks are sent with POST.", allowed)
         try:
             signed = parse_headers(scope["headers"], self._clock.now())
-            check_size(scope)
-            body = await read_body(receive, self._body_timeout_s)
+            _check_size(scope)
+            body = await _read_body(receive, self._body_timeout_s)
             keys = keys_of(self._secret())
             check_body(body)
             check_signature(signed, body, keys)
@@ -239,4 +242,88 @@ async def _refuse(scope: Scope, send: Send, error: RejectedError) -> None:
     # The rest of the body is not read.
     ends = scope.get("http_version", "1.1").startswith("1")
     close = ((b"connection", b"close"),) if ends else ()
-    await answer(send, error.status, error.words, error.headers + close)
+    await _respond(send, error.status, error.words, error.headers + close)
+
+
+# -- ASGI -------------------------------------------------------------------------
+
+
+class RejectedError(Exception):
+    """A delivery is rejected."""
+
+    def __init__(
+        self, status: int, words: str, headers: tuple[tuple[bytes, bytes], ...] = ()
+    ) -> None:
+        super().__init__(words)
+        self.status = status
+        self.words = words
+        self.headers = headers
+
+
+class DisconnectedError(Exception):
+    """The sender disconnected before the body was complete."""
+
+
+def _check_size(scope: Scope) -> None:
+    """Reject a body whose `Content-Length` is too large.
+
+    Raises:
+        RejectedError: It is larger than 1 MiB.
+    """
+    for name, value in scope["headers"]:
+        # A number with more digits cannot be a valid length.
+        if name == b"content-length" and value.isdigit() and _too_large(value):
+            raise _large()
+
+
+def _too_large(digits: bytes) -> bool:
+    return len(digits) > 18 or int(digits) > MAX_BODY_BYTES
+
+
+async def _read_body(receive: Receive, timeout_s: float) -> bytes:
+    """Read a body.
+
+    Raises:
+        RejectedError: It is larger than 1 MiB, or does not arrive in time.
+        DisconnectedError: The sender disconnected.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await _whole(receive)
+    except TimeoutError:
+        words = f"The body did not arrive within {timeout_s:g} s."
+        raise RejectedError(408, words) from None
+
+
+async def _whole(receive: Receive) -> bytes:
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise DisconnectedError
+        body += message.get("body", b"")
+        if len(body) > MAX_BODY_BYTES:
+            raise _large()
+        more = message.get("more_body", False)
+    return bytes(body)
+
+
+def _large() -> RejectedError:
+    return RejectedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+
+
+async def _respond(
+    send: Send,
+    status: int,
+    words: str | None = None,
+    headers: tuple[tuple[bytes, bytes], ...] = (),
+) -> None:
+    """Send a response with a status and, if given, a sentence."""
+    body = b"" if words is None else json.dumps({"message": words}).encode()
+    more = list(headers)
+    if body:
+        more.append((b"content-type", b"application/json"))
+        more.append((b"content-length", str(len(body)).encode()))
+    start = {"type": "http.response.start", "status": status}
+    await send({**start, "headers": more})
+    await send({"type": "http.response.body", "body": body})

@@ -2,20 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+import re
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hmac import compare_digest
+from typing import Any, Protocol
 
 from standardwebhooks import Webhook
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import SignatureError
 from mediakit.webhooks.events import Event, read_event
-from mediakit.webhooks.headers import DeliveryHeaders, Headers, parse_headers
-from mediakit.webhooks.keys import Secrets, keys_of
 
 MAX_BODY_BYTES = 1024 * 1024
 _SYSTEM = SystemClock()
+
+PREFIX = "whsec_"
+# Standard Webhooks: a secret has 24 to 64 random bytes. Fewer means a truncated copy.
+MIN_KEY_BYTES = 24
+
+Secrets = str | Iterable[str]
+
+ID, TIMESTAMP, SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
+NAMES = (ID, TIMESTAMP, SIGNATURE)
+TOLERANCE_S = 300
+MAX_HEADER_CHARACTERS = 2_048
+
+# No full stop: the signed content uses it after the id. No comma: joined headers.
+_ID = re.compile(r"[!-+\-/-~]{1,256}")
+_SECONDS = re.compile(r"[1-9][0-9]{0,11}")
+# HMAC-SHA256 signatures have 32 bytes.
+_SIGNATURE = re.compile(r"v1,[A-Za-z0-9+/]{43}=")
+
+
+class HasItems(Protocol):
+    """Headers of any library: a dict, or a multi-dict with repeated names."""
+
+    def items(self) -> Iterable[Any]:
+        """Return the names and values."""
+
+
+Headers = HasItems | Iterable[tuple[Any, Any]]
 
 
 def verify(
@@ -53,14 +84,14 @@ def check_body(body: object) -> None:
         SignatureError: It is not bytes, is empty, or is larger than 1 MiB ("payload").
     """
     if not isinstance(body, bytes):
-        raise _refused(
+        raise _bad_body(
             f"The body is {type(body).__name__}. Pass the raw bytes as received: JSON "
             "that was parsed and serialised again does not match the signature."
         )
     if not body:
-        raise _refused("The body is empty. If your code read it, pass on its bytes.")
+        raise _bad_body("The body is empty. If your code read it, pass on its bytes.")
     if len(body) > MAX_BODY_BYTES:
-        raise _refused(f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+        raise _bad_body(f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
 
 
 def check_signature(
@@ -79,7 +110,7 @@ def check_signature(
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise _refused("The body is not UTF-8, so it is not JSON.") from None
+        raise _bad_body("The body is not UTF-8, so it is not JSON.") from None
     sent_at = datetime.fromtimestamp(signed.timestamp_s, UTC)
     # The library signs, but we compare: its own comparison reads the system time and
     # raises other exceptions. Every signature is compared, always.
@@ -97,5 +128,177 @@ def check_signature(
         )
 
 
-def _refused(why: str) -> SignatureError:
+def _bad_body(why: str) -> SignatureError:
     return SignatureError(why, reason="payload")
+
+
+# -- Headers ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DeliveryHeaders:
+    """The parsed headers of a delivery; nothing is verified yet.
+
+    Args:
+        id: The `webhook-id`.
+        timestamp_s: The time of sending, seconds since 1970.
+        signatures: Every `v1,<base64>` signature.
+    """
+
+    id: str
+    timestamp_s: int
+    signatures: tuple[str, ...] = field(repr=False)
+
+
+def parse_headers(headers: Headers, now: datetime) -> DeliveryHeaders:
+    """Parse the headers of a delivery, and check the age of its timestamp.
+
+    Raises:
+        SignatureError: A header is missing, repeated or unreadable, or the timestamp
+            differs by more than five minutes (spec 6.4).
+    """
+    found = _required_headers(headers)
+    event_id = found[ID]
+    if _ID.fullmatch(event_id) is None:
+        raise _bad_header(f"{ID} is not an id such as msg_…", "header")
+    return DeliveryHeaders(
+        id=event_id,
+        timestamp_s=_timestamp_s(found[TIMESTAMP], now),
+        signatures=_signatures(found[SIGNATURE]),
+    )
+
+
+def _required_headers(headers: object) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, value in _pairs(headers):
+        if name in found:
+            raise _bad_header(f"{name} was sent more than once", "header")
+        found[name] = _text(name, value)
+    for name in NAMES:
+        if not found.get(name):
+            raise _bad_header(f"The header {name} is missing", "missing_header")
+    return found
+
+
+def _pairs(headers: object) -> Iterator[tuple[str, object]]:
+    items = getattr(headers, "items", None)
+    pairs = items() if callable(items) else headers
+    if not isinstance(pairs, Iterable):
+        raise _bad_header("The headers are not pairs of names and values", "header")
+    for pair in pairs:
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise _bad_header("The headers are not pairs of names and values", "header")
+        name = _name(pair[0])
+        if name is not None and name in NAMES:
+            yield name, pair[1]
+
+
+def _name(name: object) -> str | None:
+    if isinstance(name, bytes):
+        name = name.decode("latin-1")
+    # Some letters beyond ASCII become ASCII letters when lowercased.
+    return name.lower() if isinstance(name, str) and name.isascii() else None
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    if not isinstance(value, str):
+        raise _bad_header(f"{name} is {type(value).__name__}, not text", "header")
+    if not value.isascii():
+        raise _bad_header(f"{name} contains characters beyond ASCII", "header")
+    if len(value) > MAX_HEADER_CHARACTERS:
+        words = f"{name} is longer than {MAX_HEADER_CHARACTERS:,} characters"
+        raise _bad_header(words, "header")
+    return value
+
+
+def _timestamp_s(text: str, now: datetime) -> int:
+    if _SECONDS.fullmatch(text) is None:
+        raise _bad_header(f"{TIMESTAMP} must be whole seconds since 1970", "timestamp")
+    ahead_s = int(text) - now.timestamp()
+    if abs(ahead_s) > TOLERANCE_S:
+        where = "in the future" if ahead_s > 0 else "ago"
+        raise SignatureError(
+            f"This webhook was sent {_span(abs(ahead_s))} {where} by this machine's "
+            "clock; at most five minutes are allowed. Either it is an old message that "
+            "was sent again, or one of the two clocks is wrong.",
+            reason="timestamp",
+        )
+    return int(text)
+
+
+def _span(seconds: float) -> str:
+    # In seconds near the limit of five minutes, which a whole minute could hide.
+    if seconds < 600:
+        return f"{math.ceil(seconds)} seconds"
+    minutes = int(seconds // 60)
+    return f"{minutes:,} minutes" if minutes < 120 else f"{minutes // 60:,} hours"
+
+
+def _signatures(text: str) -> tuple[str, ...]:
+    if ", " in text:  # libraries join headers of the same name this way
+        raise _bad_header(f"{SIGNATURE} was sent more than once", "header")
+    parts = tuple(part for part in text.split(" ") if _SIGNATURE.fullmatch(part))
+    if not parts:
+        words = f"{SIGNATURE} contains no v1 signature with the base64 of 32 bytes"
+        raise _bad_header(words, "signature")
+    return parts
+
+
+def _bad_header(why: str, reason: str) -> SignatureError:
+    return SignatureError(
+        f"{why}: either this is not a webhook of the service, or its headers were "
+        "changed in transit.",
+        reason=reason,
+    )
+
+
+# -- Secrets ----------------------------------------------------------------------
+
+
+def keys_of(secret: object) -> tuple[bytes, ...]:
+    """Read the key of one secret, or the keys of all that are valid in a rotation.
+
+    Raises:
+        SignatureError: There is no secret, or one cannot be read ("secret").
+    """
+    if isinstance(secret, str):
+        return (_key_in(secret, "The secret"),)
+    if isinstance(secret, bytes | bytearray) or not isinstance(secret, Iterable):
+        kind = type(secret).__name__
+        raise _bad_secret(f"The secret is {kind}; it must be text, or several texts")
+    keys = tuple(
+        _key_in(one, f"Secret number {n}") for n, one in enumerate(secret, start=1)
+    )
+    if not keys:
+        raise _bad_secret("No secret was given")
+    return keys
+
+
+def _key_in(secret: object, name: str) -> bytes:
+    if not isinstance(secret, str):
+        raise _bad_secret(f"{name} is {type(secret).__name__}; it must be text")
+    if not secret:
+        raise _bad_secret(f"{name} is empty")
+    if not secret.startswith(PREFIX):
+        raise _bad_secret(f"{name} does not start with {PREFIX}")
+    text = secret.removeprefix(PREFIX)
+    try:
+        key = b64decode(text + "=" * (-len(text) % 4), validate=True)
+    except (Base64Error, ValueError):
+        # ValueError: characters beyond ASCII. Both messages would quote the secret.
+        words = "is not base64: it contains other characters, or some are missing"
+        raise _bad_secret(f"{name} {words}") from None
+    if len(key) < MIN_KEY_BYTES:
+        words = f"has fewer than {MIN_KEY_BYTES} bytes: it is incomplete"
+        raise _bad_secret(f"{name} {words}")
+    return key
+
+
+def _bad_secret(why: str) -> SignatureError:
+    return SignatureError(
+        f"{why}. Copy the whole secret from the service: {PREFIX} and base64, without "
+        "spaces or line breaks. Nothing was verified.",
+        reason="secret",
+    )

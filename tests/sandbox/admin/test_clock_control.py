@@ -99,27 +99,6 @@ def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
     assert put.status_code == 403
 
 
-def test_each_piece_of_work_is_done_at_its_own_time(tmp_path: Path) -> None:
-    clock = SandboxClock(SettableClock(), epoch_us=0)
-    db = Database(tmp_path / "db")
-    loop = WorkLoop(db, clock)
-    due_us = [5_000_000]
-    done: list[tuple[int, int]] = []
-
-    def do_due(now_us: int) -> int:
-        done.append((due_us[0], now_us))
-        due_us[0] += 3_000_000  # each piece makes the next one due
-        return 1
-
-    loop.works.append(Work(do_due, lambda: due_us[0], "pieces_n"))
-    counts = asyncio.run(loop.advance(12))
-
-    assert counts == {"pieces_n": 3}
-    assert done == [(5_000_000,) * 2, (8_000_000,) * 2, (11_000_000,) * 2]
-    assert clock.now_us() == 12_000_000
-    db.close()
-
-
 def test_work_that_does_not_get_done_stops_the_clock_at_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

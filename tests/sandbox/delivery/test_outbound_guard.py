@@ -1,20 +1,14 @@
 """The guarded way out: which addresses are reached, and what is fetched."""
 
 import asyncio
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
-from pathlib import Path
-from threading import Thread
 
 import httpcore
 import pytest
 
-from mediakit.sandbox.delivery import fetching
 from mediakit.sandbox.delivery.fetching import GuardedBackend
 from mediakit.sandbox.delivery.outbound import (
     BlockedError,
-    FetchError,
     is_allowed,
     parsed,
     resolve,
@@ -75,104 +69,6 @@ def test_other_spellings_of_loopback_are_judged_as_what_they_resolve_to(
 def test_what_is_no_plain_http_url_is_refused(url: str) -> None:
     with pytest.raises(BlockedError):
         parsed(url)
-
-
-class Answers(BaseHTTPRequestHandler):
-    """Answers by path: content, redirects, errors, nothing, too much."""
-
-    def do_GET(self) -> None:
-        status, content = {
-            "/ok": (200, b"content"),
-            "/empty": (200, b""),
-            "/error": (500, b"oops"),
-            "/redirect": (302, b""),
-            "/large": (200, b"x" * 2_000),
-        }[self.path.split("?")[0]]
-        self.send_response(status)
-        if status == 302:
-            self.send_header("Location", "/ok")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-@pytest.fixture(scope="module")
-def origin() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-def fetch(url: str, to: Path, *, allow_loopback: bool = True) -> bytes:
-    asyncio.run(
-        fetching.fetch(
-            url, to, allow_loopback=allow_loopback, max_bytes=1_000, max_seconds=5
-        )
-    )
-    return to.read_bytes()
-
-
-def test_content_is_written_to_the_file(origin: str, tmp_path: Path) -> None:
-    assert fetch(f"{origin}/ok?a=ü&b= c", tmp_path / "f") == b"content"
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("/empty", "empty"),
-        ("/error", "500"),
-        ("/redirect", "redirects are not followed"),
-        ("/large", "larger than 1,000 bytes"),
-    ],
-)
-def test_other_answers_are_errors_that_say_why(
-    origin: str, tmp_path: Path, path: str, words: str
-) -> None:
-    with pytest.raises(FetchError, match=words):
-        fetch(origin + path, tmp_path / "f")
-
-
-def test_loopback_is_not_fetched_unless_allowed(origin: str, tmp_path: Path) -> None:
-    with pytest.raises(BlockedError, match="public"):
-        fetch(f"{origin}/ok", tmp_path / "f", allow_loopback=False)
-    assert not (tmp_path / "f").exists()
-
-
-def test_a_server_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FetchError, match="connection failed"):
-        fetch("http://127.0.0.1:1/", tmp_path / "f")
-
-
-def test_an_answer_without_end_is_cut_off(tmp_path: Path) -> None:
-    async def endless(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        await reader.readline()
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        try:
-            while not writer.is_closing():
-                writer.write(b"x")
-                await asyncio.sleep(0.01)
-        finally:
-            writer.close()
-
-    async def run() -> None:
-        async with await asyncio.start_server(endless, "127.0.0.1", 0) as server:
-            port = server.sockets[0].getsockname()[1]
-            await fetching.fetch(
-                f"http://127.0.0.1:{port}/",
-                tmp_path / "f",
-                allow_loopback=True,
-                max_bytes=10**9,
-                max_seconds=0.2,
-            )
-
-    with pytest.raises(FetchError, match=r"longer than 0\.2 s"):
-        asyncio.run(run())
 
 
 def test_the_connection_itself_is_guarded_also_for_literal_addresses() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import pytest
 from mediakit.sandbox import exchange
 from mediakit.sandbox.api import uploads
 from mediakit.sandbox.jobs import inputs
-from mediakit.sandbox.server import network_faults
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 from tests.support.sandbox.hostile import (
     HostileServer,
@@ -350,36 +349,6 @@ def test_a_body_that_never_comes_is_given_up(
 
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"did not arrive within 0.2 s" in answer
-
-
-def test_the_rest_of_a_refused_body_is_not_waited_for(
-    open_api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(exchange, "MAX_BODY_BYTES", 10)
-    monkeypatch.setattr(network_faults, "LINGER_S", 0.2)
-    request = post_head(open_api, "Content-Length: 100000") + b"a" * 100
-
-    # It is closed although the client keeps it open.
-    assert raw_answer(open_api, request).startswith(b"HTTP/1.1 422 ")
-
-
-def test_a_head_that_never_ends_is_cut_off_by_its_time(
-    open_api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(network_faults, "HEAD_TIMEOUT_S", 0.2)
-
-    assert raw_answer(open_api, b"GET / HTTP/1.1\r\nHost: x\r\nX-More: ") == b""
-    assert raw_answer(open_api, b"") == b""
-
-
-def test_a_head_that_never_ends_is_cut_off_by_its_size(open_api: Api) -> None:
-    sent_bytes = 0
-    with closing(connected(open_api)) as client, suppress(ConnectionError):
-        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-More: ")
-        while sent_bytes < 50_000_000:
-            sent_bytes += client.send(b"a" * 65_536)
-
-    assert sent_bytes < 50_000_000
 
 
 def test_no_descriptor_is_left_open(open_api: Api) -> None:

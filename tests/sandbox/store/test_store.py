@@ -175,18 +175,6 @@ def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
     assert held(db) == 10
 
 
-def test_a_failed_transaction_leaves_nothing(db: Database) -> None:
-    def half_done() -> None:
-        with db.transaction():
-            db.insert("meta", name="name", value="value")
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        half_done()
-
-    assert db.value("SELECT value FROM meta WHERE name = 'name'") is None
-
-
 def test_an_organization_keeps_its_balance_and_takes_new_limits(
     tmp_path: Path,
 ) -> None:

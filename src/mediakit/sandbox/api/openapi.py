@@ -45,12 +45,7 @@ JOB_LINKS: Json = {
 
 
 def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
-    """Describe the interface as OpenAPI 3.1, each function at its own path.
-
-    Args:
-        catalog: The functions that are served.
-        base_url: The URL of the service.
-    """
+    """Describe the interface as OpenAPI 3.1, each function at its own path."""
     return {
         "openapi": "3.1.0",
         "info": {"title": "Media generation sandbox", "version": VERSION},

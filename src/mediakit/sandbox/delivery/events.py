@@ -22,10 +22,6 @@ def announce(service: Service, job_id: str) -> None:
 
     Call it inside the transaction that ends the job, so that each ended job has
     exactly one event, even after a kill.
-
-    Args:
-        service: The shared state of the sandbox.
-        job_id: A job that is completed or failed.
     """
     job = jobs.find(service.db, job_id)
     if job is None or not job.terminal:

@@ -24,12 +24,7 @@ Check = Callable[[list[Address]], None]
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to checked addresses only, including literal ones.
-
-    Args:
-        allow_loopback: Whether this machine itself may be reached.
-        check: Checks the addresses further; it raises BlockedError.
-    """
+    """Connects to checked addresses only, including literal ones."""
 
     def __init__(
         self, *, allow_loopback: bool, check: Check = lambda addresses: None
@@ -82,13 +77,6 @@ async def fetch(
 
     It follows no redirects, uses no proxy of the environment, keeps no cookies, and
     requests no compression, so that it counts the bytes that were sent.
-
-    Args:
-        url: The http(s) URL.
-        to: The file to write.
-        allow_loopback: Whether this machine itself may be reached.
-        max_bytes: The largest size.
-        max_seconds: The longest time, real seconds.
 
     Raises:
         BlockedError: The URL or one of its addresses is not allowed.

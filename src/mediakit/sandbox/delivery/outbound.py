@@ -58,12 +58,7 @@ def unmapped(address: Address) -> Address:
 
 
 def is_allowed(address: Address, *, allow_loopback: bool) -> bool:
-    """Return whether an address may be connected to.
-
-    Args:
-        address: A resolved address.
-        allow_loopback: Whether this machine itself may be reached.
-    """
+    """Return whether an address may be connected to."""
     address = unmapped(address)
     if address.is_loopback:
         return allow_loopback
@@ -135,11 +130,6 @@ MAX_URL_LENGTH = 2_048
 
 async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -> None:
     """Check a callback URL against the callback policy.
-
-    Args:
-        url: The `webhook_url` of a submission, or the URL of an endpoint.
-        own_port: The port of this service.
-        allow_loopback: Accept http and any port, for this machine only.
 
     Raises:
         BlockedError: It violates the policy; the message says how.

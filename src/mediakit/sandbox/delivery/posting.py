@@ -52,14 +52,7 @@ class Outcome:
 
 
 class Poster:
-    """Posts events to receivers: no redirects, no proxies, a new connection each time.
-
-    Args:
-        own_port: The port of this service.
-        allow_loopback: Whether receivers on this machine are allowed.
-        timeout_s: How long a receiver has to respond, real seconds.
-        system: The real clock.
-    """
+    """Posts events: no redirects, no proxies, a new connection each time."""
 
     def __init__(
         self, *, own_port: int, allow_loopback: bool, timeout_s: float, system: Clock
@@ -70,13 +63,7 @@ class Poster:
         self._system = system
 
     async def post(self, url: str, headers: dict[str, str], body: bytes) -> Outcome:
-        """Post an event once.
-
-        Args:
-            url: The receiver.
-            headers: The signed headers.
-            body: The exact bytes to send.
-        """
+        """Post an event once."""
         started_s = self._system.monotonic_s()
         exchange, problem = _Exchange(), None
         try:

@@ -45,23 +45,13 @@ PUSH_BACK_CAP_S = HOUR_S
 
 
 def gap_us(failed_n: int, jitter: Random) -> int:
-    """Return the time from a failed attempt to the next one, microseconds.
-
-    Args:
-        failed_n: The number of failed attempts, from 1; beyond the table, the last
-            gap is used.
-        jitter: The source of the jitter.
-    """
+    """Return the time from a failed attempt to the next one, microseconds."""
     gap_s = GAPS_S[min(failed_n, len(GAPS_S)) - 1]
     return round(gap_s * jitter.uniform(1 - JITTER, 1 + JITTER) * US_PER_S)
 
 
 def push_back_us(retry_after: str | None) -> int:
-    """Return how long a receiver asks to wait, microseconds; at most an hour.
-
-    Args:
-        retry_after: Its `Retry-After`, in seconds; anything else counts as 0.
-    """
+    """Return how long a receiver asks to wait, microseconds; at most an hour."""
     text = (retry_after or "").strip()
     seconds = float(text) if text.isascii() and text.isdigit() else 0.0
     return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
@@ -72,12 +62,6 @@ class Sender:
 
     A delivery that the end of the process interrupts stays due: the next start sends
     it again, under the same `webhook-id`.
-
-    Args:
-        service: The shared state of the sandbox.
-        system: The real clock, for `webhook-timestamp` and durations: receivers
-            reject a timestamp that is not close to their own time.
-        jitter: The source of the schedule's jitter.
     """
 
     def __init__(

@@ -70,10 +70,6 @@ class Inputs:
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
         """Fetch media to disk.
 
-        Args:
-            media: The media of a body.
-            folder: The folder for fetched files, for as long as the job runs.
-
         Returns:
             A readable path by URL.
 

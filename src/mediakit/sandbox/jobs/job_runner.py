@@ -55,14 +55,7 @@ class _Finished:
 
 
 class JobRunner:
-    """Starts queued jobs as slots become free, and ends them.
-
-    Args:
-        service: The shared state of the sandbox.
-        inputs: Fetches the media of a body.
-        renderer: Renders the output.
-        system: The real clock, for run times.
-    """
+    """Starts queued jobs as slots become free, and ends them."""
 
     def __init__(
         self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock

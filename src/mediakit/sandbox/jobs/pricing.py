@@ -22,10 +22,6 @@ def hold_of(function: Function, body: Body) -> int | None:
     has not been measured, it is the lower end, and the rest is held when the job
     starts.
 
-    Args:
-        function: The function.
-        body: The canonical body.
-
     Returns:
         None when this combination of fields has no price (spec 4.3).
     """
@@ -39,11 +35,6 @@ def hold_of(function: Function, body: Body) -> int | None:
 
 def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
     """Return the highest price of a job whose clips are measured, micro-USD.
-
-    Args:
-        function: The function.
-        body: The canonical body.
-        facts: The lengths of its clips, and the tokens that it reported.
 
     Returns:
         None when its price still has no upper end.
@@ -65,13 +56,7 @@ def _highest(estimate: Estimate) -> int | None:
 def usage_of(
     function: Function, body: Body, output_ms: int | None
 ) -> dict[str, Any] | None:
-    """Return the usage of a job; None when it has no units to report (spec 2.1).
-
-    Args:
-        function: The function that ran.
-        body: The canonical body.
-        output_ms: The output's length, milliseconds; None for a picture.
-    """
+    """Return the usage of a job; None when it has no units to report (spec 2.1)."""
     if output_ms is None:
         return None
     whole_s, rest_ms = divmod(output_ms, MS_PER_S)
@@ -94,13 +79,6 @@ def charge_of(
 
     It is the estimate of its body with the facts of the job, and never more than the
     hold: a job cannot cost more than was agreed.
-
-    Args:
-        function: The function that ran.
-        body: The canonical body.
-        usage: The usage that the job reported.
-        seconds: The lengths of its clips, by URL.
-        hold_micro_usd: Its hold.
     """
     tokens = None if usage is None else usage.get("video_output_tokens")
     facts = InputFacts(seconds=seconds, output_tokens=tokens)

@@ -15,9 +15,6 @@ def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
     `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
     fails the job with that code (spec 7.3).
 
-    Args:
-        body: The canonical body.
-
     Returns:
         The code and a message; None without a request or for an unknown code.
     """

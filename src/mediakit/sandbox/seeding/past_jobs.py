@@ -80,14 +80,6 @@ def past_jobs(
     """Generate a past that ends yesterday, oldest first.
 
     Weekdays have more jobs than weekends, and recent weeks more than early ones.
-
-    Args:
-        catalog: The functions, with their prices.
-        days: The number of whole days in UTC.
-        jobs: The number of jobs.
-        keys_n: The number of keys that submitted them; the first one submitted most.
-        seed: The same seed makes the same past.
-        now_us: The sandbox's time.
     """
     # Prompts use a generator of their own, so they do not change a seed's prices.
     random, words = Random(seed), Random(f"words of {seed}")
@@ -198,11 +190,6 @@ def request_of(
     """Return the same request with its own prompt and media.
 
     Neither affects the price: a clip is named by its length.
-
-    Args:
-        body: The body of a function's example.
-        random: The generator, which is not the one of the prices.
-        clip_s: The length of the clips, seconds.
     """
     names = {CLIP: f"{SITE}/clip-{clip_s}s.mp4"}
     first = random.randrange(PICTURES)

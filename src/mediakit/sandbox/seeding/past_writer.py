@@ -29,13 +29,6 @@ def add_past(
 
     Their total charge is granted on the first day, so that the balance stays as it
     was, and was never below zero in the past.
-
-    Args:
-        db: The database.
-        org: The organization.
-        api_keys: The ids of the keys that submitted them.
-        past: The jobs, oldest first.
-        job_ids: The id of each job.
     """
     with db.transaction():
         postpaid = orgs.find_org(db, org)["mode"] == "postpaid"
@@ -59,10 +52,6 @@ def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
     """Read the jobs of a past with their charges; none when it was never added.
 
     A past is added in one transaction: all of it exists, or nothing.
-
-    Args:
-        db: The database.
-        job_ids: The ids of its jobs.
     """
     if db.one(_PAST, job_ids[0]) is None:
         return []
@@ -116,12 +105,6 @@ def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[s
     """List the keys of a past: the organization's first one, and its members'.
 
     Missing members are created, each with a key that is not shown.
-
-    Args:
-        db: The database.
-        org: The organization.
-        names: The members' names.
-        now_us: The creation time of missing members.
     """
     with db.transaction():
         own: str = db.value(

@@ -42,12 +42,7 @@ ROUTES = (
 
 
 def make_app(service: Service, lifespan: Lifespan) -> Starlette:
-    """Create the ASGI application of a service.
-
-    Args:
-        service: The state that the routes share.
-        lifespan: Runs the background tasks for as long as it serves.
-    """
+    """Create the ASGI application of a service."""
     app = Starlette(
         routes=list(ROUTES),
         middleware=[

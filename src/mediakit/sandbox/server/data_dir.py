@@ -43,9 +43,6 @@ class Account:
 class DataDir:
     """A data directory and the small files in it that are not the database.
 
-    Args:
-        path: The directory; created when missing, readable by its owner only.
-
     Raises:
         ServiceError: It cannot be created or written.
     """
@@ -107,11 +104,7 @@ class DataDir:
         return None if fields is None else Account(**fields)
 
     def open_account(self, api_key: str | None) -> Account:
-        """Read or create the account.
-
-        Args:
-            api_key: The key to use from now on; None keeps or creates one.
-        """
+        """Read or create the account."""
         known = self.account()
         account = Account(
             known.identity if known else f"sandbox:{uuid.uuid4()}",
@@ -138,12 +131,7 @@ class DataDir:
         return self._read("server.json") or {}
 
     def announce(self, base_url: str, pid: int | None) -> None:
-        """Write the URL of its server.
-
-        Args:
-            base_url: The URL.
-            pid: The server's process; None when it stops.
-        """
+        """Write the URL of its server."""
         self._write("server.json", {"base_url": base_url, "pid": pid})
 
     def _read(self, name: str) -> dict[str, Any] | None:

@@ -54,11 +54,6 @@ WARM_AFTER_S = 0.1
 class Host:
     """One server on one data directory, in a daemon thread.
 
-    Args:
-        settings: Its settings.
-        data_dir: The data directory.
-        lock: Its lock, closed when the server's thread ends.
-
     Raises:
         ServiceError: The port is taken, or the server does not start.
     """
@@ -200,14 +195,7 @@ def _report(task: asyncio.Task[None]) -> None:
 def open_service(
     settings: Sandbox, data_dir: DataDir, account: Account, base_url: str
 ) -> Service:
-    """Open the store and repair what a killed server left incomplete.
-
-    Args:
-        settings: The settings of the sandbox.
-        data_dir: Its data directory; the caller holds its lock.
-        account: Its name and key.
-        base_url: The URL at which it will serve.
-    """
+    """Open the store and repair what a killed server left incomplete."""
     db = Database(data_dir.database)
     clock = resume_clock(db, SystemClock(), settings.speed)
 
@@ -258,11 +246,6 @@ def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
 
 def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
     """Listen on the given port, or on the previous one, which old media URLs contain.
-
-    Args:
-        host: The address.
-        port: The port; 0 takes the previous one, or any when that is taken.
-        previous_url: The last URL of the server.
 
     Raises:
         ServiceError: The address cannot be listened on.

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator
 from email.utils import formatdate
-from typing import Any
 
 from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse
@@ -25,97 +24,23 @@ from mediakit.sandbox.faults import (
 DROP = "drop_connection"
 BODY = "http.response.body"
 CHUNKS_PER_S = 20
-HEAD_TIMEOUT_S = 30.0
-LINGER_S = 10.0
-MAX_HEAD_BYTES = 64 * 1024
 
 
 class Connection(HttpToolsProtocol):
-    """uvicorn's connection with limits on what it reads, and a way to drop it.
-
-    uvicorn limits neither the time nor the size of a head (the request line and the
-    headers): it waits for the end, and its parser keeps all bytes. Nor does it limit
-    the rest of a rejected body, which it reads and discards.
+    """uvicorn's connection, with a way to drop it.
 
     ASGI cannot close a connection without a response, which to a client looks as if
-    the server had died; some faults need exactly that. So the state of each request
-    has a function that does it, under `DROP`. Only this class uses the transport.
+    the server had died; some faults need exactly that.
     """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._head_bytes: int | None = None  # None while no head is expected
-        self._head_is_new = False
-        self._deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(  # type: ignore[override]  # as uvicorn narrows it, too
-        self, transport: asyncio.Transport
-    ) -> None:
-        """Start to wait for the first head."""
-        super().connection_made(transport)
-        self._head_bytes = 0
-        self._close_within(HEAD_TIMEOUT_S)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        self._close_within(None)
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        """Parse the data; close the connection when a head is too large."""
-        self._head_is_new = False
-        super().data_received(data)
-        if self._head_bytes is not None:
-            self._await_head(data)
 
     def on_message_begin(self) -> None:
         """Give the request a function that drops its connection."""
         super().on_message_begin()
         self.scope["state"][DROP] = self.transport.close
-        self._head_bytes, self._head_is_new = 0, True
-
-    def on_headers_complete(self) -> None:
-        """Stop waiting: the handler limits what follows."""
-        self._head_bytes = None
-        self._close_within(None)
-        super().on_headers_complete()
-
-    def on_response_complete(self) -> None:
-        """Wait briefly for the rest of a body that the handler did not read."""
-        if self.cycle.more_body:
-            self._close_within(LINGER_S)
-        super().on_response_complete()
-
-    def on_message_complete(self) -> None:
-        """Stop waiting for the rest."""
-        self._close_within(None)
-        super().on_message_complete()
-
-    def _await_head(self, data: bytes) -> None:
-        # Most heads arrive in one piece of data and never get here.
-        if self._deadline is None:
-            self._close_within(HEAD_TIMEOUT_S)
-        # Bytes before a head in the same piece of data do not count towards it.
-        if self._head_bytes is not None and not self._head_is_new:
-            self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self.transport.close()
-
-    def _close_within(self, seconds: float | None) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
-        if seconds is not None:
-            self._deadline = self.loop.call_later(seconds, self.transport.close)
 
 
 class DateHeader:
-    """Sets the `Date` header by the clock that dates jobs and charges.
-
-    Args:
-        app: The application to wrap.
-        clock: The sandbox's time.
-    """
+    """Sets the `Date` header by the clock that dates jobs and charges."""
 
     def __init__(self, app: ASGIApp, clock: SandboxClock) -> None:
         self._app = app
@@ -134,12 +59,7 @@ class DateHeader:
 
 
 class RequestFaults:
-    """Middleware that applies the scripted faults before all routes.
-
-    Args:
-        app: Handles the requests without a fault.
-        faults: The faults that are in force.
-    """
+    """Middleware that applies the scripted faults before all routes."""
 
     def __init__(self, app: ASGIApp, faults: Faults) -> None:
         self._app = app
@@ -191,12 +111,7 @@ async def _drop(scope: Scope, receive: Receive) -> None:
 
 
 def _first_bytes(send: Send, bytes_n: int | None) -> Send:
-    """Send only the beginning of a response's body; the head announces all of it.
-
-    Args:
-        send: The ASGI send function.
-        bytes_n: The number of bytes; None for half of the announced length.
-    """
+    """Send only the beginning of a response's body; the head announces all of it."""
     left_n = bytes_n
 
     async def send_some(message: Message) -> None:
@@ -213,13 +128,7 @@ def _first_bytes(send: Send, bytes_n: int | None) -> Send:
 
 
 def _throttled(send: Send, receive: Receive, bytes_per_s: float) -> Send:
-    """Send a response's body slowly, until the client disconnects.
-
-    Args:
-        send: The ASGI send function.
-        receive: The ASGI receive function, which reports a disconnection.
-        bytes_per_s: The speed, bytes a real second.
-    """
+    """Send a response's body slowly, until the client disconnects."""
     chunk_n = max(1, round(bytes_per_s / CHUNKS_PER_S))
     connected = True
 

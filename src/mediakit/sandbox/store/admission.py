@@ -123,13 +123,6 @@ def submit(
     The key, the hold and the job are written in one transaction on one connection, so
     two requests with one key create one job, and no two jobs hold the same money.
 
-    Args:
-        db: The database.
-        new: The submission.
-        repeat: Its idempotency key, if it has one.
-        is_out: Returns whether the function has an outage. It is called only for
-            jobs that would be admitted.
-
     Returns:
         The new job, and why it was rejected, if it was; None when the key already has
         a job.
@@ -199,12 +192,6 @@ def hold_more(
     db: Database, job_id: str, to_micro_usd: int, now_us: int
 ) -> Refusal | None:
     """Raise the hold of a job whose price is known only now.
-
-    Args:
-        db: The database.
-        job_id: The job.
-        to_micro_usd: Its new hold.
-        now_us: The sandbox's time.
 
     Returns:
         Why the hold was rejected, with nothing changed; None when it was raised.
@@ -337,11 +324,6 @@ def left_micro_usd(db: Database, terms: sqlite3.Row, now_us: int) -> int:
 
     It is the balance minus the holds, or in postpaid mode the cycle's limit minus the
     charges settled in the cycle and the holds; below 0 when a limit was lowered.
-
-    Args:
-        db: The database.
-        terms: The organization's row.
-        now_us: The sandbox's time.
     """
     held: int = terms["held_micro_usd"]
     if terms["mode"] == "prepaid":

@@ -31,9 +31,6 @@ class Database:
     An inline statement costs tens of microseconds, less than a hop to a thread, and
     with one writer no transaction waits for another.
 
-    Args:
-        path: The database file; created when missing.
-
     Raises:
         ServiceError: The file was made by another version of mediakit.
     """
@@ -121,11 +118,7 @@ class Database:
         )
 
     def clear(self, *, besides: str) -> None:
-        """Empty every table, inside the caller's transaction.
-
-        Args:
-            besides: The value of `meta` that stays.
-        """
+        """Empty every table, inside the caller's transaction."""
         self.run("PRAGMA defer_foreign_keys = ON")
         tables = self.all(
             "SELECT name FROM sqlite_master WHERE type = 'table'"

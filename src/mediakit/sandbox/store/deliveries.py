@@ -60,12 +60,7 @@ def add_event(
 ) -> list[str]:
     """Store an event with a pending delivery to each receiver.
 
-    Args:
-        db: The database.
-        receivers: The endpoint of each, None for the `webhook_url` of a job, and the
-            URL to post to.
-        due_us: When the deliveries are due.
-        **event: The event; `body` has the exact bytes that are sent.
+    A receiver is an endpoint, None for the `webhook_url` of a job, and a URL.
 
     Returns:
         The ids of the deliveries.
@@ -134,14 +129,7 @@ def attempts_of(db: Database, delivery_id: str) -> list[sqlite3.Row]:
 def due(
     db: Database, now_us: int, besides: Collection[str], limit: int
 ) -> list[DeliveryRow]:
-    """List pending deliveries that are due, the most overdue first.
-
-    Args:
-        db: The database.
-        now_us: The sandbox's time.
-        besides: Ids to leave out.
-        limit: The largest number of them.
-    """
+    """List pending deliveries that are due, the most overdue first."""
     rows = db.all(
         f"{_SELECT} WHERE delivery.status = 'pending' AND delivery.due_us <= ?"
         " ORDER BY delivery.due_us, delivery.seq LIMIT ?",
@@ -168,14 +156,7 @@ def add_attempt(db: Database, delivery_id: str, n: int, **attempt: Value) -> Non
 
 
 def postpone(db: Database, delivery_id: str, round_n: int, due_us: int) -> None:
-    """Set the next attempt of a pending delivery.
-
-    Args:
-        db: The database.
-        delivery_id: The delivery.
-        round_n: The number of attempts that count since the last replay.
-        due_us: When the next attempt is due.
-    """
+    """Set the next attempt of a pending delivery."""
     pending = {"id": delivery_id, "status": PENDING}
     db.update("delivery", pending, round_n=round_n, due_us=due_us)
 

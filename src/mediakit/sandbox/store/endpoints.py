@@ -134,12 +134,6 @@ def rotate_secret(
     The current one still signs during the overlap. An older one that still signed ends
     at once: after two rotations inside the overlap the newest two sign.
 
-    Args:
-        db: The database.
-        owner: The id of an organization or an endpoint.
-        now_us: When it is rotated.
-        overlap_us: For how long the current one still signs.
-
     Returns:
         The new secret, and whether there is an old one that still signs.
     """

@@ -77,11 +77,6 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
 
     Partial indexes and the counters of the organization keep this fast with thousands
     of queued jobs.
-
-    Args:
-        db: The database.
-        now_us: The sandbox's time.
-        stuck: The functions whose jobs do not start.
     """
     with db.transaction():
         job_id: str | None = db.value(
@@ -109,12 +104,7 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
 
 
 def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:
-    """Return when the next queued job may start; None when none waits for time.
-
-    Args:
-        db: The database.
-        stuck: The functions whose jobs do not start.
-    """
+    """Return when the next queued job may start; None when none waits for time."""
     due: int | None = db.value(
         "SELECT min(job.start_due_us) FROM org JOIN job ON job.org = org.id"
         " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
@@ -140,14 +130,6 @@ def complete(
     **columns: Value,
 ) -> bool:
     """End a running job as completed, with its charge pending.
-
-    Args:
-        db: The database.
-        job: The job.
-        charge_micro_usd: Its charge; its hold stays until the charge settles.
-        now_us: The sandbox's time.
-        settle_due_us: When the charge settles.
-        **columns: What is known of its output.
 
     Returns:
         False when this run of the job is no longer the running one.

@@ -28,15 +28,7 @@ def open_charge(
     hold_micro_usd: int,
     due_us: int,
 ) -> None:
-    """Record the pending charge of an ended job, inside the caller's transaction.
-
-    Args:
-        db: The database.
-        job_id: The job; the database rejects a second charge of it.
-        charge_micro_usd: The charge; 0 for a failed job.
-        hold_micro_usd: The hold until it settles.
-        due_us: When it settles.
-    """
+    """Record the pending charge of an ended job, inside the caller's transaction."""
     db.run(
         "INSERT INTO charge (job, org, api_key, function, completed,"
         " charge_micro_usd, hold_micro_usd, state, due_us)"
@@ -112,17 +104,7 @@ def enter(
     at_us: int,
     job: str | None = None,
 ) -> None:
-    """Write a ledger entry, inside the transaction that moves the money.
-
-    Args:
-        db: The database.
-        org: The organization.
-        kind: `opening`, `grant` or `charge`.
-        amount_micro_usd: The change of the balance; negative for a charge.
-        credit_micro_usd: The credits in it.
-        at_us: The time of the change.
-        job: The id of the charged job.
-    """
+    """Write a ledger entry, inside the transaction that moves the money."""
     db.insert(
         "ledger",
         org=org,

@@ -22,16 +22,7 @@ def daily(
     api_key: str | None = None,
     model: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Sum the settled charges of completed jobs by day, key and function.
-
-    Args:
-        db: The database.
-        org: The organization.
-        first: The first day, in UTC.
-        last: The last day, included.
-        api_key: Only the jobs of the key with this id.
-        model: Only this `vendor/model` or `vendor/model/function`.
-    """
+    """Sum the settled charges of completed jobs by day, key and function."""
     rows = db.all(
         f"SELECT settled_us / {US_PER_DAY} AS day, api_key, function,"
         " count(*) AS jobs, sum(charge_micro_usd) AS charge FROM charge"
