@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Mapping
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
@@ -16,7 +16,7 @@ from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
 from mediakit.client.async_job import check_timeout
-from mediakit.client.budgets import check_budget
+from mediakit.client.budgets import budget_name, budget_of
 from mediakit.client.components import Components
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import AsyncHistoryView
@@ -100,7 +100,7 @@ class AsyncClient(ProcessBound):
             base_url, api_key, home=home, history=history, own_rates=own_rates
         )
         refuse_no_catalog(catalog)
-        check_budget(project, budget)
+        limit = budget_of(budget_name(project, budget), budget)
 
         def connect() -> Components:
             return Components(
@@ -108,7 +108,7 @@ class AsyncClient(ProcessBound):
                 History(settings.history, clock=clock),
                 clock=clock,
                 project=project,
-                budget=budget,
+                budget=limit,
                 transport=transport,
                 home=settings.home,
                 on_wait=_show_own_wait,
@@ -273,8 +273,9 @@ class AsyncClient(ProcessBound):
     @opened
     async def reserved_micro_usd(self) -> int:
         """Return the holds for jobs whose charge is not settled, in micro-USD."""
-        store, owner = self.components.store, self.components.account_history.owner
-        return await to_thread.run_sync(partial(store.reserved_micro_usd, **owner))
+        account_history = self.components.account_history
+        use = await account_history.ask(History.account_use, **account_history.owner)
+        return use.reserved_micro_usd
 
     @opened
     async def budget(self) -> BudgetState | None:
@@ -597,7 +598,7 @@ class AsyncClient(ProcessBound):
         )
         return await seed_past(
             components.transport,
-            components.account_history,
+            components.store,
             self.catalog,
             components.clock,
             asked,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -246,13 +245,8 @@ class Client(Blocking, ProcessBound):
     @explained_by(AsyncClient.upload)
     def upload(self, path: str | Path, /, *, field: str = "file") -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
-        self.io.refuse_itself()
-        future = self.io.post(self.core.upload, path, field=field)
-        try:
-            return self._explained(future, self.components.delays.files_text)
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
+        upload = partial(self.core.upload, path, field=field)
+        return self._explained(upload, self.components.delays.files_text)
 
     @explained_by(AsyncClient.on_settled)
     def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
@@ -276,13 +270,11 @@ class Client(Blocking, ProcessBound):
         Both run as one task of the I/O thread, because each change of threads costs as
         much as a small request.
         """
-        self.io.refuse_itself()
         steps = _Steps(self.components, take)
-        future = self.io.post(steps.run, prepare)
+        run = partial(steps.run, prepare)
         try:
-            return self.owned(self._explained(future, steps.text, steps.is_last))
+            return self.owned(self._explained(run, steps.text, steps.is_last))
         except KeyboardInterrupt:
-            future.cancel()
             if not self.io.call(steps.leave):
                 raise
             raise KeyboardInterrupt(
@@ -300,21 +292,27 @@ class Client(Blocking, ProcessBound):
 
     def _explained(
         self,
-        future: Future[T],
+        work: Callable[[], Awaitable[T]],
         text: Callable[[], str],
         is_last: Callable[[], bool] = lambda: False,
     ) -> T:
-        """Wait for a result; say at intervals why it is slow, until the last text."""
-        for seconds in chain([SILENT_S], repeat(STILL_SILENT_S)):
-            try:
-                return self.io.result(future, seconds)
-            except TimeoutError:
-                if future.done():
+        """Wait for work; say at intervals why it is slow, until the last text."""
+        self.io.refuse_itself()
+        future = self.io.post(work)
+        try:
+            for seconds in chain([SILENT_S], repeat(STILL_SILENT_S)):
+                try:
+                    return self.io.result(future, seconds)
+                except TimeoutError:
+                    if future.done():
+                        break
+                self._say(text())
+                if is_last():
                     break
-            self._say(text())
-            if is_last():
-                break
-        return self.io.result(future)
+            return self.io.result(future)
+        except KeyboardInterrupt:
+            future.cancel()
+            raise
 
     def _say(self, line: str) -> None:
         if in_notebook():

@@ -307,7 +307,7 @@ def test_a_404_in_a_gateway_s_words_takes_no_hold_away(
     held: list[int] = []
 
     def say(job_id: str, reads: int) -> Said:
-        held.append(history.reserved_micro_usd(**owner))
+        held.append(history.account_use(**owner).reserved_micro_usd)
         return PAGE if reads < 2 else completed(job_id)
 
     with serving(say, tmp_path, AdvancingClock()) as (server, client):
@@ -338,7 +338,7 @@ def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
     assert ask == "erase" or len(server.reads) > 1
     (entry,) = history.page()
     assert entry.gone_at is None
-    assert history.reserved_micro_usd(**owner) == 340_000
+    assert history.account_use(**owner).reserved_micro_usd == 340_000
 
 
 def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
@@ -347,7 +347,7 @@ def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
     held: list[int] = []
 
     def say(job_id: str, reads: int) -> Said:
-        held.append(history.reserved_micro_usd(**owner))
+        held.append(history.account_use(**owner).reserved_micro_usd)
         return completed(job_id) if reads else running(job_id)
 
     with serving(say, tmp_path) as (server, client):
@@ -356,12 +356,12 @@ def test_what_the_service_did_not_know_is_read_again_and_held_until_then(
             then = VirtualClock(datetime.now(UTC) - timedelta(hours=hours))
             with History(tmp_path / "history.sqlite", clock=then) as earlier:
                 earlier.mark_gone(job_id)
-        assert history.reserved_micro_usd(**owner) == 2 * 340_000
+        assert history.account_use(**owner).reserved_micro_usd == 2 * 340_000
         jobs = [job.settle(PATIENCE_S) for job in client.resume()]
         assert [job.id for job in jobs] == ["media_old", "media_new"]
 
     assert held[0] == 2 * 340_000
-    assert history.reserved_micro_usd(**owner) == 0
+    assert history.account_use(**owner).reserved_micro_usd == 0
     assert history.settled_total_micro_usd(**owner) == 2 * 340_000
 
 

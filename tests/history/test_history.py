@@ -50,7 +50,7 @@ def test_a_refused_key_can_be_claimed_again(history):
     assert again.error_code is again.error_message is None
     assert (again.number, again.reserved_micro_usd) == (first.number, 500_000)
     assert history.unanswered_entries(**HERE) == [again]
-    assert history.reserved_micro_usd(**HERE) == 500_000
+    assert history.account_use(**HERE).reserved_micro_usd == 500_000
     assert history.claim(submission())[1] is False
 
 
@@ -173,7 +173,7 @@ def test_a_refusal_is_stored_with_its_reason_and_holds_nothing(history):
     assert entry.state is EntryState.REFUSED
     assert (entry.error_code, entry.error_message) == ("422", "prompt is required")
     assert entry.job_id is None
-    assert history.reserved_micro_usd(**HERE) == 0
+    assert history.account_use(**HERE).reserved_micro_usd == 0
     assert history.unanswered_entries(**HERE) == []
 
 

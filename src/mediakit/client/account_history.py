@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from queue import SimpleQueue
-from threading import Thread
 from time import monotonic
 from typing import Concatenate, ParamSpec, TypeVar
-from weakref import finalize
 
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from mediakit.client.service import Service
 from mediakit.errors import MediakitError
 from mediakit.history import History
+from mediakit.history.database import BusyError, without_waiting
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_Change = Callable[[], object]
 
 log = logging.getLogger("mediakit.client")
 
@@ -33,22 +29,17 @@ FLUSH_FOR_S = 3.0
 class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
-    Reads of a local file run on the event loop: they are faster than starting a thread,
-    and never wait for a writer. Everything else runs on a thread, one write at a time.
-
-    Args:
-        history: The history.
-        service: The service, and the account there.
+    A local file is read on the event loop, and written there if no other connection is
+    writing: that is faster than a thread. Whatever may wait runs on a thread.
     """
 
     def __init__(self, history: History, service: Service) -> None:
         self.history = history
         self.service = service.identity
         self.owner = {"service": service.identity, "account": service.account}
-        self._turns: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._writer: Thread | None = None
+        self._one_at_a_time = CapacityLimiter(1)
         self._began_s: float | None = None
-        self._late: dict[object, tuple[_Change, asyncio.Future[None]]] = {}
+        self._late: dict[object, Callable[[], object]] = {}
         self._writing_late: asyncio.Task[None] | None = None
 
     async def ask(
@@ -80,7 +71,12 @@ class AccountHistory:
             MediakitError: The disk is full, or another program locks the file for half
                 a minute.
         """
-        return await self._in_turn(partial(change, self.history, *args, **kwargs))
+        call = partial(change, self.history, *args, **kwargs)
+        try:
+            with without_waiting():
+                return call()
+        except BusyError:
+            return await self._on_thread(call)
 
     async def write_soon(
         self,
@@ -97,55 +93,37 @@ class AccountHistory:
         for one job, only the newest is written.
         """
         call = partial(change, self.history, *args, **kwargs)
-        done = asyncio.get_running_loop().create_future()
-        self._late[job_id, change] = (call, done)
-        if self._writing_late is None or self._writing_late.done():
-            self._writing_late = asyncio.create_task(self._write_late())
-        await asyncio.wait([done], timeout=0 if self._is_blocked else BLOCKED_AFTER_S)
-        if not done.cancel():
-            done.result()
+        try:
+            with without_waiting():
+                call()
+        except MediakitError:
+            self._late[job_id, change] = call
+            if self._writing_late is None or self._writing_late.done():
+                self._writing_late = asyncio.create_task(self._write_late())
+            timeout_s = 0 if self._is_blocked else BLOCKED_AFTER_S
+            await asyncio.wait([self._writing_late], timeout=timeout_s)
 
     async def _write_late(self) -> None:
         while self._late:
-            key, (call, done) = next(iter(self._late.items()))
-            write = asyncio.ensure_future(self._in_turn(call))
-            await asyncio.wait([write])
-            error = write.exception()
-            if type(error) is MediakitError:  # a locked file may be free next time
+            key, call = next(iter(self._late.items()))
+            try:
+                await self._on_thread(call)
+            except MediakitError as error:  # a locked file may be free next time
                 log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
                 await asyncio.sleep(RETRY_AFTER_S)
-                continue
-            if self._late[key][1] is done:
-                del self._late[key]
-            if not done.done():
-                done.set_result(None) if error is None else done.set_exception(error)
-            elif error is not None:
-                log.error("A change to the history was not written.", exc_info=error)
+            else:
+                if self._late[key] is call:
+                    del self._late[key]
 
     async def flush(self) -> None:
         """Wait a few seconds for the writes that could not be made yet."""
         if self._writing_late is not None:
             await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
 
-    async def _in_turn(self, call: Callable[[], T]) -> T:
-        if self._writer is None:
-            self._writer = Thread(
-                target=_write_all,
-                args=(self._turns,),
-                name="mediakit-history",
-                daemon=True,
-            )
-            self._writer.start()
-            finalize(self, self._turns.put, None)
-        outcome: Future[T] = Future()
-        self._turns.put(partial(_write, outcome, partial(self._timed, call)))
-        written = asyncio.wrap_future(outcome)
-        try:
-            return await asyncio.shield(written)
-        except asyncio.CancelledError:
-            if not outcome.cancel():
-                await asyncio.wait([written])
-            raise
+    async def _on_thread(self, call: Callable[[], T]) -> T:
+        return await to_thread.run_sync(
+            partial(self._timed, call), limiter=self._one_at_a_time
+        )
 
     def _timed(self, call: Callable[[], T]) -> T:
         self._began_s = monotonic()
@@ -167,20 +145,3 @@ class AccountHistory:
             f"The history file {self.history.place} is locked by another program. The "
             "request continues when it is released."
         )
-
-
-def _write_all(turns: SimpleQueue[Callable[[], None] | None]) -> None:
-    for write in iter(turns.get, None):
-        write()
-        del write  # or an account's history would never be garbage
-
-
-def _write(outcome: Future[T], call: Callable[[], T]) -> None:
-    if not outcome.set_running_or_notify_cancel():
-        return
-    try:
-        result = call()
-    except BaseException as error:  # noqa: BLE001 - raised where it is awaited
-        outcome.set_exception(error)
-    else:
-        outcome.set_result(result)

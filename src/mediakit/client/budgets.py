@@ -1,4 +1,7 @@
-"""Budgets, and whether the balance and the budgets cover a submission."""
+"""Budgets as users give them, and claims of submissions within them.
+
+`history.budget_limits` compares a claim with what is spent and held.
+"""
 
 from __future__ import annotations
 
@@ -150,10 +153,7 @@ class BudgetState:
 
 
 def _check_name(name: object) -> None:
-    """Reject an invalid name.
-
-    A trailing month is reserved for budgets with a period, so that labels are unique.
-    """
+    """Reject an invalid name: only the label of a period may end in a month."""
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.fullmatch(str(name)[-_MONTH_LENGTH:]):
         accepted = (
@@ -197,13 +197,10 @@ def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
     """Return the budget that a client's submissions count against; None for none.
 
     A project is one budget for all its clients and processes, and another client may
-    limit it. Without a project, a client that has a limit is a budget of its own. A
-    named budget is shared by its name, in any project.
-
-    Raises:
-        InputError: The project is not a label.
+    limit it. Without a project, a client that has a limit is a budget of its own.
     """
-    _check_label(project)
+    if project is not None and not isinstance(project, str):
+        raise InputError("project", got=project, accepted="a label as text, or None")
     if isinstance(amount, Budget):
         return amount.name
     if project:
@@ -211,26 +208,8 @@ def budget_name(project: str | None, amount: AnyBudget | None) -> str | None:
     return None if amount is None else f"client {uuid4().hex}"
 
 
-def _check_label(project: object) -> None:
-    if project is not None and not isinstance(project, str):
-        raise InputError("project", got=project, accepted="a label as text, or None")
-
-
-def check_budget(project: str | None, amount: AnyBudget | None) -> None:
-    """Reject a project that is not a label, and a budget that is not an amount.
-
-    Raises:
-        InputError: One of them is.
-    """
-    budget_of(budget_name(project, amount), amount)
-
-
 def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
-    """Return a budget; None for no name or no amount.
-
-    Raises:
-        InputError: It is not an amount of US dollars.
-    """
+    """Return a budget; None for no name or no amount."""
     if isinstance(amount, Budget):
         return amount
     if name is None or amount is None:
@@ -262,11 +241,7 @@ class Caller:
 
 
 class Admission:
-    """Claims submissions in the history while balance and budget cover them.
-
-    A submission counts against the budget of its caller. A further take or attempt of a
-    caller that has none stays in the budget of the earlier one.
-    """
+    """Claims submissions in the history while balance and budget cover them."""
 
     def __init__(
         self,
@@ -295,18 +270,7 @@ class Admission:
             self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
 
     async def claim(self, submission: Submission, caller: Caller) -> tuple[Entry, bool]:
-        """Record a submission if the balance and the budgets cover its upper price.
-
-        A recent balance is enough to admit it; before rejecting it, the balance is
-        read again.
-
-        Returns:
-            Its entry, and whether it is new.
-
-        Raises:
-            BalanceError: It may cost more than is left; nothing was written or sent.
-            BudgetError: The same, of the budget or of the sweep's.
-        """
+        """Record a submission if all limits cover it; return its entry, and if new."""
         with nothing_sent_yet():
             budget = self._budget_of(caller)
             if budget is None:
@@ -319,11 +283,7 @@ class Admission:
         return entry, is_new
 
     async def take_over(self, entry: Entry, caller: Caller) -> Entry:
-        """Count an unanswered submission against the caller's budget before sending it.
-
-        Raises:
-            BudgetError: It does not fit; an earlier attempt may have created a job.
-        """
+        """Count an unanswered submission against the caller's budget, if it fits."""
         if caller.origin is not None:
             await self._account_history.write(
                 tuning.note_origin, entry.key, caller.origin
@@ -386,10 +346,7 @@ class Admission:
     async def _inherited(
         self, submission: Submission, caller: Caller
     ) -> tuple[Submission, BudgetLimit | None]:
-        """Return a submission and the limit of the budget that it inherits, if any.
-
-        The history knows the last limit. Without one, only the project counts it.
-        """
+        """Return a submission and the limit of the budget that it inherits, if any."""
         label, limit = submission.budget, None
         if label not in (None, self.name):
             limit = await self._account_history.ask(History.budget_limit, label)
@@ -401,10 +358,7 @@ class Admission:
     async def _sweep_limit(
         self, sweep: str | None, caller: Caller
     ) -> BudgetLimit | None:
-        """Return the limit of a sweep, which may be of an earlier start.
-
-        A sweep that runs in this process without a limit has none.
-        """
+        """Return the limit of a sweep, which may be that of an earlier start."""
         if sweep is None:
             return None
         if sweep in self._sweeps:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from anyio import to_thread
 
 from mediakit.client.loop import Blocking, blocking, networked
-from mediakit.client.rebuilder import OUTCOMES, SOURCES, Rebuilder, Rebuilt
+from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order
@@ -98,14 +97,9 @@ class AsyncHistoryView:
     ) -> pd.DataFrame:
         """Return the submissions in which every word of a text occurs, as `frame` does.
 
-        Args:
-            text: Words of the prompt, the function, the project, the job id or the
-                error, in any case; accents count, and there are no wildcards.
-            limit: The most rows, newest first; all when omitted.
-            project: As in `frame`, like the other arguments.
-            kind: As in `frame`.
-            status: As in `frame`.
-            everywhere: As in `frame`.
+        The words may be of the prompt, the function, the project, the job id or the
+        error, in any case; accents count, and there are no wildcards. `limit` is the
+        most rows, newest first; the other arguments are those of `frame`.
         """
         return await self._read(
             self.store.search,
@@ -131,16 +125,10 @@ class AsyncHistoryView:
     ) -> list[Entry]:
         """Return a page of submissions, newest first; new ones do not shift the pages.
 
-        Args:
-            limit: The most entries, from 1.
-            before: The last entry of the previous page; None for the first page.
-            text: Only those in which every word of it occurs; see `search`.
-            project: As in `frame`.
-            kind: As in `frame`.
-            status: As in `frame`.
-            everywhere: As in `frame`.
-            order: "newest" or "oldest" first, or "dearest": the highest charge
-                first, entries without a charge last.
+        `limit` is the most entries, from 1, and `before` the last entry of the previous
+        page. `order` is "newest" or "oldest" first, or "dearest": the highest charge
+        first, entries without a charge last. `text` is that of `search`; the other
+        arguments are those of `frame`.
 
         Raises:
             InputError: The limit is below 1, or there is no such status or order.
@@ -226,8 +214,7 @@ class AsyncHistoryView:
             InputError: A job id or a folder is invalid; nothing was sent.
             ServiceError: The service does not answer. Recovered jobs are kept.
         """
-        rows = await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
-        return await to_thread.run_sync(rebuilt_frame, rows)
+        return await self._rebuilder.rebuild(job_ids, folders, deliveries=deliveries)
 
     async def backup(self, path: str | Path) -> Path:
         """Copy the history to a new file, while it is in use.
@@ -289,22 +276,3 @@ def instant_of(field: str, when: When | None) -> datetime | None:
         accepted="a day in UTC such as 2026-10-01, or an instant with its offset "
         "such as 2026-10-01T12:00:00Z",
     )
-
-
-def rebuilt_frame(rows: Iterable[Rebuilt]) -> pd.DataFrame:
-    """Return the outcomes of a recovery as a frame."""
-    import pandas as pd
-
-    from mediakit.history.frames import text_array
-
-    rows, levels = list(rows), {"outcome": OUTCOMES, "source": SOURCES}
-    columns: dict[str, Any] = {}
-    for name in (field.name for field in fields(Rebuilt)):
-        values = [getattr(row, name) for row in rows]
-        if name in levels:
-            columns[name] = pd.Categorical(values, categories=levels[name])
-        elif name.endswith("_usd"):
-            columns[name] = pd.array(values, dtype="Int64")
-        else:
-            columns[name] = text_array(values)
-    return pd.DataFrame(columns)

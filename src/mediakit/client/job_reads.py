@@ -28,10 +28,7 @@ def _is_404(answer: Answer) -> bool:
 
 
 def _is_foreign(answer: Answer) -> bool:
-    """Return whether a 404 lacks the service's error shape (spec 7.1).
-
-    A gateway that temporarily cannot find the service knows nothing about its jobs.
-    """
+    """Return whether a 404 lacks the service's error shape (spec 7.1)."""
     return answer.status == 404 and not answer.message
 
 
@@ -45,11 +42,7 @@ class JobReads:
     async def read(
         self, job_id: str, *, is_accepted: bool = False, for_s: float = READ_FOR_S
     ) -> Job:
-        """Read a job, again for some seconds while there is no answer.
-
-        A replica that lags answers 404 for a job that the service accepted, so that
-        is read again, too.
-        """
+        """Read a job, again for some seconds while there is no answer."""
         answer = await self._transport.read(
             _path(job_id),
             retry_for_s=for_s,
@@ -73,10 +66,7 @@ class JobReads:
         raise self._transport.silence(NoAnswerError(reason, sent=True))
 
     async def output_url(self, job_id: str) -> str | None:
-        """Read where a job's output is; None if the service has none.
-
-        A job shows it too, but of other media than video its shape is not specified.
-        """
+        """Read where a job's output is; None if the service has none."""
         path = f"{_path(job_id)}/content"
         answer = await self._transport.read(path, retry_for_s=READ_FOR_S)
         if answer.status in (404, 409):

@@ -56,12 +56,13 @@ class JobState:
     def seen(self, record: JobRecord, now: datetime) -> JobState:
         """Return the state after a record was read; it never goes backwards."""
         changes = changes_from_job(self.entry, record, now=now)
-        after = replace(self, entry=replace(self.entry, **changes))
+        entry = replace(self.entry, **changes) if changes else self.entry
         if self.record.status.terminal and not record.status.terminal:
-            return after
+            return replace(self, entry=entry)
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
         return replace(
-            after,
+            self,
+            entry=entry,
             record=record,
             media_type=record.output.media_type if record.output else self.media_type,
             started_at=self.started_at or (now if running else None),
@@ -155,12 +156,13 @@ def state_of(
     service: Service,
     *,
     estimate: Estimate | None,
+    record: JobRecord | None = None,
     usual_runtime_s: float | None = None,
     names: Mapping[str, str] = NO_NAMES,
 ) -> JobState:
-    """Return the state of a job as its entry has it, until the job is read again."""
+    """Return the state of a job by its record; without one, as its entry has it."""
     function = function_at(catalog, entry.function)
-    record = _record_of(entry, service)
+    record = record or _record_of(entry, service)
     output_type = record.output.media_type if record.output else None
     return JobState(
         entry=entry,

@@ -48,11 +48,7 @@ Handled = Literal["ended", "known", "unknown", "ignored"]
 
 
 class Jobs:
-    """One object for each job: recorded in the history as it is read, and watched.
-
-    A watched job is polled until its charge is settled, and ended by events.
-    `submissions` returns what submits a job's request again: that needs these jobs.
-    """
+    """One object for each job: recorded in the history as it is read, and watched."""
 
     def __init__(
         self,
@@ -100,7 +96,7 @@ class Jobs:
         self, entry: Entry, record: JobRecord, estimate: Estimate | None
     ) -> AsyncJob:
         """Return a job from a new record, which its entry has; it is watched."""
-        job = self._one(entry, estimate, await self._usual_runtime_s(entry))
+        job = self._one(entry, estimate, await self._usual_runtime_s(entry), record)
         self._see(job, record)
         self.watch(job)
         # An event may have reported its end before the response arrived (spec 6.2).
@@ -136,12 +132,14 @@ class Jobs:
         entry: Entry,
         estimate: Estimate | None,
         usual_runtime_s: float | None = None,
+        record: JobRecord | None = None,
     ) -> AsyncJob:
         state = state_of(
             entry,
             self._catalog,
             self.service,
             estimate=estimate,
+            record=record,
             usual_runtime_s=usual_runtime_s,
             names=self.outputs.names.known,
         )
@@ -185,10 +183,7 @@ class Jobs:
     # -- events -------------------------------------------------------------------
 
     async def handle(self, event: Event) -> Handled:
-        """End the job that a verified event is about; see `AsyncClient.handle_event`.
-
-        An event has no charge (spec 6.3): it is read from the job.
-        """
+        """End the job of a verified event; see `AsyncClient.handle_event`."""
         record = event.job
         if record is None or not record.status.terminal:
             return "ignored"
@@ -241,7 +236,7 @@ class Jobs:
     async def _apply(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
         if record.deleted_at is not None:
-            await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
+            await self._drop_preview(job)
         charge_micro_usd = record.settled_charge_micro_usd
         if charge_micro_usd is not None and job.charge_micro_usd is None:
             await self._charged(job.state.entry, charge_micro_usd)
@@ -282,12 +277,7 @@ class Jobs:
         await self._apply(job, record)
 
     async def _unknown(self, job_id: str) -> AnswerError:
-        """Return the error for a job that the service accepted and does not know.
-
-        A replica that lags and a gateway answer 404 for jobs that exist: the job is
-        read again, for minutes while calls wait for it, and for a day while its hold
-        lasts.
-        """
+        """Return the error for a job that the service accepted and does not know."""
         now_s = self._clock.monotonic_s()
         since_s = self._unknown_since_s.setdefault(job_id, now_s)
         what = f"The service says that it does not know the job {job_id}"
@@ -325,6 +315,10 @@ class Jobs:
         await self.reads.erase(job.id)
         # The response to DELETE is not specified; a read's is (spec 4.18).
         await self.read(job)
+
+    async def _drop_preview(self, job: AsyncJob) -> None:
+        """Drop the local previews of a job that was erased, here or elsewhere."""
+        await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
 
     async def forget(self, job: AsyncJob) -> None:
         """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""

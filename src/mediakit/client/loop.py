@@ -97,11 +97,7 @@ class IOThread:
         return threading.current_thread() is self._thread
 
     def refuse_itself(self) -> None:
-        """Raise if the caller is on this thread, and so must not wait for it.
-
-        Raises:
-            RuntimeError: The caller is on it and would wait for itself.
-        """
+        """Raise if the caller is on this thread, and so would wait for itself."""
         if self.is_here:
             raise RuntimeError(
                 "a blocking call was made on the I/O thread, where it would wait for "
@@ -111,13 +107,7 @@ class IOThread:
     def call(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a coroutine function on the I/O thread and wait for its result.
-
-        An interrupt cancels the coroutine. Start work that must continue with `post`.
-
-        Raises:
-            RuntimeError: The caller is on the I/O thread and would wait for itself.
-        """
+        """Run a coroutine function there and wait; an interrupt cancels it."""
         self.refuse_itself()
         _refuse_trio()
         future = self.post(function, *args, **kwargs)
@@ -128,12 +118,7 @@ class IOThread:
             raise
 
     def result(self, future: Future[T], timeout_s: float | None = None) -> T:
-        """Wait for the result of `post`.
-
-        Raises:
-            TimeoutError: There is none in time.
-            SystemExit: The process ends; it ends the calling thread silently.
-        """
+        """Wait for the result of `post`; the thread ends with the process."""
         try:
             return future.result(timeout_s)
         except CancelledError:
@@ -144,12 +129,7 @@ class IOThread:
     def post(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> Future[T]:
-        """Start a coroutine function on the I/O thread and return at once.
-
-        Raises:
-            RuntimeError: The process is exiting. Tasks started before are cancelled.
-            ClosedError: The thread is that of a parent process.
-        """
+        """Start a coroutine function on the I/O thread and return at once."""
 
         async def run() -> T:
             return await function(*args, **kwargs)
@@ -177,13 +157,7 @@ class IOThread:
     async def run(
         self, function: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a coroutine function on the I/O thread; await it on the running loop.
-
-        A cancellation cancels the coroutine, and returns when that has ended.
-
-        Raises:
-            RuntimeError: The caller is awaited by trio.
-        """
+        """Await a coroutine function there; a cancellation waits for its end."""
         if self.is_here:
             return await function(*args, **kwargs)
         try:
@@ -304,10 +278,7 @@ def networked(
 
 
 class Blocking:
-    """Base of an interface whose methods wait for those of an asynchronous object.
-
-    `core` is the asynchronous object.
-    """
+    """Base of an interface whose methods wait for those of `core`."""
 
     core: Any
 
@@ -350,15 +321,9 @@ def blocking(
     then: Callable[[Any, Any], Any] | None = None,
     /,
 ) -> Callable[..., Any]:
-    """Return the blocking method for an asynchronous one, to be set in a class body.
+    """Return the blocking method for an asynchronous one of the same name.
 
-    It calls the method of this name of `self.core`, a `Blocking`, and waits. Signature
-    and docstring are those of the asynchronous method.
-
-    Args:
-        method: The asynchronous method, such as `AsyncJob.refresh`.
-        then: Makes the result from `self` and the asynchronous result, on the calling
-            thread; without it, that result is returned.
+    `then` makes the result from `self` and the asynchronous result.
     """
     name = method.__name__
 
@@ -422,11 +387,7 @@ def discard(listeners: list[T], listener: T) -> None:
 
 
 class InOrder(Generic[T]):
-    """Calls a listener with numbered values, never with an older one after a newer.
-
-    The first value comes from the thread that subscribes, all others from the I/O
-    thread: whichever comes second waits for the other, unless it is the older one.
-    """
+    """Calls a listener with numbered values, never with an older one after a newer."""
 
     def __init__(self, listener: Callable[[T], object]) -> None:
         self._listener = listener

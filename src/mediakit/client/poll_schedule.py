@@ -63,14 +63,7 @@ def gap_s(
     elapsed_s: float = 0.0,
     settling_s: float = 0.0,
 ) -> float:
-    """Return the seconds until a job is read again.
-
-    Args:
-        state: Its state.
-        reads_n: The number of reads since its status last changed.
-        elapsed_s: Seconds since it was submitted.
-        settling_s: Seconds since its end was seen.
-    """
+    """Return the seconds until a job is read again."""
     billing = state.record.billing
     # A job has a billing once it has ended, whatever its status.
     if state.record.status.terminal or billing is not None:
@@ -82,10 +75,7 @@ def gap_s(
 
 
 def jittered_s(seconds: float, random: Random) -> float:
-    """Lengthen a gap slightly, so that jobs that started together spread out.
-
-    It is never shortened: no read is sooner than the specification allows (spec 2.2).
-    """
+    """Lengthen a gap slightly; a shorter one would break spec 2.2."""
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 

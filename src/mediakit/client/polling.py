@@ -45,10 +45,7 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 
 
 class Turns:
-    """Limits the rate of reads; the first that asks for a turn is the first to get one.
-
-    No more than `reads_per_s`, from 3, are within any one second.
-    """
+    """Limits the rate of reads, from 3 a second: first come, first served."""
 
     def __init__(
         self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
@@ -138,16 +135,7 @@ class Watched:
 
 
 class Poller:
-    """Reads jobs, each by a task of its own, until their charge is settled.
-
-    A job that is due lines up for a turn of the process; one that only waits for its
-    charge first lets those in line go ahead. So with `n` jobs and `r` turns a second,
-    no running job waits for more than `n / r` seconds beyond its own gap.
-
-    The task keeps a reference to the job, so that the charge reaches the history. An
-    unknown job, or a status or charge that is unreadable, may be temporary; one that
-    stays so ends the waiting but not the watching.
-    """
+    """Reads jobs, each by a task of its own, until their charge is settled."""
 
     def __init__(
         self,

@@ -14,10 +14,7 @@ MAX_BYTES = 256 * 1024 * 1024
 
 
 class PreviewCache:
-    """Caches small files of jobs; a lost one is created again.
-
-    In a folder that cannot be read or written, or without a folder, nothing is cached.
-    """
+    """Caches small files of jobs, where there is a folder that can be written."""
 
     def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
         self._folder = folder

@@ -78,11 +78,7 @@ class Progress:
 
 
 class DelayMessages:
-    """Says what a pending request waits for.
-
-    `asked_to_wait_s` returns the rest of the wait that the service requested, and
-    `blocked_text` a message while another program locks the history.
-    """
+    """Says what a pending request waits for."""
 
     def __init__(
         self,
@@ -108,10 +104,7 @@ class DelayMessages:
         return self.upload_text() or self._blocked_text() or still
 
     def upload_text(self, names: Collection[str] | None = None) -> str:
-        """Return the progress of the uploads of some files, or of all; empty for none.
-
-        `names` are the names of the files.
-        """
+        """Return the progress of uploads, all or those with some names."""
         uploads = [
             each
             for each in self._progress.under_way

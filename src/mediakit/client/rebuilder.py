@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import to_thread
 
@@ -27,6 +27,9 @@ from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 from mediakit.webhooks import Event
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
@@ -39,25 +42,11 @@ ADDED = "added"
 COMPLETED = "completed"
 KNOWN = "known"
 UNREADABLE = "unreadable"
-OUTCOMES = (ADDED, COMPLETED, KNOWN, UNKNOWN, UNREADABLE)
 SOURCES = ("id", "file", "delivery")
 BEST_FIRST = ("file", "delivery", "id")
 _LAST = datetime.max.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Rebuilt:
-    """The outcome for one found job or file.
-
-    `where` is the file, or the id of the delivery; None for a given id.
-    """
-
-    outcome: str
-    source: str
-    where: str | None = None
-    job_id: str | None = None
-    function: str | None = None
-    charge_micro_usd: int | None = None
+OUTCOMES = (ADDED, COMPLETED, KNOWN, UNKNOWN, UNREADABLE)
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -79,27 +68,17 @@ class _Found:
         """Return when the job was submitted, or when it ended; None if unknown."""
         return self.sidecar.submitted_at or self.sidecar.finished_at
 
-    def knowing(self, **facts: object) -> _Found:
-        """Return it with more facts."""
-        known = self.sidecar.model_dump() | facts
-        return replace(self, sidecar=Sidecar.model_validate(known))
-
-    def rebuilt(self, outcome: str, entry: Entry | None = None) -> Rebuilt:
-        """Return the outcome, with the entry of the job."""
+    def row(self, outcome: str, entry: Entry | None = None) -> Row:
+        """Return the outcome for the job."""
         known = self.sidecar if entry is None else entry
-        charge_micro_usd = None if entry is None else entry.charge_micro_usd
-        return Rebuilt(
-            outcome,
-            self.source,
-            self.where,
-            self.sidecar.job_id,
-            known.function,
-            charge_micro_usd,
-        )
-
-
-def _known_by_id(job_id: str, source: str, where: str | None = None) -> _Found:
-    return _Found(Sidecar(job_id=job_id, service=""), source, where)
+        return {
+            "outcome": outcome,
+            "source": self.source,
+            "where": self.where,
+            "job_id": self.sidecar.job_id,
+            "function": known.function,
+            "charge_micro_usd": entry.charge_micro_usd if entry else None,
+        }
 
 
 class Rebuilder:
@@ -127,52 +106,55 @@ class Rebuilder:
         folders: str | Path | Iterable[str | Path],
         *,
         deliveries: bool,
-    ) -> list[Rebuilt]:
+    ) -> pd.DataFrame:
         """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
-        found = [_known_by_id(job_id, "id") for job_id in _checked(job_ids)]
+        ids = _checked(job_ids)
+        found = [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
         files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
-        unreadable = []
-        for path, sidecar in files:
-            if sidecar is None:
-                unreadable.append(Rebuilt(UNREADABLE, "file", path))
-            else:
-                found.append(_Found(sidecar, "file", path))
+        found += [_Found(sidecar, "file", path) for path, sidecar in files if sidecar]
+        unreadable = [("file", path) for path, sidecar in files if sidecar is None]
         if deliveries:
             try:
                 found += [job async for job in self._delivered()]
             except AnswerError as error:
                 log.warning("the delivery log cannot be read: %s", error)
-                unreadable.append(Rebuilt(UNREADABLE, "delivery", DELIVERIES_PATH))
+                unreadable.append(("delivery", DELIVERIES_PATH))
         best: dict[str, _Found] = {}
         for job in sorted(found, key=lambda job: job.rank):
             best.setdefault(job.sidecar.job_id, job)
         oldest_first = sorted(best.values(), key=lambda job: job.at or _LAST)
-        return [await self._take_in(job) for job in oldest_first] + unreadable
+        rows = [await self._recovered(job) for job in oldest_first]
+        rows += [
+            {"outcome": UNREADABLE, "source": source, "where": where}
+            for source, where in unreadable
+        ]
+        return await to_thread.run_sync(_frame, rows)
 
-    async def _take_in(self, found: _Found) -> Rebuilt:
+    async def _recovered(self, found: _Found) -> Row:
         job_id = found.sidecar.job_id
         before = await self._account_history.ask(History.find, job_id)
         if before is not None and not _tells_more(found, before):
-            return found.rebuilt(KNOWN, before)
+            return found.row(KNOWN, before)
         record = await self._read(job_id)
         if record is None:
             await self._account_history.write(
                 History.mark_gone, job_id, account=self._service.account
             )
-            return found.rebuilt(UNKNOWN)
-        if before is None and found.source == "delivery":
-            found = await self._with_event(found)
-        if found.sidecar.function is None:
-            found = found.knowing(function=record.model_id)
+            return found.row(UNKNOWN)
+        known = found.sidecar
+        if before is None and found.source == "delivery" and found.where is not None:
+            known = known.model_copy(update=await self._of_event(found.where))
+        if known.function is None:
+            known = known.model_copy(update={"function": record.model_id})
         entry = await self._account_history.write(
             rebuilding.adopt,
-            found.sidecar.submission(self._service, self._kinds),
+            known.submission(self._service, self._kinds),
             record,
-            created_at=found.at or self._clock.now(),
-            submitted_at=found.sidecar.submitted_at,
-            finished_at=found.sidecar.finished_at,
+            created_at=known.submitted_at or known.finished_at or self._clock.now(),
+            submitted_at=known.submitted_at,
+            finished_at=known.finished_at,
         )
-        for sent in found.sidecar.inputs:
+        for sent in known.inputs:
             await self._account_history.write(
                 tuning.remember_upload,
                 service=self._service.identity,
@@ -181,8 +163,8 @@ class Rebuilder:
         if entry.charge_micro_usd is None:
             await self._jobs.begun(entry, record, estimate_of(entry))
         if before is None:
-            return found.rebuilt(ADDED, entry)
-        return found.rebuilt(KNOWN if before.key == entry.key else COMPLETED, entry)
+            return found.row(ADDED, entry)
+        return found.row(KNOWN if before.key == entry.key else COMPLETED, entry)
 
     async def _read(self, job_id: str) -> Job | None:
         await process_turns().turn()
@@ -198,20 +180,35 @@ class Rebuilder:
                 job_id = _job_id_in(row)
                 if job_id is not None:
                     where = Delivery.model_validate(row).id
-                    yield _known_by_id(job_id, "delivery", where)
+                    sidecar = Sidecar(job_id=job_id, service="")
+                    yield _Found(sidecar, "delivery", where)
 
-    async def _with_event(self, found: _Found) -> _Found:
-        """Add the function and the end of the job from the delivered event."""
-        if found.where is None:
-            return found
+    async def _of_event(self, delivery_id: str) -> dict[str, object]:
+        """Read the function and the end of a job from its delivered event."""
         try:
-            delivery = await self._deliveries.get(found.where)
-            event = Event.model_validate({"id": found.where, **(delivery.event or {})})
-            function = event.job.model_id if event.job else None
-            return found.knowing(function=function, finished_at=event.timestamp)
+            delivery = await self._deliveries.get(delivery_id)
+            event = Event.model_validate({"id": delivery_id, **(delivery.event or {})})
         except (MediakitError, ValueError) as error:
             log.debug("a delivery cannot be read: %s", type(error).__name__)
-            return found
+            return {}
+        function = event.job.model_id if event.job else None
+        return {"function": function, "finished_at": event.timestamp}
+
+
+def _frame(rows: list[Row]) -> pd.DataFrame:
+    import pandas as pd
+
+    from mediakit.history.frames import TEXT
+
+    types: dict[str, Any] = {
+        "outcome": pd.CategoricalDtype([*OUTCOMES]),
+        "source": pd.CategoricalDtype([*SOURCES]),
+        "where": TEXT,
+        "job_id": TEXT,
+        "function": TEXT,
+        "charge_micro_usd": "Int64",
+    }
+    return pd.DataFrame(rows, columns=[*types], dtype="object").astype(types)
 
 
 def _tells_more(found: _Found, entry: Entry) -> bool:

@@ -13,7 +13,6 @@ from anyio import to_thread
 from pydantic import AwareDatetime, Field
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import Answer, error_of, parse
 from mediakit.client.budgets import budget_name
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
@@ -130,7 +129,7 @@ def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> 
 
 async def seed_past(
     transport: ServiceClient,
-    account_history: AccountHistory,
+    history: History,
     catalog: Catalog,
     clock: Clock,
     asked: Mapping[str, int],
@@ -149,11 +148,11 @@ async def seed_past(
     said = await to_thread.run_sync(parse, PastAnswer, answer)
     past = said.requests
 
-    def take_in(history: History) -> int:
+    def write() -> int:
         entries = entries_of(past, transport.service, catalog)
-        return rebuilding.take_in(history, entries, dict(judgements_of(past)))
+        return rebuilding.import_entries(history, entries, dict(judgements_of(past)))
 
-    added = await account_history.write(take_in)
+    added = await to_thread.run_sync(write)
     return SeededPast(
         jobs=len(past),
         completed=sum(job.status is JobStatus.COMPLETED for job in past),
@@ -168,11 +167,7 @@ async def seed_past(
 def entries_of(
     past: Iterable[PastJob], service: Service, catalog: Catalog
 ) -> Iterator[Entry]:
-    """Yield the entry of each job, as if it had been submitted from here.
-
-    Their keys differ from request keys, so that submitting the same request makes a
-    new job.
-    """
+    """Yield the entry of each job, as if it had been submitted from here."""
     functions = {function.path: function for function in catalog}
     takes: Counter[str] = Counter()
     for job in past:

@@ -28,20 +28,6 @@ from mediakit.schema import canonical_json
 VERSION: Literal[1] = 1
 SUFFIX = ".json"
 UNKNOWN = "unknown"
-# What a sidecar has of an entry under the same name.
-_OF_ENTRY = (
-    "function",
-    "take",
-    "attempt",
-    "key",
-    "asked_key",
-    "estimate_kind",
-    "estimate_low_micro_usd",
-    "estimate_high_micro_usd",
-    "project",
-    "budget",
-    "sweep",
-)
 
 Count = Annotated[int, Field(ge=1, le=2**31 - 1, strict=True)]
 SizeBytes = Annotated[int, Field(ge=0, le=2**63 - 1, strict=True)]
@@ -59,11 +45,7 @@ class Input(Record):
 
 
 class Sidecar(Record):
-    """The content of a sidecar; None for unknown values.
-
-    URLs are written without passwords and signatures, because the file may be shared.
-    If that changes the body, the bytes that were sent are unknown to a reader.
-    """
+    """The content of a sidecar, without secrets; None for unknown values."""
 
     mediakit: Literal[1] = VERSION
     job_id: str
@@ -101,12 +83,7 @@ class Sidecar(Record):
 
     @property
     def content(self) -> bytes | None:
-        """Return the bytes that were sent; None if unknown.
-
-        Those of a request with a `webhook_url`, or with URLs that were written without
-        their secrets, are unknown. The key is derived from the bytes, so a file that
-        was edited by hand is recognised and not mistaken for a request that was sent.
-        """
+        """Return the bytes that were sent; None if unknown, or edited by hand."""
         if self.body is None or self.function is None:
             return None
         try:
@@ -118,11 +95,7 @@ class Sidecar(Record):
         return content if its_key == self.key else None
 
     def submission(self, service: Service, kinds: Mapping[str, str]) -> Submission:
-        """Return the submission of the job, as far as it is known.
-
-        `service` is the one that knows the job; `kinds` are those of the known
-        functions, by path.
-        """
+        """Return the submission of the job, as far as it is known."""
         function, content = self.function or UNKNOWN, self.content
         take, attempt = self.take or 1, self.attempt or 1
         key = draw_key = asked_key = rebuilt_key(self.job_id)
@@ -166,32 +139,27 @@ def sidecar_of(
     inputs: Sequence[Upload],
     **of_file: object,
 ) -> Sidecar:
-    """Return the sidecar of a result, with the size, hash and time of its file.
-
-    `entry` is that of the history; None if the job was submitted elsewhere.
-    """
+    """Return the sidecar of a result, with the facts of its file."""
     output = state.record.output
     file = output.file if output else None
     request: dict[str, Any] = {"function": state.record.model_id}
-    charge_micro_usd = state.charge_micro_usd
     if entry is not None:
         body = json.loads(entry.body)
         body.pop("webhook_url", None)  # may hold a token, and the file may be shared
         shown = {url: shown_url(url) for url in urls_in(body)}
-        request = {name: getattr(entry, name) for name in _OF_ENTRY}
+        fields = Sidecar.model_fields.keys() & vars(entry).keys()
+        request = {name: getattr(entry, name) for name in fields}
         request["body"] = named(body, shown)
-        if entry.charge_micro_usd is not None:
-            charge_micro_usd = entry.charge_micro_usd
     return Sidecar.model_validate(
         {
+            **request,
             "job_id": state.record.id,
             "service": service.identity,
             "account": service.account,
             "kind": state.kind,
             "prompt": state.prompt,
-            **request,
             "inputs": [asdict(i) for i in inputs if shown_url(i.url) == i.url],
-            "charge_micro_usd": charge_micro_usd,
+            "charge_micro_usd": state.charge_micro_usd,
             "submitted_at": state.submitted_at,
             "finished_at": state.finished_at,
             "output_url": shown_url(file.url) if file else None,
@@ -203,11 +171,7 @@ def sidecar_of(
 
 
 def read_sidecar(content: bytes) -> Sidecar | None:
-    """Read the content of a file; None if it is not a sidecar.
-
-    Raises:
-        ValueError: It is a sidecar, but not as it was written.
-    """
+    """Read the content of a file; None if it is not a sidecar."""
     try:
         found = without_lone_surrogates(json.loads(content))
     except (ValueError, RecursionError):

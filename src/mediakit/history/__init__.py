@@ -1,12 +1,11 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
 from mediakit.history import rebuilding, tuning
+from mediakit.history.budget_limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
-from mediakit.history.limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.rows import Order
 from mediakit.history.store import History, Parent
 from mediakit.history.tuning import (
-    UNCHANGED,
     Judgement,
     OwnedDraw,
     Preference,
@@ -14,7 +13,6 @@ from mediakit.history.tuning import (
 )
 
 __all__ = [
-    "UNCHANGED",
     "BudgetLimit",
     "BudgetUse",
     "Entry",

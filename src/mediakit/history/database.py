@@ -11,6 +11,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from errno import EEXIST
 from functools import cache
 from itertools import islice
@@ -64,14 +65,25 @@ DAMAGED = (
 _WRITE_LOCK = int.from_bytes(b"mediakit")
 _COMPILED: LRUCache[Any, Any] = LRUCache(500)
 _open: WeakSet["Database"] = WeakSet()
+_may_wait: ContextVar[bool] = ContextVar("mediakit_history_may_wait", default=True)
+
+
+class BusyError(MediakitError):
+    """A unit of work would have had to wait, where that is not allowed."""
+
+
+@contextmanager
+def without_waiting() -> Iterator[None]:
+    """Raise `BusyError` in this block rather than wait: for a lock, or a server."""
+    token = _may_wait.set(False)
+    try:
+        yield
+    finally:
+        _may_wait.reset(token)
 
 
 class Database:
-    """A history's database, which threads and processes can share.
-
-    Raises:
-        InputError: It cannot be opened, is not a history, or has another version.
-    """
+    """A history's database, which threads and processes can share."""
 
     def __init__(self, place: str | Path) -> None:
         self._url = history_url(place)
@@ -79,6 +91,12 @@ class Database:
         self.place = _unique_name(self._url)
         self.is_local = is_local(self._url)
         self._engine = _sqlite(self._url) if self.is_local else _postgres(self._url)
+        self._impatient = (
+            _sqlite(self._url, timeout_s=0.0)
+            if self.is_local and not is_in_memory(self._url)
+            else None
+        )
+        self._engines = [each for each in (self._engine, self._impatient) if each]
         # On SQLite, a statement outside of `writing` is its own transaction anyway.
         self._reads = (
             self._engine
@@ -86,7 +104,7 @@ class Database:
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
         # Python 3.13 warns about files that are not closed.
-        finalize(self, self._engine.dispose)
+        finalize(self, _dispose, self._engines)
         try:
             with no_fork():
                 _open.add(self)
@@ -100,42 +118,31 @@ class Database:
 
     def close(self) -> None:
         """Close the connections; closing again has no effect."""
-        self._engine.dispose()
+        _dispose(self._engines)
 
     def before_fork(self) -> None:
-        """Close the connections to a file: SQLite in the child would count their locks.
-
-        It would take none of its own then, and the parent would delete what the child
-        has not yet written into the file.
-        """
-        if self.is_local and not is_in_memory(self._url):
-            self._engine.dispose()
+        """Close connections to a file, whose locks SQLite in the child would count."""
+        if self._impatient is not None:
+            _dispose(self._engines)
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and unused: closing harms its file."""
-        self._inherited = self._engine.pool
-        self._engine.dispose(close=False)
+        self._inherited = [engine.pool for engine in self._engines]
+        _dispose(self._engines, close=False)
 
     @contextmanager
     def reading(self, verb: str = "read") -> Iterator[Connection]:
-        """Yield a connection for queries, which never wait for a writer.
-
-        Raises:
-            MediakitError: The database is locked, damaged or out of reach.
-        """
+        """Yield a connection for queries, which never wait for a writer."""
         with self._connected(self._reads, verb) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Yield a connection with the write lock: one unit of work, all or nothing.
-
-        What it reads stays true until it commits. An exception rolls back.
-
-        Raises:
-            MediakitError: The database is locked, full, damaged or out of reach.
-        """
-        with self._connected(self._engine, "written") as connection:
+        """Yield a connection with the write lock: a unit of work, all or nothing."""
+        engine = self._engine if _may_wait.get() else self._impatient
+        if engine is None:
+            raise BusyError("The history is not a file.")
+        with self._connected(engine, "written") as connection:
             self._lock(connection)
             yield connection
             connection.commit()
@@ -169,7 +176,7 @@ class Database:
 
     @contextmanager
     def _connected(self, engine: Engine, verb: str) -> Iterator[Connection]:
-        pool = self._engine.pool
+        pool = engine.pool
         try:
             with no_fork(), engine.connect() as connection:
                 yield connection
@@ -181,12 +188,12 @@ class Database:
                 f"{_without_secrets(reason, self._url)}. {advice}"
             ) from error
         finally:
-            if pool is not self._engine.pool:  # closed meanwhile, by another thread
+            if pool is not engine.pool:  # closed meanwhile, by another thread
                 pool.dispose()
 
     def _lock(self, connection: Connection) -> None:
         if self.is_local:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            _begin_immediate(connection)
         else:
             connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
 
@@ -203,11 +210,7 @@ class Database:
         )
 
     def _prepare_tables(self) -> None:
-        """Create the tables of a new history; one of several processes does so.
-
-        Raises:
-            InputError: The history has another version, or not one version.
-        """
+        """Create the tables of a new history; refuse one of another version."""
         with self._reads.connect() as connection:
             found = _versions(connection)
         if found is None:
@@ -223,13 +226,7 @@ class Database:
             raise _of_another_version(self._url, found)
 
     def backup(self, target: Path) -> None:
-        """Copy an SQLite database to a new file, which appears when it is complete.
-
-        Raises:
-            InputError: It is not an SQLite database, or the target cannot be written
-                or exists.
-            MediakitError: The database cannot be read.
-        """
+        """Copy an SQLite database to a new file, which appears when it is complete."""
         if not self.is_local:
             accepted = "an SQLite file; back up Postgres with its own tools (pg_dump)"
             raise InputError("history", got=self.name, accepted=accepted)
@@ -278,6 +275,11 @@ def _table_statements(dialect: str) -> list[str]:
     return made
 
 
+def _dispose(engines: Iterable[Engine], *, close: bool = True) -> None:
+    for engine in engines:
+        engine.dispose(close=close)
+
+
 def _before_fork() -> None:
     for database in list(_open):
         database.before_fork()
@@ -296,13 +298,13 @@ if hasattr(os, "register_at_fork"):
 # -- SQLite -----------------------------------------------------------------------
 
 
-def _sqlite(url: URL) -> Engine:
+def _sqlite(url: URL, timeout_s: float = BUSY_TIMEOUT_S) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
     dialect = _sqlite_dialect()
     names, settings = dialect.create_connect_args(url)
-    settings.update(timeout=BUSY_TIMEOUT_S, check_same_thread=False)
+    settings.update(timeout=timeout_s, check_same_thread=False)
     # A database in memory lives as long as its one connection, which one thread at a
     # time can use.
     pool = QueuePool(
@@ -319,10 +321,7 @@ def _sqlite(url: URL) -> Engine:
 
 @cache
 def _sqlite_dialect() -> Dialect:
-    """Return the dialect of all files, which they share with its compiled statements.
-
-    Compiling what a submission needs takes longer than executing it.
-    """
+    """Return the dialect of all files, which share its compiled statements."""
     engine = create_engine("sqlite://")
     with no_fork():
         engine.connect().close()  # asks for the version of SQLite
@@ -331,11 +330,7 @@ def _sqlite_dialect() -> Dialect:
 
 
 def _make_private(url: URL, file: Path) -> None:
-    """Create the file and missing folders, readable by the user alone.
-
-    The file holds prompts. SQLite gives its extra files the same permissions. Existing
-    files and folders keep theirs, because somebody chose them.
-    """
+    """Create the file, which holds prompts, and its folders for the user alone."""
     try:
         make_private_folder(file.parent)
     except OSError as error:
@@ -351,6 +346,16 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
     # A power cut can lose the last commits, but not the file. A lost submission costs
     # nothing: its key is computed from its content.
     connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _begin_immediate(connection: Connection) -> None:
+    file: Any = connection.connection.driver_connection
+    try:
+        file.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if _may_wait.get() or _code(error) != sqlite3.SQLITE_BUSY:
+            raise
+        raise BusyError("Another connection writes to the history.") from None
 
 
 @retry(
@@ -427,11 +432,7 @@ _ACCEPTED = (
 
 
 def history_url(place: str | Path) -> URL:
-    """Parse the place of a history: a path means SQLite.
-
-    Raises:
-        InputError: The place is empty, or not the URL of a supported database.
-    """
+    """Parse the place of a history: a path means SQLite."""
     if not str(place).strip():
         raise _refused(place)
     if isinstance(place, Path) or "://" not in place:
@@ -485,9 +486,13 @@ def _without_secrets(reason: object, url: URL) -> str:
 
 
 def _is_damaged(reason: object) -> bool:
+    return _code(reason) == sqlite3.SQLITE_CORRUPT
+
+
+def _code(reason: object) -> int:
     # An extended code has the primary one in its lowest byte.
     code: int = getattr(reason, "sqlite_errorcode", 0)
-    return code & 0xFF == sqlite3.SQLITE_CORRUPT
+    return code & 0xFF
 
 
 def _unusable(url: URL, reason: object) -> InputError:

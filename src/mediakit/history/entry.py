@@ -167,14 +167,7 @@ _BILLING_ORDER = (
 
 
 def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
-    """Return the changes that a job's record makes to its entry.
-
-    The record may be old. The first settled charge stays; a later, different amount is
-    stored beside it.
-
-    Raises:
-        ServiceError: The record is of another job than the entry's.
-    """
+    """Return what a record of a job, which may be old, changes in its entry."""
     if entry.job_id not in (None, job.id):
         raise ServiceError(
             f"One idempotency key was answered with two jobs, {entry.job_id} and "
@@ -189,10 +182,7 @@ def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
 
 
 def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
-    """Return the changes that a response without a job makes.
-
-    An entry with a job does not change.
-    """
+    """Return what a response without a job changes: nothing after a job."""
     if entry.job_id is not None:
         return {}
     found = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
@@ -200,10 +190,7 @@ def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
 
 
 def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
-    """Return the changes that the rebuilt entry of its job makes to an entry.
-
-    All values of the job, and those of the request that the entry does not have.
-    """
+    """Return what the rebuilt entry of its job changes in an entry."""
     found = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
     for name in ("project", "budget", "sweep"):
         found[name] = getattr(entry, name) or getattr(rebuilt, name)
@@ -297,10 +284,7 @@ SEARCHED = (
 
 
 def folded(text: str) -> str:
-    """Return text without differences of case and Unicode composition.
-
-    Accents stay: "ÜBER" and "über" are the same word, "uber" is not.
-    """
+    """Return text without differences of case and Unicode composition."""
     if text.isascii():
         return text.lower()
     return normalize("NFKC", normalize("NFKC", text).casefold())

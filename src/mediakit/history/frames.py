@@ -78,11 +78,7 @@ _COLUMNS = (
 
 
 def frame_query() -> Select[Any]:
-    """Select the frame's columns, newest first, with instants as integers.
-
-    A take has one row: an attempt that was rejected on submission, and followed by
-    another, never ran and costs nothing.
-    """
+    """Select the frame's columns, newest first, without rejected attempts."""
     columns = (entries.c[name] for name in _COLUMNS)
     plain = (
         type_coerce(column, BigInteger).label(column.name)
@@ -119,11 +115,7 @@ def params_query() -> Select[Any]:
 
 
 def params_frame(rows: Sequence[Row[Any]], taken: Collection[str] = ()) -> pd.DataFrame:
-    """Make a typed frame of the rows of `params_query`.
-
-    It has the columns of `entries_frame`, then runtime_s, rating, keep, and one for
-    each parameter of the bodies. `taken` are more names that no parameter may have.
-    """
+    """Make the frame of `params_query`; no parameter gets a name in `taken`."""
     frame = entries_frame([row[: len(_COLUMNS)] for row in rows])
     ratings, keeps, bodies = ([row[place] for row in rows] for place in range(-3, 0))
     took = frame["finished_at"] - frame["submitted_at"]
@@ -145,12 +137,7 @@ def charges(
     project: str | None = None,
     taken: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Return the settled charges of a service as a frame (spec 2.2).
-
-    They were first seen settled at `since` or later, and before `before`. An index
-    finds them, so the length of the history does not matter. See `params_frame`; the
-    newest settlement is first.
-    """
+    """Return the charges settled in an interval, newest first, as `params_frame`."""
     query = charges_query(service, since, before)
     if project is not None:
         query = query.where(entries.c.project == project)
@@ -212,15 +199,7 @@ def instants(values: Iterable[int | None]) -> pd.DatetimeIndex:
 
 
 def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]:
-    """Return a column for each parameter, sorted by name.
-
-    Whole numbers are Int64, other numbers float64, booleans boolean, short texts
-    categories and longer texts str; lists and objects are JSON text. A parameter with
-    both numbers and texts is text.
-
-    A parameter with a name in `taken` has the prefix `param_`; the prompt is left out
-    if a column has it.
-    """
+    """Return a typed column for each parameter of the bodies, sorted by name."""
     values: dict[str, list[Any]] = {}
     for row, body in enumerate(bodies):
         for name, value in _parameters(body).items():

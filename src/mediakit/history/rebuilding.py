@@ -11,6 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
+from mediakit.history.budget_limits import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.database import batches
 from mediakit.history.entry import (
     REBUILT,
@@ -21,7 +22,6 @@ from mediakit.history.entry import (
     plain_values,
     rebuilt_key,
 )
-from mediakit.history.limits import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.rows import (
     change_entry,
     first_entry,
@@ -45,12 +45,7 @@ def adopt(
     submitted_at: datetime | None,
     finished_at: datetime | None,
 ) -> Entry:
-    """Add a job and its request, in one unit of work.
-
-    So no unanswered entry is left that a later start would send. A job that has an
-    entry keeps that one, which gets the values of the record, and the request if it
-    was unknown: then the key of the submission is a `rebuilt_key`.
-    """
+    """Add a job and its request to the history, or to the entry that the job has."""
     now = history.clock.now()
     with history.database.writing() as db:
         entry = first_entry(db, entries.c.job_id, job.id)
@@ -87,18 +82,12 @@ def _write(
     return entry
 
 
-def take_in(
+def import_entries(
     history: History,
     past: Iterable[Entry],
     judged: Mapping[str, Judgement] | None = None,
 ) -> int:
-    """Write entries with new keys, up to a thousand in a unit of work.
-
-    They count as older than all existing entries: they are numbered downwards from the
-    lowest number, and their own numbers are ignored. An entry whose key exists is not
-    changed, nor is the judgement of its job. `past` is in order, the oldest first, and
-    judgements are by key. Returns the number of written entries.
-    """
+    """Write ended entries below the lowest number; return how many were new."""
     written = 0
     # Each batch is numbered below the one before, so the newest comes first.
     for some in batches(reversed(list(past))):

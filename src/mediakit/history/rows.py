@@ -27,6 +27,7 @@ from sqlalchemy import (
 )
 
 from mediakit.errors import InputError
+from mediakit.history.budget_limits import change_totals
 from mediakit.history.entry import (
     ENTRY_FIELDS,
     SEARCHED,
@@ -40,7 +41,6 @@ from mediakit.history.entry import (
     search_text,
     words_of,
 )
-from mediakit.history.limits import change_totals
 from mediakit.history.tables import entries, upserting
 from mediakit.records import JobStatus
 
@@ -103,10 +103,7 @@ def entries_of(
 
 
 def same_attempt(db: Connection, submission: Submission) -> Entry | None:
-    """Return the entry of the same attempt at a request, or of the same key.
-
-    Another URL of the same medium gives the same attempt another key.
-    """
+    """Return the entry of the same attempt, whatever its key, or of the same key."""
     names = ("asked_key", "take", "attempt", "key")
     values = {name: getattr(submission, name) for name in names}
     found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
@@ -138,11 +135,7 @@ def _insert(dialect: str) -> Insert:
 def write_request(
     db: Connection, submission: Submission, created_at: datetime
 ) -> tuple[Entry, Entry | None]:
-    """Write the entry of a request, without its totals; a refused one is reused.
-
-    Returns the entry of this attempt, and the one that was there before: the same one,
-    if nothing was written.
-    """
+    """Write a request, unless this attempt is known; return both entries."""
     entry = fresh_entry(submission, number=0, created_at=created_at)
     values = {name: each for name, each in row_of(entry).items() if each is not None}
     # Nearly every request is new, so it is not looked up before.
@@ -170,11 +163,7 @@ def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
 
 
 def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
-    """Merge the entry of a request with the rebuilt entry of its job.
-
-    Otherwise the history would count the charge twice. None, and nothing changes, if
-    the job's entry was not rebuilt, or if the request already has a job.
-    """
+    """Merge a rebuilt entry into that of its request: one job, one charge."""
     is_rebuilt = rebuilt.key == rebuilt_key(rebuilt.job_id or "")
     if not is_rebuilt or asked.job_id is not None:
         return None
@@ -187,10 +176,7 @@ def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
 
 
 class Chosen(TypedDict, total=False):
-    """Which entries are chosen, by project, kind and so on; None chooses all.
-
-    `status` is the last seen status of the job (spec 3.1).
-    """
+    """Which entries are chosen; None chooses all."""
 
     project: str | None
     kind: str | None
@@ -202,11 +188,7 @@ class Chosen(TypedDict, total=False):
 def where(
     text: str | None = None, **chosen: Unpack[Chosen]
 ) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of chosen entries, which contain all words of the text.
-
-    Raises:
-        InputError: The status does not exist, or the text is too long.
-    """
+    """Return the conditions of chosen entries that contain all words of a text."""
     wanted = {name: value for name, value in chosen.items() if value is not None}
     given: dict[str, object] = {"text": "" if text is None else text, **wanted}
     for field, value in given.items():
@@ -227,11 +209,7 @@ def where(
 
 
 def check_limit(limit: object) -> None:
-    """Refuse a number of rows that cannot be read.
-
-    Raises:
-        InputError: It is not a whole number above 0.
-    """
+    """Refuse a number of rows that cannot be read."""
     is_whole = isinstance(limit, int) and not isinstance(limit, bool)
     if not is_whole or limit not in range(1, HIGHEST_LIMIT + 1):
         accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
@@ -241,11 +219,7 @@ def check_limit(limit: object) -> None:
 def page_of(
     query: Select[Any], limit: int, before: object, order: Order
 ) -> Select[Any]:
-    """Select the page behind an entry; no two entries have the same place.
-
-    Raises:
-        InputError: The limit is below 1, or the order does not exist.
-    """
+    """Select the page behind an entry."""
     check_limit(limit)
     if not isinstance(before, Entry | None):
         accepted = "the last entry of the previous page, or None"

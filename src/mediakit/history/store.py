@@ -14,6 +14,17 @@ from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
+from mediakit.history.budget_limits import (
+    BudgetLimit,
+    BudgetUse,
+    Spendable,
+    account_total,
+    budget_total,
+    refuse_beyond_budget,
+    reserve,
+    sweep_total,
+    total,
+)
 from mediakit.history.database import Database
 from mediakit.history.entry import (
     AT_WORK,
@@ -24,17 +35,6 @@ from mediakit.history.entry import (
     Submission,
     changes_from_job,
     changes_from_refusal,
-)
-from mediakit.history.limits import (
-    BudgetLimit,
-    BudgetUse,
-    Spendable,
-    account_total,
-    budget_total,
-    check_budget,
-    reserve,
-    sweep_total,
-    total,
 )
 from mediakit.history.rows import (
     Chosen,
@@ -86,17 +86,7 @@ class Parent(NamedTuple):
 
 
 class History:
-    """All submissions of a user, each committed before it is sent.
-
-    Threads and processes can share one database. The history holds no secrets: the
-    caller names an account by an opaque text.
-
-    The database is an SQLite file by its path or URL, or a Postgres by its URL. Missing
-    folders are created; only the user can read what is created.
-
-    Raises:
-        InputError: The database cannot be opened, or holds another version.
-    """
+    """All submissions of a user, each committed before it is sent."""
 
     def __init__(self, url: str | Path, *, clock: Clock | None = None) -> None:
         self.database = Database(url)
@@ -129,34 +119,17 @@ class History:
         sweep: BudgetLimit | None = None,
         parents: Sequence[Parent] = (),
         origin: str | None = None,
-        created_at: datetime | None = None,
     ) -> tuple[Entry, bool]:
-        """Write a submission that is about to be sent; committed on return.
+        """Write a submission before it is sent, if all limits given cover it.
 
-        One unit of work checks the key and the money for all threads and processes: a
-        submission is written only if it fits together with all that is in flight. A
-        refused key is bound to nothing (spec 4.3), so it can be claimed again.
-
-        Without `spendable`, `budget` or `sweep` that limit is not checked; the
-        submission may still name a budget or a sweep to count against. `parents` are
-        the jobs whose outputs are inputs, `origin` is the form that requests it.
-
-        Returns:
-            The entry, and whether it is new. False: this attempt already has this
-            entry, perhaps with another key, if a medium had another URL then.
-
-        Raises:
-            BalanceError: The balance does not cover it; nothing was written.
-            BudgetError: The budget, or the sweep's budget, does not cover it; nothing
-                was written.
+        Returns its entry, and whether it is new: False if this attempt has an entry.
         """
         if budget is not None:
             submission = replace(submission, budget=budget.name)
         if sweep is not None:
             submission = replace(submission, sweep=sweep.name)
         with self.database.writing() as db:
-            at = created_at or self.clock.now()
-            entry, earlier = write_request(db, submission, at)
+            entry, earlier = write_request(db, submission, self.clock.now())
             if entry is earlier:
                 return entry, False
             reserve(db, entry, spendable, budget, sweep)
@@ -179,15 +152,7 @@ class History:
         sweep: str | None = None,
         sweep_limit: BudgetLimit | None = None,
     ) -> Entry:
-        """Move an unanswered submission to another budget and sweep, if it fits.
-
-        A submission that was answered meanwhile stays where it is.
-
-        Raises:
-            NotFoundError: No entry has this key.
-            BudgetError: The budget, or the sweep's budget, does not cover it; nothing
-                was changed.
-        """
+        """Move an unanswered submission to another budget and sweep that cover it."""
         with self.database.writing() as db:
             entry = first_entry(db, entries.c.key, key)
             if entry is None:
@@ -202,19 +167,18 @@ class History:
             after = change_entry(db, entry, changes)
             if budget is not None and "budget" in changes:
                 use = total(db, budget_total(budget.name))
-                check_budget(after, budget, use, in_doubt=True)
+                refuse_beyond_budget(after, budget, use, in_doubt=True)
             if sweep_limit is not None and "sweep" in changes:
                 use = total(db, sweep_total(sweep_limit.name))
-                check_budget(after, sweep_limit, use, is_sweep=True, in_doubt=True)
+                refuse_beyond_budget(
+                    after, sweep_limit, use, is_sweep=True, in_doubt=True
+                )
             return after
 
     # -- outcomes -----------------------------------------------------------------
 
     def record(self, job: Job) -> Entry | None:
-        """Record a job's state; return None if the job is not in this history.
-
-        See `record_job`.
-        """
+        """Record a job's state; return None if the job is not in this history."""
         now = self.clock.now()
 
         def changes_of(entry: Entry) -> Changes:
@@ -228,18 +192,7 @@ class History:
         return self._change(entries.c.job_id, job.id, changes_of)
 
     def record_job(self, key: str, job: Job) -> Entry:
-        """Record the state of the job with this key, however old the record is.
-
-        An entry never moves backwards: records can arrive late, twice or in any order.
-        The first settled charge is permanent (spec 2.2); a later, different amount is
-        stored as `restated_charge_micro_usd`. The prompt and the body stay when the
-        media is erased.
-
-        Raises:
-            NotFoundError: No entry has this key.
-            ServiceError: The entry already has another job, or another entry has this
-                job.
-        """
+        """Record the state of the job with this key, however old the record is."""
         now = self.clock.now()
         # Nearly every answer is new, so it is not looked up before the lock is taken.
         with self.database.writing() as db:
@@ -267,14 +220,7 @@ class History:
         return entry
 
     def record_refusal(self, key: str, *, code: str, message: str) -> Entry:
-        """Record a response without a job; its hold ends (spec 7.1).
-
-        The code is a short name of the reason, such as the HTTP status. An entry that
-        already has a job does not change.
-
-        Raises:
-            NotFoundError: No entry has this key.
-        """
+        """Record a response without a job, whose hold ends (spec 7.1)."""
         entry = self._change(
             entries.c.key,
             key,
@@ -285,13 +231,7 @@ class History:
         return entry
 
     def mark_gone(self, job_id: str, *, account: str | None = None) -> None:
-        """Record that the service does not know this job.
-
-        A gateway, or a replica that lags, may be wrong for a while, and the job may
-        still be charged: its hold ends when this has lasted for a day. A job of another
-        account than that of the 404 does not change: it may belong to another
-        organization.
-        """
+        """Record that the service does not know a job; its hold ends a day later."""
         now = self.clock.now()
         self._change(
             entries.c.job_id,
@@ -300,10 +240,7 @@ class History:
         )
 
     def forget(self, job_id: str) -> None:
-        """Erase the prompt, the body and the error message of a job.
-
-        Its row stays, with its charge. Other takes of the same request keep theirs.
-        """
+        """Erase the prompt, the body and the error message of a job."""
         self._change(entries.c.job_id, job_id, _forgotten)
 
     def _change(
@@ -345,13 +282,7 @@ class History:
         )
 
     def unsettled(self, *, service: str) -> list[Entry]:
-        """Return the jobs without a recorded charge, oldest first (spec 2.2).
-
-        They include failed jobs until their 0 is settled, and jobs that the service
-        does not know at the moment, but not those that it surely no longer has. Any
-        API key of an organization can read its jobs, so those of all accounts are
-        included.
-        """
+        """Return the jobs of all accounts without a charge, oldest first (spec 2.2)."""
         return self._entries(
             whole_entries()
             .where(entries.c.service == service, _IS_OPEN)
@@ -371,10 +302,7 @@ class History:
     def usual_runtime_s(
         self, *, service: str, kind: str, function: str
     ) -> float | None:
-        """Return the median seconds of a function's latest completed jobs.
-
-        None without completed jobs. Time in the queue counts: users wait for it, too.
-        """
+        """Return the median seconds, queue included, of the latest completed jobs."""
         query = (
             select(entries.c.submitted_at, entries.c.finished_at)
             .where(entries.c.service == service, entries.c.kind == kind)
@@ -405,14 +333,6 @@ class History:
         return int(number or 0)
 
     # -- sums ---------------------------------------------------------------------
-
-    def reserved_micro_usd(self, *, service: str, account: str) -> int:
-        """Return the holds for submissions that can still be charged, in micro-USD.
-
-        Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
-        """
-        use = self.account_use(service=service, account=account)
-        return use.reserved_micro_usd
 
     def account_use(self, *, service: str, account: str) -> BudgetUse:
         """Return the use of an account, in micro-USD (spec 2.2)."""
@@ -499,10 +419,7 @@ class History:
     def search(
         self, text: str, *, limit: int | None = None, **chosen: Unpack[Chosen]
     ) -> "pd.DataFrame":
-        """Return the entries that contain all the given words; see `frame`.
-
-        The search ignores case but not accents, and has no wildcards.
-        """
+        """Return the frame of the entries that contain all words of a text."""
         from mediakit.history import frames
 
         if limit is not None:

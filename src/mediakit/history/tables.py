@@ -37,10 +37,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class Instant(TypeDecorator[datetime]):
-    """An aware instant, stored as microseconds since 1970.
-
-    Integers compare and sort alike in every database; SQLite has no type for instants.
-    """
+    """An aware instant, stored as microseconds since 1970."""
 
     impl = BigInteger
     cache_ok = True
@@ -57,10 +54,7 @@ class Instant(TypeDecorator[datetime]):
 
 
 def storable(text: str) -> str:
-    """Replace the characters that a database cannot store.
-
-    Postgres cannot store NUL, and a lone surrogate is not a character.
-    """
+    """Replace NUL and lone surrogates, which a database cannot store."""
     if text.isascii() and "\0" not in text:
         return text
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -4,12 +4,12 @@ Ratings, preferences, scores, lineage, drafts of forms, and uploaded files.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
-from enum import Enum
+from functools import partial
 from operator import attrgetter, index
-from typing import Any, Final, Literal, NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex, TypedDict, Unpack
 
 from sqlalchemy import ColumnElement, Select, Table, delete, exists, select
 
@@ -19,16 +19,6 @@ from mediakit.history.entry import Entry
 from mediakit.history.rows import entry_of, whole_entries
 from mediakit.history.store import History
 from mediakit.history.tables import entries, upsert
-
-
-class Unchanged(Enum):
-    """Marks an argument that is not given, where None has a meaning."""
-
-    UNCHANGED = "unchanged"
-
-
-UNCHANGED: Final = Unchanged.UNCHANGED
-NotGiven = Literal[Unchanged.UNCHANGED]
 
 RATINGS = range(1, 6)
 MOST_TAGS = 20
@@ -116,37 +106,30 @@ class OwnedDraw(NamedTuple):
 # -- ratings --------------------------------------------------------------------------
 
 
+class Judged(TypedDict, total=False):
+    """What is judged; None removes the rating, and an empty text the note."""
+
+    rating: SupportsIndex | None
+    keep: bool
+    tags: Iterable[str]
+    note: str
+
+
 def judge(
     history: History,
     *,
     service: str,
     account: str,
     job_id: str,
-    rating: SupportsIndex | NotGiven | None = UNCHANGED,
-    keep: bool | NotGiven = UNCHANGED,
-    tags: Iterable[str] | NotGiven = UNCHANGED,
-    note: str | NotGiven = UNCHANGED,
     rater: str = "",
+    **judged: Unpack[Judged],
 ) -> Judgement:
-    """Judge a job's output; the last value of each field counts.
-
-    Fields that are not given do not change. None removes the rating, and an empty text
-    the note. Returns the complete judgement.
-
-    Raises:
-        InputError: A value is not accepted; nothing was changed.
-    """
-    changes: dict[str, Any] = {}
-    if rating is not UNCHANGED:
-        changes["rating"] = _rating(rating)
-    if keep is not UNCHANGED:
-        changes["keep"] = _flag("keep", keep)
-    if tags is not UNCHANGED:
-        changes["tags"] = json.dumps(_tags(tags), ensure_ascii=False)
-    if note is not UNCHANGED:
-        changes["note"] = _text("note", note, LONGEST_NOTE)
-    changes["rater"] = _text("rater", rater, LONGEST_NAME)
-    changes["rated_at"] = history.clock.now()
+    """Judge a job's output; what is not given does not change."""
+    changes: dict[str, Any] = {
+        **{name: _READ[name](value) for name, value in judged.items()},
+        "rater": _text("rater", rater, LONGEST_NAME),
+        "rated_at": history.clock.now(),
+    }
     its = {"service": service, "account": account, "job_id": _job_id("job_id", job_id)}
     nothing = {"rating": None, "keep": False, "tags": "[]", "note": ""}
     history.database.save(tables.judgements, [nothing | changes | its], update=changes)
@@ -188,12 +171,7 @@ def prefer(
     rater: str = "",
     tie: bool = False,
 ) -> Preference:
-    """Record which of two outputs is better; each comparison counts.
-
-    Raises:
-        InputError: Both are the same job, or another value is not accepted; nothing was
-            written.
-    """
+    """Record which of two outputs is better; each comparison counts."""
     found = Preference(
         _job_id("winner", winner),
         _job_id("loser", loser),
@@ -244,7 +222,7 @@ def _flag(field: str, value: object) -> bool:
     return value
 
 
-def _tags(tags: object) -> list[str]:
+def _tags(tags: object) -> str:
     accepted = f"up to {MOST_TAGS} texts of 1 to {LONGEST_TAG} characters"
     if isinstance(tags, str) or not isinstance(tags, Iterable):
         raise InputError("tags", got=tags, accepted=accepted)
@@ -255,7 +233,7 @@ def _tags(tags: object) -> list[str]:
         found[tag.strip()] = None
     if len(found) > MOST_TAGS:
         raise InputError("tags", got=f"{len(found)} tags", accepted=accepted)
-    return list(found)
+    return json.dumps(list(found), ensure_ascii=False)
 
 
 def _text(field: str, text: object, longest: int) -> str:
@@ -269,6 +247,14 @@ def _job_id(field: str, job_id: object) -> str:
     if not isinstance(job_id, str) or not job_id:
         raise InputError(field, got=job_id, accepted="a job id: media_<uuid>")
     return job_id
+
+
+_READ: Mapping[str, Callable[[object], object]] = {
+    "rating": _rating,
+    "keep": partial(_flag, "keep"),
+    "tags": _tags,
+    "note": lambda note: _text("note", note, LONGEST_NOTE),
+}
 
 
 # -- scores ---------------------------------------------------------------------------
@@ -326,10 +312,7 @@ def sha256s(
 
 
 def owned_draws(history: History, *, service: str, function: str) -> list[OwnedDraw]:
-    """Return the newest attempt at each take of all requests to a function.
-
-    One draw for each take, whatever its outcome; oldest first.
-    """
+    """Return the newest attempt at each take of a function's requests."""
     later = entries.alias()
     has_later = exists().where(
         later.c.asked_key == entries.c.asked_key,
@@ -355,12 +338,7 @@ def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]
 def parents(
     history: History, job_ids: Iterable[str]
 ) -> dict[str, tuple[tuple[str, str], ...]]:
-    """Return the jobs whose outputs are the inputs of jobs.
-
-    Returns:
-        The field and the parent's job id of each input that is a job's output, by job;
-        jobs without such inputs are left out.
-    """
+    """Return the fields and jobs whose outputs are inputs, by job."""
     query = (
         select(entries.c.job_id, tables.parents.c.field, tables.parents.c.job_id)
         .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
@@ -374,11 +352,7 @@ def parents(
 
 
 def children(history: History, sweep: str) -> list[tuple[str, Entry]]:
-    """Return the jobs of a sweep that have parents, oldest first.
-
-    Returns:
-        The parent of each job, one of several, and the entry of the job.
-    """
+    """Return the jobs of a sweep that have parents, each with one of them."""
     query = (
         whole_entries()
         .add_columns(tables.parents.c.job_id.label("parent_job_id"))
@@ -446,12 +420,7 @@ class Upload:
 
 
 def remember_upload(history: History, *, service: str, upload: Upload) -> str:
-    """Save the permanent URL of some bytes; return the URL to use (spec 2.3).
-
-    The first URL wins: two processes can upload the same bytes at once, and if each
-    used its own URL, the bodies and keys of one request would differ. It is the
-    grant's permanent `url`, never its `upload_url`.
-    """
+    """Save the permanent URL of some bytes; return the first one (spec 2.3)."""
     row = {"service": service, **vars(upload), "created_at": history.clock.now()}
     history.database.save(tables.uploads, [row])
     first = uploaded(

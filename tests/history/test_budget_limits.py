@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 
 from mediakit.errors import BalanceError, BudgetError
 from mediakit.history import BudgetLimit, BudgetUse, History, Spendable
-from mediakit.history import limits as limits_module
+from mediakit.history import budget_limits as limits_module
 from tests.support.servers.postgres import default_to_stricter_transactions
 from tests.support.soak import trials
 from tests.support.submissions import (
@@ -46,7 +46,7 @@ def test_a_claim_that_fits_the_balance_to_the_micro_dollar_is_written(history):
     spendable = Spendable(1_000, 0)
     assert history.claim(costing("k1", 400), spendable=spendable)[1]
     assert history.claim(costing("k2", 600), spendable=spendable)[1]
-    assert history.reserved_micro_usd(**HERE) == 1_000
+    assert history.account_use(**HERE).reserved_micro_usd == 1_000
     with pytest.raises(BalanceError):
         history.claim(costing("k3", 1), spendable=spendable)
 
@@ -63,7 +63,7 @@ def test_a_claim_that_does_not_fit_says_by_how_much_and_writes_nothing(history):
     assert caught.value.needed_micro_usd == 700_001
     assert caught.value.available_micro_usd == 600_000
     assert history.find_key("k2") is None
-    assert history.reserved_micro_usd(**HERE) == 400_000
+    assert history.account_use(**HERE).reserved_micro_usd == 400_000
 
 
 def test_a_balance_that_was_read_before_a_charge_is_not_spent_twice(history):
@@ -81,7 +81,7 @@ def test_a_balance_that_was_read_before_a_charge_is_not_spent_twice(history):
 def test_an_unknown_price_is_left_to_the_service(history):
     unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=50)
     assert history.claim(unknown, spendable=Spendable(0, 0))[1]
-    assert history.reserved_micro_usd(**HERE) == 50
+    assert history.account_use(**HERE).reserved_micro_usd == 50
 
 
 # -- the budget -------------------------------------------------------------------
@@ -423,7 +423,7 @@ def test_four_processes_claim_no_more_than_the_money_covers(
     assert sum(claimed for claimed, _ in counts) == 10
     assert sum(refused for _, refused in counts) == 70
     with History(place) as history:
-        assert history.reserved_micro_usd(**HERE) == 1_000
+        assert history.account_use(**HERE).reserved_micro_usd == 1_000
 
 
 @pytest.mark.parametrize("limit", ["balance", "budget"])
@@ -436,8 +436,8 @@ def test_a_claim_waits_for_the_decision_on_the_previous_one(
     }[limit]
     waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
     before_deciding, may_decide = threading.Event(), threading.Event()
-    check = f"mediakit.history.limits.check_{limit}"
-    decide = getattr(limits_module, f"check_{limit}")
+    check = f"mediakit.history.budget_limits.refuse_beyond_{limit}"
+    decide = getattr(limits_module, f"refuse_beyond_{limit}")
 
     def slowly(*args):
         if not before_deciding.is_set():

@@ -28,16 +28,7 @@ from mediakit.safe_text import shown
 
 @dataclass(frozen=True)
 class Spendable:
-    """A balance as it was read; safe to reuse, because it can only be too low.
-
-    Charges that settle after `settled_micro_usd` was read are subtracted, even if the
-    balance includes them already. So their order does not need to be known.
-
-    Args:
-        micro_usd: The spendable amount that the service reported (spec 2.4).
-        settled_micro_usd: The history's settled total of the same service and account,
-            read before the balance.
-    """
+    """A balance as it was read, and the account's settled total just before that."""
 
     micro_usd: int
     settled_micro_usd: int
@@ -45,9 +36,7 @@ class Spendable:
 
 @dataclass(frozen=True)
 class BudgetLimit:
-    """The maximum total cost of all submissions that name this budget.
-
-    The same name is the same budget in every process.
+    """The most that all submissions under a name may cost, in every process.
 
     Args:
         margin: What is kept for each micro-USD of a hold, where charges may be above
@@ -82,15 +71,10 @@ MAY_BE_MADE = (
 )
 
 
-def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) -> None:
-    """Refuse a submission that the balance does not cover besides all in flight.
-
-    An estimate without an upper end cannot be compared; the service decides. `use`
-    includes this submission.
-
-    Raises:
-        BalanceError: It does not fit.
-    """
+def refuse_beyond_balance(
+    submission: Submission, spendable: Spendable, use: BudgetUse
+) -> None:
+    """Refuse a submission that the balance does not cover; `use` includes it."""
     if submission.estimate_high_micro_usd is None:
         return
     # The service admits it by its own holds: the margin of a metered price is not asked
@@ -112,7 +96,7 @@ def check_balance(submission: Submission, spendable: Spendable, use: BudgetUse) 
     )
 
 
-def check_budget(
+def refuse_beyond_budget(
     submission: Submission,
     budget: BudgetLimit,
     use: BudgetUse,
@@ -120,43 +104,36 @@ def check_budget(
     is_sweep: bool = False,
     in_doubt: bool = False,
 ) -> None:
-    """Refuse a submission that a budget does not cover besides all its others.
-
-    `use` includes this submission. `in_doubt`: an earlier attempt may have arrived.
-
-    Raises:
-        BudgetError: It does not fit, or its maximum cost is unknown.
-    """
+    """Refuse a submission that a budget does not cover; `use` includes it."""
     needed = submission.reserved_micro_usd
     held = use.reserved_micro_usd - needed
     kept = ceil(budget.margin * use.reserved_micro_usd)
     over = use.spent_micro_usd + kept - budget.limit_micro_usd
-    sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
-    facts: dict[str, Any] = {
-        "available_micro_usd": needed - over,
-        "limit_micro_usd": budget.limit_micro_usd,
-        "scope": "sweep" if is_sweep else "budget",
-        "sent": None if in_doubt else False,
-    }
+    has_price = submission.estimate_high_micro_usd is not None
+    if has_price and over <= 0:
+        return
     name = THE_SWEEPS if is_sweep else _named(budget.name)
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
-    if submission.estimate_high_micro_usd is None:
-        raise BudgetError(
-            f"Its price is unknown, so {named} cannot be enforced. {sent} Send it "
-            "without a budget, or ask for something whose price is known.",
-            needed_micro_usd=None,
-            **facts,
-        )
-    if over <= 0:
-        return
-    raise BudgetError(
+    sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
+    text = (
         f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, and of "
         f"{named}, "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
         f"for jobs in flight: it is {format_usd(over)} over. "
-        f"{sent} Raise the budget, or ask for less.",
-        needed_micro_usd=needed,
-        **facts,
+        f"{sent} Raise the budget, or ask for less."
+    )
+    if not has_price:
+        text = (
+            f"Its price is unknown, so {named} cannot be enforced. {sent} Send it "
+            "without a budget, or ask for something whose price is known."
+        )
+    raise BudgetError(
+        text,
+        needed_micro_usd=needed if has_price else None,
+        available_micro_usd=needed - over,
+        limit_micro_usd=budget.limit_micro_usd,
+        scope="sweep" if is_sweep else "budget",
+        sent=None if in_doubt else False,
     )
 
 
@@ -202,10 +179,7 @@ def sweep_total(name: str) -> str:
 
 
 def add_use(uses: Uses, entry: Entry, times: int = 1) -> None:
-    """Add what an entry spends and holds to its totals, or subtract it.
-
-    Settled, refused, failed and vanished jobs hold nothing (spec 7.3).
-    """
+    """Add what an entry spends and holds to its totals, or subtract it (spec 7.3)."""
     holds = entry.state in HOLDING and entry.status is not JobStatus.FAILED
     held = entry.reserved_micro_usd if holds else 0
     use = BudgetUse(entry.charge_micro_usd or 0, held)
@@ -282,8 +256,8 @@ def reserve(
     uses = add_to_totals(db, added, limits)
     if spendable is not None:
         use = uses[account_total(entry.service, entry.account)]
-        check_balance(entry, spendable, use)
+        refuse_beyond_balance(entry, spendable, use)
     if budget is not None:
-        check_budget(entry, budget, uses[budget_total(budget.name)])
+        refuse_beyond_budget(entry, budget, uses[budget_total(budget.name)])
     if sweep is not None:
-        check_budget(entry, sweep, uses[sweep_total(sweep.name)], is_sweep=True)
+        refuse_beyond_budget(entry, sweep, uses[sweep_total(sweep.name)], is_sweep=True)
