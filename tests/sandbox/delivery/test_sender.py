@@ -464,26 +464,6 @@ def test_where_nobody_listens_is_connect_and_without_tls_behind_https_is_tls(
     assert reasons == [["connect"], ["connect"], ["tls"]]
 
 
-@pytest.mark.spec("3.3")
-def test_410_disables_the_endpoint_and_cancels_what_else_was_pending(
-    lone: LoneSender,
-) -> None:
-    with receiving(in_turn(REFUSES, Answer(410))) as receiver:
-        endpoint_id = add_endpoint(lone, receiver.url)
-        first = lone.add(receiver.url, endpoint_id)
-        run(once(lone))
-        second = lone.add(receiver.url, endpoint_id)
-        other = lone.add(receiver.url)
-        run(lone.next())
-
-    endpoint = endpoints.find(lone.db, endpoint_id)
-    assert endpoint is not None
-    assert endpoint.state == "gone"
-    ended = {lone.delivery(first).status, lone.delivery(second).status}
-    assert ended == {"failed", "canceled"}
-    assert lone.delivery(other).status == "pending"
-
-
 def test_twenty_are_sent_at_once_and_who_hangs_holds_nobody_up(
     lone: LoneSender,
 ) -> None:
@@ -525,50 +505,3 @@ def test_what_is_canceled_while_it_is_sent_stays_canceled(
 
     assert lone.delivery(delivery_id).status == "canceled"
     assert len(lone.attempts(delivery_id)) == 1
-
-
-def test_what_was_cut_off_is_sent_again_under_the_same_id(tmp_path: Path) -> None:
-    gate = Gate()
-
-    async def cut_off(lone: LoneSender) -> None:
-        async with lone.serving():
-            await gate.is_reached()
-
-    with receiving(gate) as receiver:
-        with lone_sender(tmp_path) as lone:
-            delivery_id = lone.add(receiver.url)
-            run(cut_off(lone))
-            assert lone.attempts(delivery_id) == []
-        gate.released.set()
-        with lone_sender(tmp_path) as lone:
-            run(lone.to_the_end())
-            assert lone.delivery(delivery_id).status == "delivered"
-            assert lone.delivery(delivery_id).attempts_n == 1
-        first, second = receiver.until(2)
-
-    assert (first.event_id, first.body) == (second.event_id, second.body)
-
-
-def test_while_it_is_paused_it_sends_nothing_and_cuts_off_what_it_sends(
-    lone: LoneSender,
-) -> None:
-    gate = Gate()
-
-    async def pause() -> None:
-        now_us = lone.service.clock.now_us()
-        sending = asyncio.create_task(lone.do(now_us))
-        await gate.is_reached()
-        async with lone.sender.paused():
-            gate.released.set()
-            assert await lone.do(now_us) == 0
-            assert lone.attempts(delivery_id) == []
-        await sending
-        assert await lone.do(now_us) == 1
-
-    with receiving(gate) as receiver:
-        delivery_id = lone.add(receiver.url)
-        run(pause())
-        first, second = receiver.until(2)
-
-    assert lone.delivery(delivery_id).status == "delivered"
-    assert first.event_id == second.event_id
