@@ -33,13 +33,8 @@ STATUS_TIMEOUT_S = 10.0
 class Settings(ProcessBound):
     """Connection settings: arguments first, then the environment, then defaults.
 
-    Args:
-        base_url: The URL of the hosted service; None for the embedded sandbox.
-        api_key: The organization's API key; never shown.
-        home: The folder for the history and the embedded sandbox's data.
-        history: The history database, as a URL or a file. A URL may contain a
-            password, so it is never shown.
-        bindings: What `mediakit.toml` configures for the service.
+    Without a base URL, the embedded sandbox is meant. The history may be a URL with a
+    password, so it is shown as little as the key.
     """
 
     base_url: str | None

@@ -321,23 +321,25 @@ def extras() -> str:
     return f"{text} (not installed: {', '.join(absent)})" if absent else text
 
 
-def front_end(environ: Mapping[str, str] = os.environ) -> str:
+def front_end() -> str:
     """Return the name of the front end that shows this process's output."""
     if in_notebook():
-        named = (name for variable, name in FRONT_ENDS.items() if variable in environ)
+        named = (
+            name for variable, name in FRONT_ENDS.items() if variable in os.environ
+        )
         return next(named, "a Jupyter kernel")
     in_ipython = current_shell() is not None
     return "IPython in a terminal" if in_ipython else "Python without a notebook"
 
 
-def server_problem(environ: Mapping[str, str] = os.environ) -> str:
+def server_problem() -> str:
     """Return what the Jupyter server of this kernel lacks, and what installs it.
 
     "" where it has everything, where there is no server, and where its environment
     cannot be found; on Linux alone it can.
     """
-    server = _server_prefix(environ.get("JPY_PARENT_PID", ""))
-    if "JPY_SESSION_NAME" not in environ or server is None:
+    server = _server_prefix(os.environ.get("JPY_PARENT_PID", ""))
+    if "JPY_SESSION_NAME" not in os.environ or server is None:
         return ""
     shared = [server / "share" / "jupyter", *_shared_folders()]
     missing = [

@@ -183,6 +183,5 @@ def test_the_example_of_the_configuration_page_is_accepted(tmp_path: Path) -> No
 
     assert list(tomllib.loads(example)) == ["openapi", "functions", "rates"]
     assert bindings.openapi == "https://media.example.com/openapi.json"
-    assert bindings.functions is not None
     paths = {path for each in bindings.functions.values() for path in each}
     assert set(bindings.rates) <= paths | set(bindings.functions)

@@ -111,8 +111,8 @@ class Service:
         if path == "/billing/balance":
             left_micro_usd = self.balance_micro_usd - self.charged_micro_usd
             return httpx.Response(200, json={"balance_micro_usd": left_micro_usd})
-        if path.endswith(".mp4"):
-            return self._file(self.jobs[Path(path).stem])
+        if job := self.jobs.get(Path(path).stem) if path.endswith(".mp4") else None:
+            return self._file(job)
         if request.method == "GET":
             return self._read(path.rsplit("/", 1)[-1])
         return self._submit(request)

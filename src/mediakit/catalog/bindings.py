@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,17 +21,9 @@ EXAMPLE = 'TOML with lines like "text-to-video" = "vendor/model/function"'
 
 @dataclass(frozen=True)
 class Bindings:
-    """The paths and rates of a service, from the user.
+    """The paths by kind, and the rates by kind or path, of a service, from the user."""
 
-    Args:
-        functions: Paths by kind; None if the file has none.
-        rates: The user's own rates, by kind or by path.
-        openapi: The service's OpenAPI document, a file or a URL; None if the file
-            names none.
-        source: The file, for errors; None without one.
-    """
-
-    functions: Mapping[str, tuple[str, ...]] | None = None
+    functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rates: Mapping[str, OwnRate] = field(default_factory=dict)
     openapi: str | Mapping[str, Any] | None = None
     source: Path | None = None
@@ -48,10 +41,8 @@ class Bindings:
         except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
             got = f"{file} ({error})"
             raise InputError(FILE_NAME, got=got, accepted=EXAMPLE) from None
-        try:
+        with _named(file):
             return cls._of(table, file, own_rates=own_rates)
-        except InputError as error:
-            raise _in_file(file, error) from None
 
     @classmethod
     def _of(
@@ -60,10 +51,13 @@ class Bindings:
         for key in table:
             if key not in KEYS:
                 raise InputError(key, got=key, accepted=any_of(KEYS))
-        functions = table.get("functions")
+        functions = _table("functions", table.get("functions", {}))
         rates = _table("rates", table.get("rates", {}))
         return cls(
-            None if functions is None else _functions(functions),
+            {
+                kind: _paths(f"functions.{kind}", each)
+                for kind, each in functions.items()
+            },
             {
                 name: OwnRate.read(name, rate, source=file, sets_holds=own_rates)
                 for name, rate in rates.items()
@@ -78,14 +72,12 @@ class Bindings:
         It has the functions of the OpenAPI document, then those bound by hand, which
         replace the former, all with the user's rates.
         """
-        try:
+        with _named(self.source):
             described = Catalog(())
             if self.openapi is not None:
                 described = Catalog.from_openapi(self.openapi)
-            bound = Catalog.bind(self.functions or {})
+            bound = Catalog.bind(self.functions)
             return described.including(*bound).with_rates(self.rates)
-        except InputError as error:
-            raise self._with_source(error) from None
 
     def priced(self, catalog: Catalog) -> Catalog:
         """Return the sandbox's functions with the user's rates.
@@ -94,31 +86,26 @@ class Bindings:
         """
         known = {function.path for function in catalog}
         rates = {n: r for n, r in self.rates.items() if "/" not in n or n in known}
-        try:
+        with _named(self.source):
             return catalog.with_rates(rates)
-        except InputError as error:
-            raise self._with_source(error) from None
-
-    def _with_source(self, error: InputError) -> InputError:
-        return error if self.source is None else _in_file(self.source, error)
 
 
-def _in_file(file: Path, error: InputError) -> InputError:
-    field_name = f"{file}: {error.field}"
-    return InputError(field_name, got=error.got, accepted=error.accepted)
+@contextmanager
+def _named(file: Path | None) -> Iterator[None]:
+    """Name the file in the errors that its contents cause."""
+    try:
+        yield
+    except InputError as error:
+        if file is None:
+            raise
+        field_name = f"{file}: {error.field}"
+        raise InputError(field_name, got=error.got, accepted=error.accepted) from None
 
 
 def _table(name: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise InputError(name, got=value, accepted=f"a table [{name}]")
     return value
-
-
-def _functions(value: object) -> Mapping[str, tuple[str, ...]]:
-    return {
-        kind: _paths(f"functions.{kind}", paths)
-        for kind, paths in _table("functions", value).items()
-    }
 
 
 def _paths(name: str, value: object) -> tuple[str, ...]:

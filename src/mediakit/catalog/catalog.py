@@ -77,27 +77,21 @@ class Catalog:
         return cls(tuple(Function(_sandbox_path(each), each) for each in request_types))
 
     @classmethod
-    def bind(
-        cls,
-        paths: Mapping[str, str | Sequence[str]],
-        rates: Mapping[str, OwnRate] | None = None,
-    ) -> Catalog:
+    def bind(cls, paths: Mapping[str, str | Sequence[str]]) -> Catalog:
         """Return the functions of some kinds, each at the path of a service.
 
         Args:
             paths: The path `vendor/model/function` by kind, or several of them.
-            rates: The user's own rates, by kind or by path.
 
         Raises:
-            InputError: A kind or the name of a rate is unknown, or a path does not have
-                three segments.
+            InputError: A kind is unknown, or a path does not have three segments.
         """
         bound = [
             _bound(kind, path)
             for kind, some in paths.items()
             for path in ([some] if isinstance(some, str) else some)
         ]
-        return cls(tuple(bound)).with_rates(rates or {})
+        return cls(tuple(bound))
 
     @classmethod
     def from_openapi(
@@ -120,7 +114,7 @@ class Catalog:
         from mediakit.catalog.loading import load
         from mediakit.catalog.openapi import functions_in
 
-        loaded = load("document", document)
+        loaded = load(document)
         declared = REQUEST_TYPES if recognise else {}
         return cls(*functions_in(loaded, declared))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+FIELD = "document"
 MAX_BYTES = 10_000_000
 MAX_REDIRECTS = 3
 TIMEOUT_S = 10.0
@@ -25,31 +26,31 @@ _SIZE = f"at most {MAX_BYTES // 1_000_000} MB"
 ACCEPTED = "a JSON object, or its text, its file or its http(s) URL"
 
 
-def load(field: str, source: Mapping[str, Any] | str | Path) -> Json:
+def load(source: Mapping[str, Any] | str | Path) -> Json:
     """Read a JSON object: from a mapping, its text, a file, or a URL.
 
     No key is sent to a URL.
     """
     if isinstance(source, Mapping):
-        return checked_json(field, source)
+        return checked_json(FIELD, source)
     text = str(source)
     if isinstance(source, str) and _TEXT.match(text):
-        return _parsed(field, text, "the text")
+        return _parsed(text, "the text")
     if isinstance(source, str) and text.startswith(("http://", "https://")):
-        return _parsed(field, _download(field, text), text)
-    return _parsed(field, _read(field, Path(text).expanduser()), text)
+        return _parsed(_download(text), text)
+    return _parsed(_read(Path(text).expanduser()), text)
 
 
-def _parsed(field: str, text: str | bytes, where: str) -> Json:
+def _parsed(text: str | bytes, where: str) -> Json:
     try:
-        return checked_json(field, json.loads(text))
+        return checked_json(FIELD, json.loads(text))
     except RecursionError:
         got = f"{where}, which is nested too deeply"
     except (ValueError, UnicodeDecodeError) as error:
         start = text if isinstance(text, str) else text[:1_000].decode(errors="replace")
         reason = "it looks like YAML" if _YAML.match(start) else error
         got = f"{where}, which is not JSON ({reason})"
-    raise InputError(field, got=got, accepted="JSON") from None
+    raise InputError(FIELD, got=got, accepted="JSON") from None
 
 
 def checked_json(field: str, value: object) -> Json:
@@ -68,16 +69,16 @@ def checked_json(field: str, value: object) -> Json:
     raise InputError(field, got=got, accepted="JSON") from None
 
 
-def _read(field: str, path: Path) -> bytes:
+def _read(path: Path) -> bytes:
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise InputError(field, got=f"{path}, which is larger", accepted=_SIZE)
+            raise InputError(FIELD, got=f"{path}, which is larger", accepted=_SIZE)
         return path.read_bytes()
     except (OSError, ValueError) as error:
-        raise InputError(field, got=f"{path} ({error})", accepted=ACCEPTED) from None
+        raise InputError(FIELD, got=f"{path} ({error})", accepted=ACCEPTED) from None
 
 
-def _download(field: str, url: str) -> bytes:
+def _download(url: str) -> bytes:
     import httpx  # takes 0.1 s, and is needed only here
 
     try:
@@ -93,23 +94,23 @@ def _download(field: str, url: str) -> bytes:
             ) as http,
             http.stream("GET", url, headers={"Accept": "application/json"}) as answer,
         ):
-            return _content(field, url, answer)
+            return _content(url, answer)
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         got = f"{url} ({str(error) or type(error).__name__})"
-    raise InputError(field, got=got, accepted="a URL that answers") from None
+    raise InputError(FIELD, got=got, accepted="a URL that answers") from None
 
 
-def _content(field: str, url: str, answer: httpx.Response) -> bytes:
+def _content(url: str, answer: httpx.Response) -> bytes:
     if not answer.is_success:
         got = f"{url}, which answers {answer.status_code}"
         raise InputError(
-            field, got=got, accepted="a document that is served without a key"
+            FIELD, got=got, accepted="a document that is served without a key"
         )
     content = bytearray()
     for chunk in answer.iter_bytes():
         content += chunk
         if len(content) > MAX_BYTES:
-            raise InputError(field, got=f"{url}, which is larger", accepted=_SIZE)
+            raise InputError(FIELD, got=f"{url}, which is larger", accepted=_SIZE)
     return bytes(content)
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
@@ -43,32 +43,23 @@ from mediakit.safe_text import quoted, shown
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
+@dataclass(eq=False, repr=False)
 class NoAnswerError(ConnectionError):
-    """A request got no answer.
+    """A request got no answer; after a final one, a retry is of no use.
 
-    Args:
-        reason: Why, in words.
-        sent: Whether the service may have received it.
-        retry_after_s: Seconds that the service asks to wait; None when it does not.
-        is_final: Whether a retry is of no use.
-        status: The HTTP status of an answer that decides nothing; None without one.
+    `sent` says whether the service may have received the request, and `status` is that
+    of an answer that decides nothing.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        *,
-        sent: bool,
-        retry_after_s: float | None = None,
-        is_final: bool = False,
-        status: int | None = None,
-    ) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.sent = sent
-        self.retry_after_s = retry_after_s
-        self.is_final = is_final
-        self.status = status
+    reason: str
+    _: KW_ONLY
+    sent: bool
+    retry_after_s: float | None = None
+    is_final: bool = False
+    status: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__init__(self.reason)
 
 
 @dataclass(frozen=True)

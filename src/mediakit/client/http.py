@@ -86,18 +86,11 @@ class UnclosedTransport(httpx.AsyncBaseTransport):
 
 
 class HttpClient:
-    """Sends requests.
+    """Sends requests, those to this machine without the environment's proxies.
 
-    Requests to this machine do not use the environment's proxies.
-
-    Args:
-        transport: Sends all requests instead of the defaults, which are aiohttp for
-            calls and uploads, and httpx for downloads and through proxies. The
-            environment's proxies are not used with it.
-        timeout_s: Seconds to wait for the next bytes before giving up.
-        headers: Headers of every request, such as a key; they reach no proxy that
-            opens a tunnel.
-        total_timeout_s: Seconds that one complete call may take.
+    Calls and uploads go through aiohttp, downloads and what a proxy carries through
+    httpx; with a `transport`, all go through that. The headers, such as a key, reach no
+    proxy that opens a tunnel.
     """
 
     def __init__(
@@ -106,10 +99,9 @@ class HttpClient:
         timeout_s: float = TIMEOUT_S,
         *,
         headers: Mapping[str, str] | None = None,
-        total_timeout_s: float = TOTAL_TIMEOUT_S,
     ) -> None:
         self._timeout_s = timeout_s
-        self._whole_answer_within_s = max(timeout_s, total_timeout_s)
+        self._whole_answer_within_s = max(timeout_s, TOTAL_TIMEOUT_S)
         all_headers = {**HEADERS, **(headers or {})}
         self._connections = _Connections(transport, timeout_s, all_headers)
         close_at_end(self)
