@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mediakit.errors import InputError
 from mediakit.history import Judgement, Preference, tuning
@@ -19,22 +19,19 @@ if TYPE_CHECKING:
     from mediakit.sweep.run import Run
 
 MEDIA_TYPES = ("video", "image", "audio")
+_NONE: tuple[tuple[str, str | None], ...] = (("", None),)
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the results: a cell, or a repair of its result.
-
-    Args:
-        parent_job_id: The job whose output is an input; the repaired one of a repair.
-        judgement: What somebody said of it; None for nothing.
-    """
+class Row(NamedTuple):
+    """A row of the results: a cell, or a repair of its result."""
 
     cell: int
     outcome: Outcome
-    parent_job_id: str | None = None
-    judgement: Judgement | None = None
-    is_repair: bool = False
+    parent_job_id: str | None
+    """The job whose output is an input; the repaired one of a repair."""
+    judgement: Judgement | None
+    """What somebody said of it; None for nothing."""
+    is_repair: bool
 
 
 def rows_of(run: Run) -> list[Row]:
@@ -45,23 +42,22 @@ def rows_of(run: Run) -> list[Row]:
         for cell, outcome in enumerate(outcomes)
         if outcome.job_id is not None
     }
-    parents = tuning.parents(store, cell_of)
-    rows = []
-    for cell, outcome in enumerate(outcomes):
-        its = parents.get(outcome.job_id or "")
-        rows.append(Row(cell, outcome, its[0][1] if its else None))
+    inputs = tuning.parents(store, cell_of)
+    found = [
+        (cell, outcome, inputs.get(outcome.job_id or "", _NONE)[0][1], False)
+        for cell, outcome in enumerate(outcomes)
+    ]
     for parent, entry in tuning.children(store, run.plan.id):
         if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
             cell = cell_of[entry.job_id] = cell_of[parent]
             outcome = replace(outcome_of(entry), problem=entry.error_message)
-            rows.append(Row(cell, outcome, parent, is_repair=True))
+            found.append((cell, outcome, parent, True))
     owner = run.components.account_history.owner
-    judged = {
-        each.job_id: each
-        for each in tuning.judgements(store, **owner, job_ids=[*cell_of])
-    }
+    said = tuning.judgements(store, **owner, job_ids=[*cell_of])
+    judged = {each.job_id: each for each in said}
     return [
-        replace(row, judgement=judged.get(row.outcome.job_id or "")) for row in rows
+        Row(cell, outcome, parent, judged.get(outcome.job_id or ""), is_repair)
+        for cell, outcome, parent, is_repair in found
     ]
 
 

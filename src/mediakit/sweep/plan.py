@@ -34,7 +34,7 @@ from mediakit.sweep.cells import (
     draws_of,
     state_of,
 )
-from mediakit.sweep.exporting.code import sweep_code
+from mediakit.sweep.code import sweep_code
 from mediakit.sweep.grid import Grid, Point, grid_of
 from mediakit.sweep.results import AsyncResults, Results, check_in_flight
 

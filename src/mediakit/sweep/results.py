@@ -28,7 +28,7 @@ from mediakit.client.loop import (
 from mediakit.errors import HasId, InputError, NotFoundError, WaitTimeoutError
 from mediakit.history import Entry, History, tuning
 from mediakit.safe_text import shown
-from mediakit.sweep.exporting import Exported, export
+from mediakit.sweep.export import Exported, export
 from mediakit.sweep.frames import frame_of, preferences_of, rows_of
 from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outcomes import Progress
