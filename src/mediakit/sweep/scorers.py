@@ -9,10 +9,10 @@ the sound. NaN is unknown: a picture has no motion, a silent film has no loudnes
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.media.samples import WHITE, brightness, sampled_lumas, sound_blocks
@@ -40,25 +40,6 @@ NEAR_BITS = 6
 Numbers = dict[str, float]
 
 
-class VersionedScorer(Protocol):
-    """A scorer whose results are stored under its version."""
-
-    version: str
-
-    def __call__(self, path: Path, /) -> Numbers:
-        """Score a file."""
-
-
-def _version(version: str) -> Callable[[Callable[[Path], Numbers]], VersionedScorer]:
-    def mark(fn: Callable[[Path], Numbers]) -> VersionedScorer:
-        scorer = cast(VersionedScorer, fn)
-        scorer.version = version
-        return scorer
-
-    return mark
-
-
-@_version("1")
 def sharpness(path: Path) -> Numbers:
     """Measure the sharpness of the sampled frames.
 
@@ -69,7 +50,6 @@ def sharpness(path: Path) -> Numbers:
     return _sharpness(sampled_lumas(path, SAMPLED_FRAMES))
 
 
-@_version("1")
 def motion(path: Path) -> Numbers:
     """Measure how much the picture changes.
 
@@ -79,7 +59,6 @@ def motion(path: Path) -> Numbers:
     return _motion(sampled_lumas(path, SAMPLED_FRAMES))
 
 
-@_version("1")
 def black_frames(path: Path) -> Numbers:
     """Measure how much of a clip is black.
 
@@ -89,7 +68,6 @@ def black_frames(path: Path) -> Numbers:
     return _black(sampled_lumas(path, SAMPLED_FRAMES))
 
 
-@_version("1")
 def frozen_frames(path: Path) -> Numbers:
     """Measure how much of a clip does not move.
 
@@ -99,7 +77,6 @@ def frozen_frames(path: Path) -> Numbers:
     return _frozen(sampled_lumas(path, SAMPLED_FRAMES))
 
 
-@_version("1")
 def flicker(path: Path) -> Numbers:
     """Measure how unsteady the brightness is.
 
@@ -113,7 +90,6 @@ def flicker(path: Path) -> Numbers:
     return {"flicker": _mean(jumps)}
 
 
-@_version("1")
 def loudness(path: Path) -> Numbers:
     """Measure how loud the sound is.
 
@@ -124,7 +100,6 @@ def loudness(path: Path) -> Numbers:
     return {"loudness_dbfs": _levels(path)["loudness_dbfs"]}
 
 
-@_version("1")
 def clipping(path: Path) -> Numbers:
     """Measure how much of the sound is clipped.
 
@@ -134,7 +109,6 @@ def clipping(path: Path) -> Numbers:
     return {"clipping": _levels(path)["clipping"]}
 
 
-@_version("1")
 def perceptual_hash(path: Path) -> Numbers:
     """Compute a perceptual hash; similar pictures have similar hashes.
 
@@ -145,7 +119,6 @@ def perceptual_hash(path: Path) -> Numbers:
     return _hash(sampled_lumas(path, SAMPLED_FRAMES))
 
 
-@_version("1")
 def quality(path: Path) -> Numbers:
     """Compute everything that the other scorers do, decoding the sample once."""
     lumas = sampled_lumas(path, SAMPLED_FRAMES)
