@@ -31,9 +31,37 @@ from tests.support.soak import IS_SOAK
 INDEX = NOTEBOOKS / "README.md"
 QUICKSTART = NOTEBOOKS / "01_quickstart.ipynb"
 TEAM = NOTEBOOKS / "06_team_history.ipynb"
+SCORING = NOTEBOOKS / "04_scoring.ipynb"
 SPEND = NOTEBOOKS / "05_spend.ipynb"
 TUNING = NOTEBOOKS / "03_prompt_tuning.ipynb"
 CLIPS = NOTEBOOKS / "07_five_hundred_clips.ipynb"
+
+# What the judges said, and whether they are asked again.
+SCORING_FIGURES = """
+import json
+
+frame = results.frame()
+asked = []
+counted = judges.ModelJudge(
+    "http://localhost:11434/v1",
+    "a-model-that-sees",
+    judge.rubric,
+    transport=httpx.MockTransport(asked.append),
+)
+again = results.score(counted)
+found = results.agreement("lit")
+mean = frame.groupby("light", observed=True)[["brightness", "lit"]].mean()
+print(json.dumps({
+    "outputs": [len(scores), len(judged), len(again)],
+    "problems": int(frame[["lit", "light_fits", "sharpness"]].isna().sum().sum()),
+    "agreement": [found.pairs, found.rank_correlation, found.low],
+    "brightest": mean["lit"].tolist(),
+    "night": mean.loc["night", "brightness"],
+    "snow": mean.loc["first snow", "brightness"],
+    "is_asked_again": bool(asked),
+    "duds": int((frame["tags"] == "dud").sum()),
+}))
+"""
 
 # What several places say about the same money, in the variables of the notebook.
 SPEND_FIGURES = """
@@ -191,7 +219,7 @@ def jobs(folder: Path) -> int:
         *(
             pytest.param(path, marks=pytest.mark.soak)
             for path in PATHS[1:]
-            if path not in (TUNING, SPEND, CLIPS)
+            if path not in (TUNING, SCORING, SPEND, CLIPS)
         ),
     ],
     ids=lambda path: path.stem,
@@ -234,6 +262,25 @@ def test_the_diary_of_prompt_versions_pays_once_and_finds_all_of_it_again(
         "found_again": True,
     }
     runs_again_for_nothing(TUNING, tmp_path)
+
+
+@pytest.mark.soak
+def test_the_judges_of_the_scoring_notebook_see_the_prompt_and_agree_with_its_ratings(
+    tmp_path: Path,
+) -> None:
+    notebook = run(SCORING, tmp_path, more=SCORING_FIGURES)
+
+    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    assert figures["outputs"] == [80, 80, 80]
+    assert figures["problems"] == 0
+    pairs, rank_correlation, low = figures["agreement"]
+    assert pairs == 24
+    assert 0 < low < rank_correlation
+    # Whatever the light, the judge holds it against the prompt.
+    assert min(figures["brightest"]) > 1
+    assert figures["night"] < figures["snow"]
+    assert figures["is_asked_again"] is False
+    assert 0 < figures["duds"] < 8
 
 
 @pytest.mark.soak
