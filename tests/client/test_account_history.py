@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -83,6 +84,25 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
 
     assert history.find_key("reported") is not None
     assert "The disk is full. Trying again in 0 s." in caplog.text
+
+
+def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
+    postgres_url: str,
+) -> None:
+    service = Service("http://127.0.0.1:1", "key-0123456789")
+    used: list[threading.Thread] = []
+
+    def note_thread(_: History) -> None:
+        used.append(threading.current_thread())
+
+    with History(postgres_url) as history:
+        account_history = AccountHistory(history, service)
+        calls = (account_history.ask(note_thread), account_history.write(note_thread))
+        soon = account_history.write_soon("media_1", note_thread)
+        assert at_once(*calls, soon) == [None] * 3
+
+    assert len(used) == 3
+    assert threading.current_thread() not in used
 
 
 # -- a client whose history another program holds -------------------------------------

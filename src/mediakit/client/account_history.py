@@ -73,8 +73,7 @@ class AccountHistory:
         """
         call = partial(change, self.history, *args, **kwargs)
         try:
-            with without_waiting():
-                return call()
+            return self._at_once(call)
         except BusyError:
             return await self._on_thread(call)
 
@@ -94,9 +93,10 @@ class AccountHistory:
         """
         call = partial(change, self.history, *args, **kwargs)
         try:
-            with without_waiting():
-                call()
-        except MediakitError:
+            self._at_once(call)
+        except MediakitError as error:
+            if not _may_pass(error):
+                raise
             self._late[job_id, change] = call
             if self._writing_late is None or self._writing_late.done():
                 self._writing_late = asyncio.create_task(self._write_late())
@@ -108,17 +108,25 @@ class AccountHistory:
             key, call = next(iter(self._late.items()))
             try:
                 await self._on_thread(call)
-            except MediakitError as error:  # a locked file may be free next time
-                log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
-                await asyncio.sleep(RETRY_AFTER_S)
-            else:
-                if self._late[key] is call:
-                    del self._late[key]
+            except Exception as error:
+                if _may_pass(error):
+                    log.warning("%s Trying again in %.0f s.", error, RETRY_AFTER_S)
+                    await asyncio.sleep(RETRY_AFTER_S)
+                    continue
+                log.exception("A change to the history was not written.")
+            if self._late[key] is call:
+                del self._late[key]
 
     async def flush(self) -> None:
         """Wait a few seconds for the writes that could not be made yet."""
         if self._writing_late is not None:
             await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
+
+    def _at_once(self, call: Callable[[], T]) -> T:
+        if not self.history.is_local:
+            raise BusyError("The history is on a server.")
+        with without_waiting():
+            return call()
 
     async def _on_thread(self, call: Callable[[], T]) -> T:
         return await to_thread.run_sync(
@@ -145,3 +153,8 @@ class AccountHistory:
             f"The history file {self.history.place} is locked by another program. The "
             "request continues when it is released."
         )
+
+
+def _may_pass(error: Exception) -> bool:
+    """Return whether it may succeed later: a file may be locked, or a disk full."""
+    return type(error) in (MediakitError, BusyError)
