@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
@@ -161,6 +162,32 @@ def test_an_unanswered_submission_is_moved_to_another_budget_if_it_fits(history)
     assert history.budget_use("boats") == BudgetUse(0, 0)
     answered = history.record_job("k1", job())
     assert history.count_against("k1", BudgetLimit("boats", 0)) == answered
+
+
+def test_an_unanswered_submission_is_moved_to_the_sweep_that_sends_it_if_it_fits(
+    history,
+):
+    history.claim(costing("k1", 400), sweep=BudgetLimit("first", 400))
+    small, large = BudgetLimit("second", 399), BudgetLimit("second", 400)
+    with pytest.raises(BudgetError, match="of the sweep's budget") as caught:
+        history.count_against("k1", None, "second", small)
+    assert caught.value.scope == "sweep"
+    assert history.sweep_use("first") == BudgetUse(0, 400)
+
+    assert history.count_against("k1", None, "second", large).sweep == "second"
+    assert history.sweep_use("first") == BudgetUse(0, 0)
+    assert history.sweep_use("second") == BudgetUse(0, 400)
+
+
+def test_a_limit_with_a_margin_keeps_more_than_is_held(history):
+    limit = BudgetLimit("3f2a", 1_000, margin=Fraction(5, 4))
+    history.claim(costing("k1", 400), sweep=limit)
+    with pytest.raises(BudgetError, match=r"\$0.000002 over"):
+        history.claim(costing("k2", 401), sweep=limit)
+    assert history.claim(costing("k2", 400), sweep=limit)[1]
+    history.record_job("k1", completed(500))
+    with pytest.raises(BudgetError):
+        history.claim(costing("k3", 1), sweep=limit)
 
 
 def test_failed_and_refused_submissions_release_their_holds(history):
