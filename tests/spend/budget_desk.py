@@ -14,6 +14,7 @@ from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
+CLIP_MICRO_USD = 340_000  # 5 seconds of text-to-video, which is exact
 NOVEMBER = datetime(2026, 11, 22, 12, tzinfo=UTC)
 DECEMBER = datetime(2026, 12, 1, tzinfo=UTC)
 

@@ -12,12 +12,11 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, Client, InputError, plots
-from tests.spend.budget_desk import DECEMBER, NOVEMBER, Calendar
+from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Calendar
 from tests.spend.test_outlook import Bill
 from tests.sweep.runs import PATIENCE_S
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 
-CLIP_MICRO_USD = 340_000
 TEAM = Budget("team", "$200", period="month")
 
 

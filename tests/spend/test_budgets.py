@@ -19,12 +19,11 @@ from mediakit import Budget, BudgetError, InputError
 from mediakit.client.budgets import budget_of
 from mediakit.history import BudgetUse, History
 from mediakit.spend.budget_status import BudgetStatus, budget_status
-from tests.spend.budget_desk import DECEMBER, NOVEMBER, Desk
+from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Desk
 from tests.support.submissions import completed, costing, start
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 
-CLIP_MICRO_USD = 340_000  # 5 seconds of text-to-video
 CELL_MICRO_USD = 204_000  # 3 seconds
 CLIP: dict[str, Any] = {"duration": 5}
 
@@ -285,7 +284,7 @@ import sys
 from itertools import count
 from pathlib import Path
 from mediakit import Budget, BudgetError
-from tests.spend.budget_desk import Desk
+from tests.spend.budget_desk import CLIP_MICRO_USD, Desk
 
 desk, number, sent = Desk(Path(sys.argv[1])), int(sys.argv[2]), 0
 desk.service._numbers = count(1_000 * number)

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import mediakit as mk
-from mediakit import Catalog, Client
+from mediakit import Client
 from mediakit.errors import ServiceError
 from mediakit.spend.exporting import export
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
+from tests.sweep.runs import PATIENCE_S
 
-PATIENCE_S = 60.0
 OLD_DAY = "2026-01-05"
-
-
-@pytest.fixture
-def service() -> Iterator[BillingServer]:
-    with BillingServer() as server:
-        yield server
-
-
-@pytest.fixture
-def client(service: BillingServer, tmp_path: Path) -> Iterator[Client]:
-    with Client(
-        service.base_url, "key", home=tmp_path / "home", catalog=Catalog.default()
-    ) as its_client:
-        yield its_client
 
 
 # -- daily -------------------------------------------------------------------------

@@ -11,14 +11,13 @@ import pytest
 
 import mediakit as mk
 from mediakit import Budget, BudgetError
-from tests.spend.budget_desk import Desk
+from tests.spend.budget_desk import CLIP_MICRO_USD, Desk
 from tests.sweep.runs import PATIENCE_S, plan_of
 from tests.sweep.service import Outcome, Service
 
 R1: dict[str, Any] = {"duration": 5, "resolution": "480p"}
 R1_MICRO_USD = 561_750  # 50,000 nominal tokens at $11.235 per 1M
 R1_HELD_MICRO_USD = 842_625
-CLIP_MICRO_USD = 340_000  # 5 seconds of text-to-video, which is exact
 
 
 def charging(factor: float) -> Service:

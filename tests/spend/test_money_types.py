@@ -55,7 +55,6 @@ EXPECTED: dict[str, dict[str, str]] = {
     "by project": DAY | {"project": "str"} | SUMMED,
     "by nothing": DAY | SUMMED,
     "monthly": MONTHLY | {"kind": "str"},
-    "months": MONTHLY | {"kind": "str"},
     "csv": {name: kind for name, kind in MONTHLY.items() if name != "month"},
 }
 ROWS = [charged("2026-10-05", 7), charged("2026-10-06", 8, key="key_2")]
@@ -72,7 +71,6 @@ async def frames_of(spend: Any, month: str) -> dict[str, pd.DataFrame]:
         "daily": await spend.daily(*days),
         "by nothing": await spend.daily(*days, by=[]),
         "monthly": await spend.monthly(month),
-        "months": await spend.monthly((month, month)),
         "csv": await spend.monthly_csv(month),
         "charges": await spend.charges(*days),
     }

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mediakit import Catalog, Client
+from mediakit import Client
 from mediakit.spend.reconciliation import Reconciliation
 from tests.support.rows import assert_each
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
-
-PATIENCE_S = 60.0
-
-
-@pytest.fixture
-def service() -> Iterator[BillingServer]:
-    with BillingServer() as server:
-        yield server
-
-
-@pytest.fixture
-def client(service: BillingServer, tmp_path: Path) -> Iterator[Client]:
-    with Client(
-        service.base_url, "key", home=tmp_path / "home", catalog=Catalog.default()
-    ) as its_client:
-        yield its_client
+from tests.sweep.runs import PATIENCE_S
 
 
 def pay(client: Client, service: BillingServer, *charges_micro_usd: int) -> list[str]:
@@ -47,12 +30,6 @@ def verdicts(result: Reconciliation) -> set[str | None]:
     return {"match" if each == "rate_changed" else each for each in known}
 
 
-def missing_jobs(result: Reconciliation) -> list[str]:
-    frame = result.frame()
-    rows = frame[frame["verdict"] == "missing_there"]["job_ids"]
-    return [job_id for job_ids in rows for job_id in job_ids]
-
-
 def column_sum(result: Reconciliation, name: str) -> int:
     return int(result.frame()[f"{name}_micro_usd"].sum())
 
@@ -63,19 +40,6 @@ def accuses_the_service(result: Reconciliation) -> bool:
 
 
 # -- whose charges they are --------------------------------------------------------
-
-
-def test_a_bill_beside_an_empty_history_is_not_explained(
-    client: Client, service: BillingServer
-) -> None:
-    service.bill = Bill.of(bill_row(100_000_000))
-    result = client.spend.reconcile()
-    assert not result.is_explained
-    assert "$100.00 was charged to key_1 and is not in this history" in result.text
-    assert "own_keys=" in result.text
-    assert result.own_keys == ()
-    assert verdicts(result) == {None}
-    assert column_sum(result, "charged") == 100_000_000
 
 
 def test_the_spend_of_a_larger_stranger_is_in_the_sentence(
@@ -126,21 +90,6 @@ def test_one_key_on_two_computers_is_nobody_s_fault(
 
     named = client.spend.reconcile(own_keys="key_1")
     assert "$0.34 for text-to-video is missing here" in named.text
-
-
-# -- which job is missing ----------------------------------------------------------
-
-
-def test_one_of_several_equal_jobs_is_counted_and_not_named(
-    client: Client, service: BillingServer
-) -> None:
-    ids = pay(client, service, 204_000, 204_000, 204_000)
-    service.bill = Bill.of(bill_row(408_000, jobs=2))
-    result = client.spend.reconcile()
-    assert "one of 3 jobs of $0.204" in result.text
-    said = " ".join([result.text, *result.frame()["note"]])
-    assert not any(job_id in said for job_id in ids)
-    assert missing_jobs(result) == []
 
 
 def test_what_comes_from_outside_is_text_in_a_notebook(

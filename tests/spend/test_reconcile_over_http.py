@@ -13,8 +13,8 @@ from mediakit import AsyncClient, Client, Job
 from mediakit.errors import AuthError, InputError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, call, start
 from mediakit.spend.reconciliation import Reconciliation
+from tests.sweep.runs import PATIENCE_S
 
-PATIENCE_S = 60.0
 KITE_MICRO_USD = 204_000
 DRIFTED_MICRO_USD = 102_000
 

@@ -13,6 +13,7 @@ from tests.support.servers.serving import ROOT
 ZONES = ("America/Los_Angeles", "Asia/Kolkata", "Pacific/Kiritimati")
 SCRIPT = """
 import asyncio, time
+import pandas as pd
 from datetime import UTC, datetime
 from tests.support.virtual_clock import VirtualClock
 from mediakit.history import History
@@ -38,7 +39,7 @@ async def show(spend):
     for frame in frames:
         there = [name for name in names if name in frame]
         print(frame[there].astype(str).to_csv(index=False))
-    months = await spend.monthly(("2026-10", "2026-11"))
+    months = pd.concat([await spend.monthly(f"2026-{number}") for number in (10, 11)])
     this_month = (await spend.monthly())["month"].tolist()
     print(months["charge_micro_usd"].tolist(), this_month)
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-GAP = timedelta(hours=2.4)  # left free on both sides of a day, while days are wide
 MOST_DAYS_WITH_GAPS = 62
 FEWEST_DAYS_WIDE = 7  # so that a single day stays a bar and does not fill the plot
 LACKING = "a day or a charge"
@@ -212,16 +211,18 @@ def _draw_stack(canvas: Canvas, sums: pd.DataFrame) -> None:
     import numpy as np
 
     has_gaps = len(sums) <= MOST_DAYS_WITH_GAPS
-    half_day = np.timedelta64(12 * 60, "m")
-    gap = np.timedelta64(int(GAP.total_seconds()) // 60, "m") * has_gaps
-    days = sums.index.to_numpy("datetime64[m]")
     # A day is drawn around its tick: from half a day before to half a day after.
-    x = np.stack([days - half_day + gap, days + half_day - gap], axis=1).ravel()
+    half_day, gap = np.timedelta64(12 * 60, "m"), np.timedelta64(144, "m")
+    days = sums.index.to_numpy("datetime64[m]")
+    x = np.append(days - half_day, days[-1] + half_day)
+    if has_gaps:
+        x = np.stack([days - half_day + gap, days + half_day - gap], axis=1).ravel()
 
     def outline(micro_usd: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         usd = micro_usd / MICRO_PER_USD
-        after = np.zeros_like(usd) if has_gaps else usd
-        return np.stack([usd, after], axis=1).ravel()
+        if has_gaps:
+            return np.stack([usd, np.zeros_like(usd)], axis=1).ravel()
+        return np.append(usd, usd[-1])
 
     amounts = sums.to_numpy().T
     # Credits may make a day negative; they are stacked below zero, not into the rest.
@@ -252,6 +253,7 @@ def in_days(canvas: Canvas) -> None:
     formatter = dates[1](locator, tz=UTC)
     canvas.axes.xaxis.set_major_locator(locator)
     canvas.axes.xaxis.set_major_formatter(formatter)
+    canvas.axes.tick_params(axis="x", pad=6)
     offset = canvas.axes.xaxis.get_offset_text()
     offset.set_color(canvas.palette.quiet)
     offset.set_fontsize(canvas.text_size)

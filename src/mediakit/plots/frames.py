@@ -72,13 +72,18 @@ def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[
     A function has its short name if the frame has the column `kind`, and its path too
     where several functions share a short name.
     """
-    texts = frame[by].astype("object").where(frame[by].notna(), missing).astype("str")
+    import pandas as pd
+
+    columns = [by, KIND] if by == FUNCTION and KIND in frame else [by]
+    places = frame.groupby(columns, dropna=False, sort=False, observed=True).ngroup()
+    distinct = frame[columns].drop_duplicates().astype("object")
+    texts = distinct[by].where(distinct[by].notna(), missing).astype("str")
     texts = texts.str.split().str.join(" ").replace("", missing)
-    if by == FUNCTION and KIND in frame:
-        kind = frame[KIND].astype("object")
+    if KIND in distinct and by != KIND:
+        kind = distinct[KIND]
         paths_n = texts.groupby(kind).transform("nunique")
         texts = kind.where(paths_n == 1, kind + " " + texts).fillna(texts).astype("str")
-    return texts
+    return pd.Series(texts.to_numpy()[places], frame.index, "str")
 
 
 def largest(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -75,24 +74,20 @@ class BudgetStatus:
             not included. The rows end today, or at the end of the budget's month if
             that is over: what settles later counts on its last day.
         """
-        import numpy as np
         import pandas as pd
 
-        first, last = self.days
-        of_day = dict.fromkeys(_days_between(first, last), 0)
-        for day, charge_micro_usd in self.charges:
-            of_day[day] += charge_micro_usd
-        charges = np.array([*of_day.values()], dtype="int64")
-        spent = np.cumsum(charges)
-        midnights = np.array([*of_day], dtype="datetime64[us]")
-        return pd.DataFrame(
-            {
-                "day": pd.DatetimeIndex(midnights).tz_localize("UTC"),
-                "charge_micro_usd": charges,
-                "spent_micro_usd": spent,
-                "left_micro_usd": np.maximum(0, self.budget.limit_micro_usd - spent),
-            }
-        )
+        days = pd.date_range(*self.days, tz="UTC", unit="us")
+        at = pd.DatetimeIndex([day for day, _ in self.charges], tz="UTC").as_unit("us")
+        charges = pd.Series([micro_usd for _, micro_usd in self.charges], at, "int64")
+        of_day = charges.groupby(level=0).sum().reindex(days, fill_value=0)
+        spent = of_day.cumsum()
+        columns = {
+            "day": days,
+            "charge_micro_usd": of_day,
+            "spent_micro_usd": spent,
+            "left_micro_usd": (self.budget.limit_micro_usd - spent).clip(0),
+        }
+        return pd.DataFrame(columns).reset_index(drop=True)
 
 
 def budget_status(
@@ -193,7 +188,3 @@ def _range_of(charges: Charges, month: str | None, today: date) -> tuple[date, d
         return min(days, default=today), max([*days, today])
     first = date.fromisoformat(f"{month}-01")
     return first, max([*days, min(today, end_of_month(month))])
-
-
-def _days_between(first: date, last: date) -> Sequence[date]:
-    return [first + n * A_DAY for n in range((last - first).days + 1)]

@@ -148,21 +148,6 @@ def by_month(first: date, last: date) -> list[Range]:
     return list(_pieces(first, last))
 
 
-def months_between(first: str, last: str) -> list[str]:
-    """Return each month of a range, both ends included.
-
-    Args:
-        first: The first month, "YYYY-MM".
-        last: The last month, not before the first.
-
-    Raises:
-        InputError: The range has more months than one call reads.
-    """
-    begin, end = (date.fromisoformat(f"{month}-01") for month in (first, last))
-    check_length("month", begin, end)
-    return [piece[0].isoformat()[:7] for piece in _pieces(begin, end)]
-
-
 def check_length(field: str, first: date, last: date) -> None:
     """Reject a range whose months would need too many requests.
 

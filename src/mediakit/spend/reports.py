@@ -23,7 +23,6 @@ from mediakit.spend.dates import (
     days_before,
     month_end,
     month_text,
-    months_between,
 )
 from mediakit.spend.frames import (
     CHARGE,
@@ -54,7 +53,6 @@ COLUMNS = {
 NAMES = ("model_id", "model", "function", "kind")
 
 By = str | Sequence[str] | None
-Months = str | tuple[str, str] | list[str] | None
 T = TypeVar("T")
 Charges = Callable[[date], Awaitable["pd.DataFrame"]]
 Filters = tuple[str | None, str | None]
@@ -318,7 +316,7 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 
 
 class MonthlyReader:
-    """Reads months, a few at the same time.
+    """Reads months.
 
     Args:
         billing: Reads the reports from the service.
@@ -331,30 +329,14 @@ class MonthlyReader:
         self._catalog = catalog
         self._clock = clock
 
-    async def frame(self, month: Months) -> pd.DataFrame:
-        """Read a month, or each month of a range; see `AsyncSpend.monthly`."""
-        if month is None or isinstance(month, str):
-            shown, report = await self._one(month, self._billing.monthly)
-            return self._typed(shown, report)
-        first, last = _range_of(month)
-        reports = await self._range(first, last)
-        frame = joined([self._typed(shown, report) for shown, report in reports])
-        frame.attrs["report"] = {
-            "months": {shown: _around(report) for shown, report in reports}
-        }
-        until = reports[-1][0]
-        if until < last:
-            frame.attrs["notes"].append(f"Months after {until} are in the future.")
+    async def frame(self, month: str | None) -> pd.DataFrame:
+        """Read a month; see `AsyncSpend.monthly`."""
+        shown, report = await self._one(month, self._billing.monthly)
+        frame = monthly_frame(report.body, shown)
+        warn_of_incomplete(frame)
+        add_dollars(frame)
+        with_column(frame, "kind", kinds_of(frame, self._catalog))
         return frame
-
-    async def _range(self, first: str, last: str) -> list[tuple[str, Report]]:
-        """Read the months of a range up to this one at the service."""
-        reports = [await self._one(first, self._billing.monthly)]
-        # The first response shows which month it is.
-        until = min(last, self._clock.month())
-        months = months_between(first, until)[1:]
-        reads = [partial(self._one, each, self._billing.monthly) for each in months]
-        return reports + await gather_limited(reads)
 
     async def csv(self, month: str | None) -> pd.DataFrame:
         """Read the CSV of a month; see `AsyncSpend.monthly_csv`."""
@@ -368,13 +350,6 @@ class MonthlyReader:
         """Read the CSV of a month as it was sent."""
         _, report = await self._one(month, self._billing.monthly_csv)
         return report.content
-
-    def _typed(self, month: str, report: Report) -> pd.DataFrame:
-        frame = monthly_frame(report.body, month)
-        warn_of_incomplete(frame)
-        add_dollars(frame)
-        with_column(frame, "kind", kinds_of(frame, self._catalog))
-        return frame
 
     async def _one(
         self, month: str | None, read: Callable[[str], Awaitable[Report]]
@@ -399,29 +374,6 @@ class MonthlyReader:
                 "month", got=asked, accepted=accepted, spec="4.19", then=FUTURE
             )
         return asked, report
-
-
-def _around(report: Report) -> object:
-    body = report.body
-    if not isinstance(body, dict):
-        return {}
-    return {name: value for name, value in body.items() if name != "rows"}
-
-
-def _range_of(months: object) -> tuple[str, str]:
-    """Read a pair of months, both included.
-
-    Raises:
-        InputError: It is not a pair of months, or ends before it begins.
-    """
-    if not isinstance(months, tuple | list) or len(months) != 2:
-        accepted = 'a month "YYYY-MM", or a pair of the first and the last'
-        raise InputError("month", got=months, accepted=accepted, spec="4.19")
-    first, last = (month_text(month) for month in months)
-    if last < first:
-        accepted = f"a last month not before the first, {first}"
-        raise InputError("month", got=last, accepted=accepted, spec="4.19")
-    return first, last
 
 
 # -- both ------------------------------------------------------------------------------

@@ -39,7 +39,6 @@ from mediakit.spend.reports import (
     DailyReader,
     DayQuery,
     MonthlyReader,
-    Months,
     read_by,
 )
 
@@ -136,21 +135,19 @@ class AsyncSpend:
         )
         return await self._days.summed(asked, by, self._charges_from)
 
-    async def monthly(self, month: Months = None) -> pd.DataFrame:
+    async def monthly(self, month: str | None = None) -> pd.DataFrame:
         """Read the report of a calendar month by settlement date (spec 4.19).
 
         Args:
-            month: YYYY-MM in UTC, or a pair of the first and the last month, both
-                included; this month by the service's clock when omitted.
+            month: YYYY-MM in UTC; this month by the service's clock when omitted.
 
         Returns:
-            One row per month and function; amounts are int64 micro-USD, charge_usd is
-            float64, kind (str) is mediakit's name for the function. The report's other
-            fields are in `attrs["report"]`, by month in "months" for several months.
+            One row per function; amounts are int64 micro-USD, charge_usd is float64,
+            kind (str) is mediakit's name for the function. The report's other fields
+            are in `attrs["report"]`.
 
         Raises:
-            InputError: A month cannot be read, the last is before the first, or it
-                is in the future.
+            InputError: The month cannot be read, or is in the future.
             ServiceError: The service does not respond.
         """
         return await self._months.frame(month)
