@@ -192,7 +192,7 @@ def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFra
         "float64", na_value=float("nan")
     )
     frame["charge_micro_usd"] = pd.array([n or 0 for n in spent], dtype="int64")
-    frame["charge_usd"] = frame["charge_micro_usd"] / MICRO_PER_USD
+    frame["charge_usd"] = frame["charge_micro_usd"].astype("float64") / MICRO_PER_USD
     frame["begun_at"], frame["ended_at"] = instants(begun), instants(ended)
     return frame
 
