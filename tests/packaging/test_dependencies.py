@@ -20,6 +20,7 @@ CONSTRAINTS = {"constraints.txt": "3.14", "constraints-lowest.txt": "3.12"}
 HOMES = {
     "PIL": "pillow",
     "httpcore": "httpx",
+    "jupyter_core": "ipykernel",  # asked only in a kernel of a Jupyter server
     "pydantic_core": "pydantic",
     "traitlets": "ipywidgets",
 }
