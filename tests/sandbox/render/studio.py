@@ -1,6 +1,6 @@
 """Renders what a test asks for, and opens the output as a player would."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -10,15 +10,14 @@ import av
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageOps
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.jobs.renderer import render_request
-from mediakit.sandbox.render.film.film_file import FPS
-from mediakit.sandbox.render.frames.planes import Planes
+from mediakit.sandbox.render.film import FPS, Film, Layer, frame_of, write_film
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes.scene_selection import render
-from mediakit.sandbox.render.sizes import Size, cover_box
+from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.sizes import Size
 
 Rgb = NDArray[np.float32]
 Sound = NDArray[np.float32]
@@ -28,15 +27,20 @@ DECLARED = {function.kind for function in CATALOG}
 SAMPLE_RATE_HZ = 48_000
 
 
-@dataclass(frozen=True)
-class Grey:
-    """A shot whose frames are even greys, lighter from frame to frame."""
+def greys(size: Size, frames: int, fps: Fraction = Fraction(FPS), **more: Any) -> Film:
+    """Return a film of even greys, lighter from frame to frame."""
 
-    frames: int
-    unit: int
+    def shades() -> Iterator[av.VideoFrame]:
+        for index in range(frames):
+            level = 8 * (index % 20)
+            yield frame_of(Image.new("RGB", size, (level, level, level)))
 
-    def draw(self, planes: Planes, index: int) -> None:
-        planes.y[:], planes.u[:], planes.v[:] = 16 + 8 * index, 128, 128
+    return Film(size, [Layer(shades, fills=True)], frames, fps=fps, **more)
+
+
+def make_greys(path: Path, size: Size, frames: int, fps: Fraction) -> Path:
+    write_film(greys(size, frames, fps), path, sketch=True)
+    return path
 
 
 @dataclass(frozen=True)
@@ -110,17 +114,15 @@ def picture_of(path: Path) -> Rgb:
 
 def fitted(picture: Rgb, size: Size) -> Rgb:
     """A picture as it covers a frame of another size."""
-    height, width = picture.shape[:2]
     image = Image.fromarray(picture.astype(np.uint8))
-    box = cover_box(Size(width, height), size)
-    covering = image.resize(size, Image.Resampling.LANCZOS, box)
+    covering = ImageOps.fit(image, size, Image.Resampling.LANCZOS)
     return np.asarray(covering, dtype=np.float32)
 
 
 def middle(picture: Rgb) -> Rgb:
-    """The part of a frame that no caption and no label covers."""
+    """The part of a frame that no words cover."""
     height, width = picture.shape[:2]
-    return picture[height // 5 : height * 7 // 10, width // 10 : width * 9 // 10]
+    return picture[height * 2 // 5 : height * 9 // 10, width // 10 : width * 9 // 10]
 
 
 def difference(one: NDArray[Any], other: NDArray[Any]) -> float:
@@ -147,7 +149,7 @@ class Studio:
         inputs = {self.url(path): path for path in files}
         if kind not in DECLARED:
             asked = RenderRequest("media_1", kind, body, inputs, self.output, seed)
-            return replace(asked, media_type=media_type, sketch=True)
+            return replace(asked, media_type=media_type, sketch=True, changed=(*body,))
         function = CATALOG.function(kind)
         canonical = function.canonical_body(body)
         asked = render_request(

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,21 @@ def render_request(
         media_type=function.media_type,
         media={item.label: item.kind for item in function.media(body)},
         sketch=sketch,
+        changed=tuple(_changed(function, body)),
     )
+
+
+def _changed(function: Function, body: Mapping[str, object]) -> Iterator[str]:
+    """Find the fields that are not a default; a caption or the picture shows others."""
+    for name, value in body.items():
+        field = function.fields.get(name)
+        if field is None:
+            is_seen = not function.is_open
+        else:
+            is_medium = field.kind in ("media", "list") and field.required
+            is_seen = value == field.default or is_medium
+        if not is_seen:
+            yield name
 
 
 class WorkerPool:

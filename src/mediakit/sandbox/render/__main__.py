@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 import av
 
-from mediakit.sandbox.render.inputs.media_lengths import seconds_of
+from mediakit.sandbox.render.files import Given, measured_s
 from mediakit.sandbox.render.protocol import (
     PROBE,
     WARM,
@@ -19,11 +19,13 @@ from mediakit.sandbox.render.protocol import (
     parse_request,
     ready,
 )
-from mediakit.sandbox.render.scenes.scene_selection import render
+from mediakit.sandbox.render.scenes import render
 
 # The heaviest renders use half of it. A file of a few hundred bytes can declare enough
 # samples for FFmpeg to allocate 2 GB for their list, once for each track.
 MAX_DATA_BYTES = 2 * 1024**3
+
+_SHOWN_LENGTH = 200
 
 
 def main() -> None:
@@ -50,7 +52,12 @@ def response_line(line: bytes) -> bytes:
 
 def _lengths(request: RenderRequest) -> bytes:
     try:
-        return measured(request.job, seconds_of(request))
+        seconds = {
+            url: measured_s(Given(request.file(url), url[:_SHOWN_LENGTH]), medium)
+            for url, medium in request.body.items()
+            if medium in ("video", "audio")
+        }
+        return measured(request.job, seconds)
     except RenderError as problem:
         return answer(request.job, problem)
     except OSError as problem:

@@ -3,13 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import Problem
-from mediakit.sandbox.render.sizes import parse_ratio
 
 # Requests of these kinds render nothing. The response to the first means that the
 # worker is ready; the response to the second has the lengths of the inputs.
@@ -64,6 +62,8 @@ class RenderRequest:
         media: The declared media type of each place in the body, such as "image" for
             "images[0]".
         sketch: Draw only the first frame of each shot of a film.
+        changed: The fields of the body that are not a default; they are written on
+            the output.
     """
 
     job: str
@@ -76,62 +76,11 @@ class RenderRequest:
     media_type: str = "video"
     media: Mapping[str, str] = field(default_factory=dict)
     sketch: bool = False
+    changed: Sequence[str] = ()
 
     def line(self) -> bytes:
         """Return the request as the line that the worker reads."""
         return json.dumps(vars(self), default=_plain).encode() + b"\n"
-
-    def text(self, name: str, default: str = "") -> str:
-        """Return a text field; `default` where the body has none."""
-        value = self.body.get(name, default)
-        if isinstance(value, str):
-            return value
-        raise RenderError.invalid(f"{name}: got {value!r}, accepted text.")
-
-    def flag(self, name: str, *, default: bool = False) -> bool:
-        """Return a boolean field; `default` where the body has none."""
-        value = self.body.get(name, default)
-        if isinstance(value, bool):
-            return value
-        raise RenderError.invalid(f"{name}: got {value!r}, accepted true or false.")
-
-    def number(self, name: str, default: float) -> float:
-        """Return a numeric field; `default` where the body has none."""
-        value = self.body.get(name, default)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return value
-        raise RenderError.invalid(f"{name}: got {value!r}, accepted a number.")
-
-    def choice(self, name: str, choices: Mapping[str, T], default: str) -> T:
-        """Return the choice that a text field names; that of `default` without text."""
-        value = self.text(name, default)
-        if value in choices:
-            return choices[value]
-        raise RenderError.invalid(
-            f"{name}: got {value!r}, accepted are {', '.join(choices)}."
-        )
-
-    def ratio(self, name: str, default: str) -> Fraction:
-        """Return a ratio field such as `16:9`; `default` where the body has none."""
-        value = self.text(name, default)
-        try:
-            return parse_ratio(value)
-        except ValueError as problem:
-            raise RenderError.invalid(f"{name}: {problem}") from problem
-
-    def texts(self, name: str) -> list[str]:
-        """Return a list of texts; empty where the body has none."""
-        value = self.body.get(name, [])
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return list(value)
-        raise RenderError.invalid(f"{name}: got {value!r}, accepted a list of texts.")
-
-    def numbers(self, name: str) -> list[float]:
-        """Return a list of numbers; empty where the body has none."""
-        value = self.body.get(name, [])
-        if isinstance(value, list) and all(isinstance(n, int | float) for n in value):
-            return list(value)
-        raise RenderError.invalid(f"{name}: got {value!r}, accepted a list of numbers.")
 
     def file(self, url: str) -> Path:
         """Return the path of the input `url` on disk."""
@@ -186,6 +135,7 @@ def parse_request(line: bytes) -> RenderRequest:
             media_type=_typed(fields.get("media_type", "video"), str),
             media=_typed(fields.get("media", {}), dict),
             sketch=_typed(fields.get("sketch", False), bool),
+            changed=tuple(_typed(fields.get("changed", []), list)),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise RenderError.internal(

@@ -42,14 +42,24 @@ class Size(NamedTuple):
     def __str__(self) -> str:
         return f"{self.width}x{self.height}"
 
+    def scaled(self, scale: float | Fraction) -> "Size":
+        """Return the nearest size with even sides."""
+        width, height = (max(even(side * scale), 2) for side in self)
+        return Size(width, height)
 
-class Box(NamedTuple):
-    """A rectangle inside a picture, in its pixels, edges possibly between pixels."""
+    def covering(self, frame: "Size") -> "Size":
+        """Return the smallest even size of this ratio that covers a frame."""
+        scale = max(
+            Fraction(frame.width, self.width), Fraction(frame.height, self.height)
+        )
+        width, height = self.scaled(scale)
+        return Size(max(width, frame.width), max(height, frame.height))
 
-    left: float
-    top: float
-    right: float
-    bottom: float
+    def inside(self, frame: "Size") -> "Size":
+        """Return the largest even size of this ratio inside a frame."""
+        return self.scaled(
+            min(Fraction(frame.width, self.width), Fraction(frame.height, self.height))
+        )
 
 
 def parse_ratio(text: str) -> Fraction:
@@ -74,38 +84,10 @@ def frame_size(short_side_px: int, ratio: Fraction) -> Size:
         ratio: Width over height; beyond 3:1 or 1:3 it is held at that bound.
     """
     ratio = min(max(ratio, 1 / WIDEST_RATIO), WIDEST_RATIO)
-    short, long = _even(Fraction(short_side_px)), _even(short_side_px * _over_1(ratio))
+    short, long = even(short_side_px), even(short_side_px * max(ratio, 1 / ratio))
     return Size(long, short) if ratio >= 1 else Size(short, long)
 
 
-def cover_box(source: Size, target: Size) -> Box:
-    """Return the part of `source`, from its middle, that fills `target` undistorted.
-
-    Args:
-        source: The picture that is shown.
-        target: The frame that it fills to the edges.
-    """
-    scale = max(target.width / source.width, target.height / source.height)
-    width = min(target.width / scale, source.width)
-    height = min(target.height / scale, source.height)
-    left, top = (source.width - width) / 2, (source.height - height) / 2
-    return Box(left, top, left + width, top + height)
-
-
-def cover_size(source: Size, target: Size) -> Size:
-    """Return the smallest even size with `source`'s ratio that covers `target`."""
-    scale = max(
-        Fraction(target.width, source.width), Fraction(target.height, source.height)
-    )
-    return Size(
-        max(_even(source.width * scale), target.width),
-        max(_even(source.height * scale), target.height),
-    )
-
-
-def _over_1(ratio: Fraction) -> Fraction:
-    return max(ratio, 1 / ratio)
-
-
-def _even(length: Fraction) -> int:
+def even(length: float | Fraction) -> int:
+    """Return the nearest even number."""
     return 2 * round(length / 2)

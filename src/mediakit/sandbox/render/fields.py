@@ -6,9 +6,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from mediakit.sandbox.render.film.pictures import is_picture
-from mediakit.sandbox.render.film.reference_reel import Given
-from mediakit.sandbox.render.inputs.containers import kind_of
+from mediakit.sandbox.render.files import Given, is_picture, kind_of
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
 
@@ -24,9 +22,7 @@ _SIZES = ("size", "image_size", "resolution")
 _SECONDS = ("duration", "duration_s", "seconds")
 # R1 and R2 say `auto`, R4 says 0 (spec 4.8).
 _AUTOMATIC = ("auto", 0)
-_SOUNDS = ("generate_audio", "audio")
-_WATERMARKS = ("watermark", "aigc_watermark")
-_FORMATS = ("output_format", "format")
+_SOUND_WORDS = {"native": True, "on": True, "off": False, "none": False}
 _DECLARED: Mapping[str, Medium] = {
     "image": "picture",
     "video": "video",
@@ -56,7 +52,13 @@ class OpenBody:
 
     def __init__(self, request: RenderRequest) -> None:
         self._request = request
-        self._fields = _flat(request.body)
+        self._fields: dict[str, object] = {}
+        level = [request.body]
+        while level:  # An outer field hides an inner one.
+            for each in level:
+                self._fields = {**each, **self._fields}
+            values = [value for each in level for value in each.values()]
+            level = [value for value in values if isinstance(value, dict)]
 
     @property
     def prompt(self) -> str:
@@ -75,13 +77,25 @@ class OpenBody:
         """Width over height; None when it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
-        return self._ratio()
+        for name in _RATIOS:
+            try:
+                return parse_ratio(self._text(name))
+            except ValueError:  # `adaptive`, or nothing that is known
+                continue
+        return None
 
     @property
     def seconds(self) -> float | None:
         """The length, limited to what the sandbox renders; None when not given."""
-        found = next(self._numbers(*_SECONDS), None)
-        return None if found is None else float(min(max(found, _SHORTEST_S), LONGEST_S))
+        for value in map(self._fields.get, _SECONDS):
+            match value:
+                case bool():
+                    continue
+                case int() | float() if value > 0:
+                    return float(min(max(value, _SHORTEST_S), LONGEST_S))
+                case str() if span := _SPAN.fullmatch(value):
+                    return min(max(float(span[1]), _SHORTEST_S), LONGEST_S)
+        return None
 
     @property
     def automatic(self) -> bool:
@@ -91,7 +105,8 @@ class OpenBody:
     @property
     def watermark(self) -> bool:
         """Whether the output gets a watermark."""
-        return any(self._fields.get(name) is True for name in _WATERMARKS)
+        names = ("watermark", "aigc_watermark")
+        return any(self._fields.get(name) is True for name in names)
 
     @property
     def high_bitrate(self) -> bool:
@@ -101,26 +116,23 @@ class OpenBody:
     @property
     def output_format(self) -> str:
         """The last part of the requested format, such as `jpeg` of `image/jpeg`."""
-        named = next(filter(None, map(self._text, _FORMATS)), "")
+        named = self._text("output_format") or self._text("format")
         return named.lower().rpartition("/")[2]
 
     def audible(self, *, default: bool) -> bool:
         """Return whether sound is requested."""
-        for name in _SOUNDS:
-            match self._fields.get(name):
-                case bool(wanted):
-                    return wanted
-                case "off" | "none":
-                    return False
-                case "native" | "on":
-                    return True
+        for value in map(self._fields.get, ("generate_audio", "audio")):
+            if isinstance(value, bool):
+                return value
+            if isinstance(value, str) and value in _SOUND_WORDS:
+                return _SOUND_WORDS[value]
         return default
 
     def picture_size(self) -> Size:
         """Return the requested size of a picture, within limits."""
         if pair := self._pair():
             return _bounded(*pair)
-        ratio = float(self._ratio() or 1)
+        ratio = float(self.ratio or 1)
         named = self._text("resolution").lower()
         if named in _SIDES_PX and named not in _SQUARES_PX:
             short = _SIDES_PX[named]
@@ -136,26 +148,26 @@ class OpenBody:
         Raises:
             RenderError: `invalid_input` when a file is no medium that can be read.
         """
-        for label, value in _texts(self._request.body):
-            if value in self._request.inputs:
-                given = Given(self._request.file(value), label)
-                declared = self._request.media.get(label)
-                medium = _DECLARED[declared] if declared else _medium(given)
-                yield GivenMedium(medium, given)
+        rest: list[tuple[str, object]] = [("", self._request.body)]
+        while rest:
+            label, value = rest.pop()
+            items: list[tuple[str, object]] = []
+            match value:
+                case str() if value in self._request.inputs:
+                    given = Given(self._request.file(value), label)
+                    declared = self._request.media.get(label)
+                    medium = _DECLARED[declared] if declared else _medium(given)
+                    yield GivenMedium(medium, given)
+                case list():
+                    items = [(f"{label}[{n}]", item) for n, item in enumerate(value)]
+                case dict():
+                    inside = f"{label}." if label else ""
+                    items = [(f"{inside}{name}", item) for name, item in value.items()]
+            rest += reversed(items)
 
     def _text(self, name: str) -> str:
         value = self._fields.get(name)
         return value if isinstance(value, str) else ""
-
-    def _numbers(self, *names: str) -> Iterator[int | float]:
-        for name in names:
-            match self._fields.get(name):
-                case bool():
-                    continue
-                case int(value) | float(value) if value > 0:
-                    yield value
-                case str(text) if span := _SPAN.fullmatch(text):
-                    yield float(span[1])
 
     def _pair(self) -> tuple[int, int] | None:
         """Return width and height when both are given, in one text or in two fields."""
@@ -163,7 +175,7 @@ class OpenBody:
             if pair := _PAIR.fullmatch(self._text(name).lower()):
                 width, height = int(pair[1]), int(pair[2])
                 return (width, height) if width and height else None
-        width, height = (self._side_px(name) for name in ("width", "height"))
+        width, height = map(self._side_px, ("width", "height"))
         return (width, height) if width and height else None
 
     def _side_px(self, name: str) -> int:
@@ -171,14 +183,6 @@ class OpenBody:
         if isinstance(value, bool) or not isinstance(value, int):
             return 0
         return min(max(value, 0), 16 * LONGEST_SIDE_PX)
-
-    def _ratio(self) -> Fraction | None:
-        for name in _RATIOS:
-            try:
-                return parse_ratio(self._text(name))
-            except ValueError:  # `adaptive`, or nothing that is known
-                continue
-        return None
 
 
 def _bounded(width: float, height: float) -> Size:
@@ -188,38 +192,8 @@ def _bounded(width: float, height: float) -> Size:
     return Size(*sides)
 
 
-def _flat(body: Mapping[str, object]) -> dict[str, object]:
-    """Flatten the objects inside the body; an outer field hides an inner one."""
-    fields: dict[str, object] = {}
-    level = [body]
-    while level:
-        deeper: list[Mapping[str, object]] = []
-        for each in level:
-            fields = {**each, **fields}
-            deeper += [value for value in each.values() if isinstance(value, dict)]
-        level = deeper
-    return fields
-
-
-def _texts(body: object) -> Iterator[tuple[str, str]]:
-    """Find every text with its place, such as `input.images[0]`, in their order."""
-    rest: list[tuple[str, object]] = [("", body)]
-    while rest:
-        label, value = rest.pop()
-        match value:
-            case str():
-                yield label, value
-            case list():
-                items = [(f"{label}[{n}]", item) for n, item in enumerate(value)]
-                rest += reversed(items)
-            case dict():
-                inside = f"{label}." if label else ""
-                items = [(f"{inside}{name}", item) for name, item in value.items()]
-                rest += reversed(items)
-
-
 def _medium(given: Given) -> Medium:
-    if is_picture(given.path):
+    if is_picture(given):
         return "picture"
     kind = kind_of(given.path)
     if kind is None:

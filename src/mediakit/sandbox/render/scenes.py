@@ -1,44 +1,34 @@
-"""Selects the scene that renders a request."""
+"""Selects what renders a request."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
+from mediakit.sandbox.render import edits, films, images
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes import (
-    compose_video,
-    default_film,
-    default_picture,
-    image_upscale,
-    keyframes,
-    r1,
-    region_replace,
-    text_to_video,
-    video_upscale,
-)
 
 # Functions with a scene of their own, or whose declaration has no size or sound. All
 # others are rendered by their media type.
 SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
-        "compose-video": compose_video.render,
-        "image-upscale": image_upscale.render,
-        "keyframes": keyframes.render,
-        "r1": r1.render,
-        "r1-finalize": default_film.render_final,
-        "r3b": partial(default_film.render_film, resolution="1080P"),
-        "r5": partial(default_film.render_film, audible=True),
-        "r5b": partial(default_film.render_film, resolution="2K", audible=True),
-        "region-replace": region_replace.render,
-        "text-to-video": text_to_video.render,
-        "video-upscale": video_upscale.render,
+        "compose-video": edits.compose,
+        "image-upscale": images.upscale_picture,
+        "keyframes": edits.join,
+        "r1": films.render_r1,
+        "r1-finalize": films.render_final,
+        "r3b": partial(films.render_film, resolution="1080P"),
+        "r5": partial(films.render_film, audible=True),
+        "r5b": partial(films.render_film, resolution="2K", audible=True),
+        "region-replace": edits.replace_region,
+        "text-to-video": films.render_text,
+        "video-upscale": edits.upscale,
     }
 )
 BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
     {
-        "audio": default_film.render_sound,
-        "image": default_picture.render,
-        "video": default_film.render_film,
+        "audio": films.render_sound,
+        "image": images.render_picture,
+        "video": films.render_film,
     }
 )
 

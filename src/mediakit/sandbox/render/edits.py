@@ -1,0 +1,350 @@
+"""Films of given media: composed, joined, upscaled, changed (spec 4.13 to 4.16)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise, repeat
+from math import sqrt
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from PIL import Image, ImageChops, ImageOps
+
+from mediakit.media_limits import MediaLimits
+from mediakit.sandbox.render.files import (
+    Clip,
+    Given,
+    clip_frames,
+    on_white,
+    picture_size,
+    read_clip,
+    read_picture,
+)
+from mediakit.sandbox.render.film import (
+    FPS,
+    SAMPLE_RATE_HZ,
+    Codec,
+    Film,
+    Filters,
+    Floats,
+    Frames,
+    Layer,
+    frame_of,
+    still,
+    write_film,
+)
+from mediakit.sandbox.render.motion import fitting, planes_of, transition
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.regions import region_of_mask, region_of_words
+from mediakit.sandbox.render.scenery import look_of, rgb_of
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
+from mediakit.sandbox.render.sound import Voice, decoded, mixed, sound_kind
+from mediakit.sandbox.render.words import words_over
+
+
+def _given(request: RenderRequest, url: object, field: str) -> Given:
+    return Given(request.file(str(url)), field)
+
+
+def _own_sound(clip: Clip, frames: int, fps: Fraction) -> Iterator[Floats] | None:
+    if not clip.has_sound:
+        return None
+    return mixed([Voice(decoded(clip.given, "video"))], frames, fps)
+
+
+# Compose (spec 4.14)
+
+_COMPOSED_PX = 720
+
+
+class Keyframe(NamedTuple):
+    """A file's place on the timeline.
+
+    Attributes:
+        kind: What its track holds.
+        given: The file.
+        start_ms: When it begins.
+        end_ms: When it is over.
+    """
+
+    kind: Literal["video", "image", "audio"]
+    given: Given
+    start_ms: Fraction
+    end_ms: Fraction
+
+    def span(self, frames: int) -> range:
+        """Its visible frames in a film of `frames` frames.
+
+        Both ends go to the nearest frame, so that what touches on the timeline
+        touches in the film; however short, a keyframe has one frame.
+        """
+        first = min(_frame_at(self.start_ms), frames - 1)
+        return range(first, max(_frame_at(self.end_ms), first + 1))
+
+
+def compose(request: RenderRequest) -> Rendered:
+    """Render a timeline; every file is checked before any frame."""
+    keyframes = [*_keyframes(request)]
+    frames = film_frames(keyframes)
+    sizes: dict[Given, Size] = {}
+    clips: dict[Given, Clip] = {}
+    voices: list[Voice] = []
+    for kind, given, start_ms, end_ms in keyframes:
+        sound = None
+        if kind == "image":
+            sizes[given] = picture_size(given)
+        elif kind == "audio":
+            sound = decoded(given, sound_kind(given))
+        else:
+            clips[given] = read_clip(given, MediaLimits())
+            sizes[given] = clips[given].size
+            if clips[given].has_sound:
+                sound = decoded(given, "video")
+        if sound is not None:
+            heard = (round(ms * SAMPLE_RATE_HZ / 1000) for ms in (start_ms, end_ms))
+            voices.append(Voice(sound, *heard))
+    size = frame_size(_COMPOSED_PX, next(iter(sizes.values())).ratio)
+    layers = []
+    for keyframe in keyframes:
+        if keyframe.given in sizes:
+            span, inner = keyframe.span(frames), sizes[keyframe.given].inside(size)
+            left, top = (side // 4 * 2 for side in np.subtract(size, inner))
+            clip = clips.get(keyframe.given)
+            show = partial(_whole_picture, keyframe.given, inner)
+            filters: Filters = []
+            if clip is not None:
+                # A shorter clip is held on its last frame, as editing programs do.
+                show = partial(clip_frames, clip, Fraction(FPS))
+                filters = fitting(clip, inner)
+            layers.append(
+                Layer(show, filters, str(left), str(top), span.start, span.stop)
+            )
+    sound = mixed(voices, frames) if voices else None
+    return write_film(
+        Film(size, layers, frames, sound), request.output, sketch=request.sketch
+    )
+
+
+def _keyframes(request: RenderRequest) -> Iterator[Keyframe]:
+    """Read all tracks: the lowest layer first, each track in the order of time."""
+    tracks: Sequence[Mapping[str, Any]] = request.body["tracks"]  # type: ignore[assignment]
+    for number, track in enumerate(tracks):
+        found = []
+        for index, item in enumerate(track["keyframes"]):
+            field = f"tracks[{number}].keyframes[{index}].url"
+            start_ms = Fraction(item["timestamp"])
+            end_ms = start_ms + Fraction(item["duration"])
+            given = _given(request, item["url"], field)
+            found.append(Keyframe(track["type"], given, start_ms, end_ms))
+        yield from sorted(found, key=lambda keyframe: keyframe.start_ms)
+
+
+def film_frames(keyframes: Sequence[Keyframe]) -> int:
+    """Return the length of the film: up to the latest end of all keyframes."""
+    return max(1, *(_frame_at(keyframe.end_ms) for keyframe in keyframes))
+
+
+def _frame_at(time_ms: Fraction) -> int:
+    return round(time_ms * FPS / 1000)
+
+
+def _whole_picture(given: Given, size: Size) -> Frames:
+    picture = read_picture(given, enough=size)
+    return repeat(frame_of(picture.resize(size, Image.Resampling.LANCZOS)))
+
+
+# Keyframes (spec 4.15)
+
+
+def join(request: RenderRequest) -> Rendered:
+    """Move from each of the given pictures to the next."""
+    body: Mapping[str, Any] = request.body
+    side_px = SHORT_SIDES_PX[body.get("resolution", "1080p")]
+    size, stills = Size(side_px, side_px), []
+    for index, url in enumerate(body["images"]):
+        picture = on_white(read_picture(_given(request, url, f"images[{index}]")))
+        if index == 0:
+            size = frame_size(side_px, Size(*picture.size).ratio)
+        fitted = ImageOps.fit(picture, size, Image.Resampling.LANCZOS)
+        stills.append(planes_of(frame_of(fitted)))
+    if body.get("loop"):
+        stills.append(stills[0])
+    each_s = [body.get("transition_duration_s", 5)] * (len(stills) - 1)
+    lengths = [round(s * FPS) for s in body.get("transition_durations_s") or each_s]
+    layers, first = [], 0
+    for (start, end), length in zip(pairwise(stills), lengths, strict=True):
+        show = partial(transition, start, end, length)
+        layers.append(Layer(show, start=first, stop=first + length, fills=True))
+        first += length
+    layers += words_over(request, size, caption=body.get("prompt", ""))
+    return write_film(Film(size, layers, first), request.output, sketch=request.sketch)
+
+
+# Upscale (spec 4.13)
+
+MOST_SECONDS = 60
+MOST_FPS = 120
+MOST_PIXELS_A_SIDE = 8192
+# An encoder keeps whole frames, H.265 more and larger ones than H.264: these keep
+# both below 700 MB.
+MOST_PIXELS: dict[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
+# For all frames together; about four minutes for two cores.
+MOST_PIXELS_IN_ALL = 15_000_000_000
+
+_UPSCALED = "video_url"
+_PIXELS_4K = 3840 * 2160
+_LEAST_SHORT_SIDE_PX = 720
+
+
+def upscale(request: RenderRequest) -> Rendered:
+    """Scale a clip; its frame rate, length and sound stay."""
+    body: Mapping[str, Any] = request.body
+    given = _given(request, body[_UPSCALED], _UPSCALED)
+    clip = read_clip(given, request.limits_of(_UPSCALED))
+    rate = clip.rate or Fraction(FPS)
+    frames = max(round(clip.duration_s * rate), 1)
+    codec: Codec = "h264" if body.get("h264_output") else "hevc"
+    factor = int(body.get("upscale_factor", "x2").removeprefix("x"))
+    size = output_size(clip.size, factor, body.get("model", "proteus"))
+    _check_work(clip, size, frames, codec)
+    film = Film(
+        size=size,
+        layers=[
+            Layer(
+                partial(clip_frames, clip, rate),
+                [*_effects(body, request.seed), *fitting(clip, size)],
+                fills=True,
+            ),
+            *words_over(request, size),
+        ],
+        frames=frames,
+        sound=_own_sound(clip, frames, rate),
+        codec=codec,
+        fps=rate,
+    )
+    return write_film(film, request.output, sketch=request.sketch)
+
+
+def output_size(source: Size, factor: int, model: str) -> Size:
+    """Return the output frame of a model for a source (spec 4.13).
+
+    Args:
+        source: The clip's frame.
+        factor: How many times as wide and as high it becomes.
+        model: `proteus` and `starlight-precise-2.6` scale exactly; of the others
+            the result has at least 720 pixels on its short side and 4K at most.
+
+    Raises:
+        RenderError: `invalid_input` when the exact starlight model would exceed 4K.
+    """
+    exact = Size(source.width * factor, source.height * factor)
+    if model == "proteus":
+        return exact.scaled(1)
+    if model == "starlight-precise-2.6":
+        if exact.pixels > _PIXELS_4K:
+            raise RenderError.invalid(
+                f"{_UPSCALED}: {source} pixels become {exact} with x{factor}; {model} "
+                f"makes at most 4K, {_PIXELS_4K:,} pixels."
+            )
+        return exact.scaled(1)
+    least = _LEAST_SHORT_SIDE_PX / min(exact)
+    return exact.scaled(min(max(least, 1), sqrt(_PIXELS_4K / exact.pixels)))
+
+
+def _check_work(clip: Clip, size: Size, frames: int, codec: Codec) -> None:
+    most, problem = MOST_PIXELS[codec], ""
+    if max(size) > MOST_PIXELS_A_SIDE or size.pixels > most:
+        name, hint = "H.264", ""
+        if codec == "hevc":
+            name, hint = "H.265", " Ask for a smaller factor or for H.264."
+        problem = (
+            f"{clip.size} pixels become {size}, {size.pixels / 1e6:.1f} megapixels; "
+            f"the sandbox encodes at most {most / 1e6:.1f} megapixels and "
+            f"{MOST_PIXELS_A_SIDE} pixels a side as {name}.{hint}"
+        )
+    elif clip.duration_s > MOST_SECONDS:
+        problem = (
+            f"the clip lasts {clip.duration_s:.4g} s; the sandbox upscales at most "
+            f"{MOST_SECONDS} s."
+        )
+    elif clip.rate > MOST_FPS:
+        problem = (
+            f"the clip has {float(clip.rate):.4g} frames per second; the sandbox "
+            f"upscales at most {MOST_FPS}."
+        )
+    elif frames * size.pixels > MOST_PIXELS_IN_ALL:
+        most_s = clip.duration_s * MOST_PIXELS_IN_ALL / (frames * size.pixels)
+        problem = (
+            f"the clip lasts {clip.duration_s:.4g} s; the sandbox upscales at most "
+            f"{most_s:.1f} s to {size} at {float(clip.rate):.4g} frames per second."
+        )
+    if problem:
+        raise RenderError.invalid(f"{_UPSCALED}: {problem}")
+
+
+def _effects(body: Mapping[str, Any], seed: int) -> Iterator[tuple[str, str]]:
+    softened = max(body.get("compression", 0), body.get("halo", 0))
+    smooth = 1.2 * body.get("noise", 0) + 0.8 * softened
+    if smooth > 0:
+        yield "gblur", f"sigma={smooth}"
+    if (detail := body.get("recover_detail", 0)) > 0:
+        yield "unsharp", f"luma_amount={1.5 * detail}"
+    if (grain := body.get("grain", 0)) > 0:
+        strength = max(round(150 * grain), 1)
+        yield "noise", f"all_seed={seed % 2**31}:alls={strength}:allf=t"
+
+
+# Region replace (spec 4.16)
+
+_CHANGED, _MASK, _REPLACEMENT = "video", "modify_region_mask", "image"
+
+# Without a reference picture the moving clip stays visible under the replacement.
+_OPACITY = 215
+_STRIPES = 9
+
+
+def replace_region(request: RenderRequest) -> Rendered:
+    """Change a clip in one region; the pixels outside the region stay."""
+    body: Mapping[str, Any] = request.body
+    given = _given(request, body[_CHANGED], _CHANGED)
+    clip = read_clip(given, request.limits_of(_CHANGED))
+    size = frame_size(SHORT_SIDES_PX[body.get("resolution", "1080p")], clip.size.ratio)
+    if url := body.get(_MASK):
+        mask = read_picture(_given(request, url, _MASK), enough=size)
+        region = region_of_mask(mask, size, _MASK)
+    else:
+        region = region_of_words(body.get("modify_region_roi", ""), size)
+    left, top, right, bottom = region.getbbox() or (0, 0, *size)
+    left, top = left - left % 2, top - top % 2
+    region = region.crop((left, top, right + right % 2, bottom + bottom % 2))
+    patch = _replacement(request, Size(*region.size))
+    patch.putalpha(ImageChops.multiply(patch.getchannel("A"), region))
+    seconds = min(clip.duration_s, body.get("duration_s", 5))
+    frames = max(round(seconds * FPS), 1)
+    layers = [
+        Layer(
+            partial(clip_frames, clip, Fraction(FPS)), fitting(clip, size), fills=True
+        ),
+        Layer(still(patch), x=str(left), y=str(top)),
+        *words_over(request, size),
+    ]
+    film = Film(size, layers, frames, _own_sound(clip, frames, Fraction(FPS)))
+    return write_film(film, request.output, sketch=request.sketch)
+
+
+def _replacement(request: RenderRequest, size: Size) -> Image.Image:
+    """Return the reference picture, or soft stripes in the colours of the prompt."""
+    if url := request.body.get(_REPLACEMENT):
+        given = _given(request, url, _REPLACEMENT)
+        picture = on_white(read_picture(given, enough=size))
+        return ImageOps.fit(picture, size, Image.Resampling.LANCZOS).convert("RGBA")
+    look = look_of(str(request.body.get("prompt", "")), request.seed)
+    angle = look.random.uniform(0, np.pi)
+    y, x = np.ogrid[0 : 1 : size.height * 1j, 0 : 1 : size.width * 1j]
+    way = np.cos(angle) * x + np.sin(angle) * y
+    share = (0.5 + 0.5 * np.sin(2 * np.pi * _STRIPES * way)).astype(np.float32)
+    low, high = rgb_of(look.palette.far), rgb_of(look.palette.sun)
+    colours = low + (high - low) * share[..., None]
+    picture = Image.fromarray(np.rint(colours).astype(np.uint8)).convert("RGBA")
+    picture.putalpha(_OPACITY)
+    return picture

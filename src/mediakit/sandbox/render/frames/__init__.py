@@ -1,4 +1,0 @@
-"""Frames as planes of bytes, and words on them.
-
-It depends only on the sizes.
-"""

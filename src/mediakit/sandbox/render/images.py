@@ -1,0 +1,113 @@
+"""Pictures: from a prompt, recoloured or upscaled (spec 4.11, 4.12)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from av.video.reformatter import Colorspace
+from PIL import Image, ImageFilter, ImageOps
+
+from mediakit.sandbox.render.fields import OpenBody
+from mediakit.sandbox.render.files import (
+    LONGEST_JPEG_SIDE_PX,
+    Given,
+    on_white,
+    picture_size,
+    read_picture,
+)
+from mediakit.sandbox.render.film import drawn
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.scenery import Palette, look_of, scene
+from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.words import MARK, words_over, write_over
+
+MAX_OUTPUT_PIXELS = 24_000_000
+
+_DYE = 0.6
+_BAND_ROWS = 256
+_UPSCALED = "image_url"
+
+
+def render_picture(request: RenderRequest) -> Rendered:
+    """Make the picture for a prompt and an optional picture (spec 4.11)."""
+    body = OpenBody(request)
+    given = [given for medium, given in body.media() if medium == "picture"]
+    is_jpeg = body.output_format in ("jpeg", "jpg")
+    if given:
+        picture = read_picture(given[0])
+        if is_jpeg and max(picture.size) > LONGEST_JPEG_SIDE_PX:
+            raise RenderError.invalid(
+                f"{given[0].field}: the picture has {Size(*picture.size)} pixels; a "
+                f"jpeg has at most {LONGEST_JPEG_SIDE_PX} pixels a side. Ask for png."
+            )
+        picture = on_white(picture) if is_jpeg else picture
+        _recolour(picture, look_of(body.prompt, request.seed).palette)
+        write_over(picture, request)
+    else:
+        picture = _landscape(request, body)
+    return _saved(picture, request, is_jpeg=is_jpeg)
+
+
+def upscale_picture(request: RenderRequest) -> Rendered:
+    """Scale a picture by its factor (spec 4.12)."""
+    body: Mapping[str, Any] = request.body
+    given = Given(request.file(body[_UPSCALED]), _UPSCALED)
+    factor = int(body.get("upscale_factor", "x2").removeprefix("x"))
+    is_jpeg = body.get("output_format", "jpeg") == "jpeg"
+    before = picture_size(given)
+    after = Size(before.width * factor, before.height * factor)
+    become = f"{_UPSCALED}: {before} pixels become {after} with x{factor}"
+    if after.pixels > MAX_OUTPUT_PIXELS:
+        raise RenderError.invalid(
+            f"{become}, {after.pixels / 1e6:.1f} megapixels; accepted are at most "
+            f"{MAX_OUTPUT_PIXELS / 1e6:g} megapixels."
+        )
+    if is_jpeg and max(after) > LONGEST_JPEG_SIDE_PX:
+        raise RenderError.invalid(
+            f"{become}; a jpeg has at most {LONGEST_JPEG_SIDE_PX} pixels a side. Ask "
+            "for png."
+        )
+    picture = read_picture(given)
+    picture = on_white(picture) if is_jpeg else picture
+    if denoise := body.get("denoise", 0):
+        smooth = picture.filter(ImageFilter.GaussianBlur(1.2))
+        picture = Image.blend(picture, smooth, min(denoise, 1))
+    picture = picture.resize(after, Image.Resampling.LANCZOS)
+    if sharpen := body.get("sharpen", 0):
+        picture = picture.filter(ImageFilter.UnsharpMask(2.5, round(180 * sharpen), 2))
+    write_over(picture, request)
+    return _saved(picture, request, is_jpeg=is_jpeg)
+
+
+def _saved(picture: Image.Image, request: RenderRequest, *, is_jpeg: bool) -> Rendered:
+    if is_jpeg:
+        picture.save(request.output, "JPEG", quality=93, subsampling=0)
+    else:
+        picture.save(request.output, "PNG", compress_level=3)
+    return Rendered("image/jpeg" if is_jpeg else "image/png", *picture.size)
+
+
+def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
+    size = body.picture_size()
+    # Video frames have even sides; the surplus is cut off at the end.
+    even = Size(*(side + side % 2 for side in size))
+    corner = MARK if body.watermark else ""
+    words = words_over(request, even, caption=body.prompt, corner=corner)
+    look = look_of(body.prompt, request.seed)
+    frame = next(drawn([scene(look, even, range(1)), *words], even, 1))
+    rgb = frame.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
+    return Image.fromarray(rgb.to_ndarray()).crop((0, 0, *size))
+
+
+def _recolour(picture: Image.Image, palette: Palette) -> None:
+    """Dye a picture in place; its shapes, light and shade stay recognisable."""
+    # A band at a time: copies of a picture of 50 megapixels would be large.
+    for top in range(0, picture.height, _BAND_ROWS):
+        bottom = min(top + _BAND_ROWS, picture.height)
+        band = picture.crop((0, top, picture.width, bottom))
+        dye = ImageOps.colorize(
+            band.convert("L"), palette.near, palette.sun, mid=palette.far
+        )
+        dyed = Image.blend(band.convert("RGB"), dye, _DYE)
+        if picture.mode == "RGBA":
+            dyed.putalpha(band.getchannel("A"))
+        picture.paste(dyed, (0, top))

@@ -1,4 +1,0 @@
-"""Clips and sounds from outside, opened safely.
-
-It depends on the frames.
-"""

@@ -1,4 +1,0 @@
-"""The drawn scenes: palettes, ridges, moving figures, chosen by a prompt's words.
-
-It depends on the frames.
-"""

@@ -1,0 +1,94 @@
+"""Pictures that move: slowly magnified, or one becoming the next."""
+
+import math
+from collections.abc import Sequence
+
+import av
+import numpy as np
+from PIL import Image, ImageOps
+
+from mediakit.sandbox.render.files import Clip, Given, on_white, read_picture
+from mediakit.sandbox.render.film import Filters, Frames, frame_of
+from mediakit.sandbox.render.sizes import Size
+
+# Luma and both planes of chroma, each as a picture in mode L: half the work of RGB.
+Planes = Sequence[Image.Image]
+
+_ZOOM, _TRANSITION_ZOOM = 0.10, 0.08
+# The dissolve is the middle of a transition; before and after it only one picture is
+# visible, which also halves the work.
+_DISSOLVE = (0.3, 0.7)
+
+
+def fitting(clip: Clip, size: Size) -> Filters:
+    """Return the filters that fill a frame with a clip, upright and in BT.709."""
+    covering = clip.size.covering(size)
+    filters = [*clip.upright]
+    if covering != clip.size or clip.colours != "bt709":
+        flags = "lanczos" if covering.width > clip.size.width else "bilinear"
+        colours = f"in_color_matrix={clip.colours}:out_color_matrix=bt709"
+        scaled = f"{covering.width}:{covering.height}:flags={flags}+accurate_rnd"
+        filters.append(("scale", f"{scaled}:{colours}"))
+        # What is named BT.709 would be converted below layers that name nothing.
+        filters.append(("setparams", "colorspace=unknown:range=unknown"))
+    if covering != size:
+        filters.append(("crop", f"{size.width}:{size.height}"))
+    return filters
+
+
+def filling(given: Given, size: Size) -> av.VideoFrame:
+    """Decode a picture and fill a frame with it."""
+    picture = on_white(read_picture(given, enough=size))
+    return frame_of(ImageOps.fit(picture, size, Image.Resampling.LANCZOS))
+
+
+def zooming(frame: av.VideoFrame, frames: int) -> Frames:
+    """Magnify a picture slowly; the first frame is the picture as it is."""
+    planes = planes_of(frame)
+    for index in range(frames):
+        yield _frame(_zoomed(planes, 1 + _ZOOM * index / frames))
+
+
+def transition(start: Planes, end: Planes, frames: int) -> Frames:
+    """Let a picture become the next; the first and the last frame are the pictures."""
+    low, high = _DISSOLVE
+    for index in range(frames):
+        way = (1 - math.cos(math.pi * index / max(frames - 1, 1))) / 2
+        share = min(max((way - low) / (high - low), 0), 1)
+        shown = _zoomed(start, 1 + _TRANSITION_ZOOM * way) if share < 1 else end
+        if share > 0:
+            other = _zoomed(end, 1 + _TRANSITION_ZOOM * (1 - way))
+            shown = [
+                Image.blend(one, two, share)
+                for one, two in zip(shown if share < 1 else other, other, strict=True)
+            ]
+        yield _frame(shown)
+
+
+def planes_of(frame: av.VideoFrame) -> Planes:
+    """Copy the planes of a yuv420p frame."""
+    planes = []
+    for plane in frame.planes:
+        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+        planes.append(Image.fromarray(rows[: plane.height, : plane.width].copy()))
+    return planes
+
+
+def _frame(planes: Planes) -> av.VideoFrame:
+    frame = av.VideoFrame(*planes[0].size, "yuv420p")
+    for plane, image in zip(frame.planes, planes, strict=True):
+        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
+        rows[: plane.height, : plane.width] = np.asarray(image)
+    return frame
+
+
+def _zoomed(planes: Planes, zoom: float) -> Planes:
+    if zoom == 1:
+        return planes
+    zoomed = []
+    for image in planes:
+        width, height = image.width / zoom, image.height / zoom
+        left, top = (image.width - width) / 2, (image.height - height) / 2
+        box = (left, top, left + width, top + height)
+        zoomed.append(image.resize(image.size, Image.Resampling.BILINEAR, box))
+    return zoomed

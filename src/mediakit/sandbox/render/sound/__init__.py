@@ -1,4 +1,0 @@
-"""A generated melody, given sounds, and both mixed into one track.
-
-It depends on the inputs and the frames.
-"""

@@ -1,0 +1,257 @@
+"""Words on frames: captions, notes, labels and a running clock."""
+
+import hashlib
+import json
+import math
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import av
+import numpy as np
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
+
+from mediakit.sandbox.render.film import FPS, Frames, Layer, frame_of, still
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
+from mediakit.sandbox.render.sizes import Size
+
+MARK = "mediakit sandbox"
+
+Font = ImageFont.FreeTypeFont
+
+# Searched in the system's font folders when a prompt needs other scripts.
+_WIDE_FONTS = (
+    "NotoSansCJK-Regular.ttc",
+    "PingFang.ttc",
+    "msyh.ttc",
+    "Arial Unicode.ttf",
+)
+_NO_SUCH_CHARACTER = "\uffff"
+_LEADING = 1.32
+_CAPTION, _SMALL = 0.044, 0.028
+_LONGEST_VALUE = 48
+_ALWAYS = range(sys.maxsize)
+_ONE_DIGIT = str.maketrans("123456789", "000000000")
+
+
+def words_over(
+    request: RenderRequest,
+    size: Size,
+    *,
+    caption: str = "",
+    corner: str = "",
+    span: range = _ALWAYS,
+) -> list[Layer]:
+    """Return the words over a film: its caption, and its parameters below.
+
+    Args:
+        request: Names the fields that are not a default.
+        size: The frame's size.
+        caption: What the film shows, usually its prompt.
+        corner: What the upper right corner says.
+        span: The frames of the film that show them.
+    """
+    layers = []
+    if block := _text_block(caption, note_of(request, caption), size):
+        layers.append(Layer(still(block), start=span.start, stop=span.stop))
+    if corner:
+        picture = _small(corner, size)
+        layers.append(_cornered(picture, size, span, still(picture)))
+    return layers
+
+
+def write_over(picture: Image.Image, request: RenderRequest) -> None:
+    """Write the parameters on a picture."""
+    block = _text_block("", note_of(request), Size(*picture.size))
+    if block is not None:
+        picture.paste(block, (0, 0), block)
+
+
+def note_of(request: RenderRequest, caption: str = "") -> list[str]:
+    """Return a line for each field that is not a default, nor the caption."""
+    return [
+        f"{name} {_shown(request.body[name], request.inputs)}"
+        for name in request.changed
+        if request.body.get(name) not in (None, caption or None)
+    ]
+
+
+def _shown(value: object, files: Mapping[str, Path]) -> str:
+    """Shorten a value; a checksum then tells it from others with the same start."""
+    text = _plain(value, files)
+    if len(text) <= _LONGEST_VALUE:
+        return text
+    return text[: _LONGEST_VALUE - 6].rstrip() + _ending(text)
+
+
+def _ending(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return f"... {digest[:4]}"
+
+
+def _plain(value: object, files: Mapping[str, Path]) -> str:
+    match value:
+        case str() if value in files:
+            return value.partition("?")[0].rstrip("/").rpartition("/")[2] or value
+        case str():
+            return " ".join(value.split())
+        case list():
+            return ", ".join(_plain(item, files) for item in value)
+        case _:
+            return json.dumps(value, ensure_ascii=False)
+
+
+def clock(frame: Size, span: range) -> Layer:
+    """Write the running time into the upper right corner."""
+    widest = _small("00:00.00", frame)
+
+    def times() -> Iterator[av.VideoFrame]:
+        for index in span:
+            seconds, frames = divmod(index, FPS)
+            text = f"{seconds // 60:02}:{seconds % 60:02}.{frames * 100 // FPS:02}"
+            yield frame_of(_small(text, frame, widest.size))
+
+    return _cornered(widest, frame, span, times)
+
+
+def _cornered(
+    picture: Image.Image, frame: Size, span: range, frames: Callable[[], Frames]
+) -> Layer:
+    margin = round(min(frame) * 0.05)
+    x = frame.width - margin - picture.width
+    return Layer(frames, x=str(x), y=str(margin), start=span.start, stop=span.stop)
+
+
+def _small(text: str, frame: Size, size: tuple[int, int] | None = None) -> Image.Image:
+    # All digits have one font, which is looked for once.
+    characters = text.translate(_ONE_DIGIT)
+    font = font_for(characters, max(round(min(frame) * _SMALL), 10))
+    size = size or (_even(font.getlength(text)) + 4, _even(font.size * _LEADING))
+    ink = Image.new("L", size)
+    ImageDraw.Draw(ink).text((2, 0), text, 205, font)
+    return _shadowed(ink, font)
+
+
+def _text_block(caption: str, note: Sequence[str], frame: Size) -> Image.Image | None:
+    """Write a caption over a shade, and a note below, for the top of a frame."""
+    margin, width = round(min(frame) * 0.05), round(frame.width * 0.72)
+    text = " ".join(caption.split())
+    large = font_for(text, max(round(min(frame) * _CAPTION), 14))
+    most = 4 if frame.height > frame.width else 2
+    lines = [(line, large) for line in wrap(drawable(text, large), large, width, most)]
+    room = frame.height - 2 * margin - sum(_leading(font) for _, font in lines)
+    small_px = min(max(frame.height * _SMALL, 10), room / _LEADING / max(len(note), 1))
+    if note and small_px >= 4:
+        small = font_for(" ".join(note), round(min(small_px, min(frame) * 0.05)))
+        for line in note:
+            lines += [
+                (row, small) for row in wrap(drawable(line, small), small, width, 1)
+            ]
+    if not lines:
+        return None
+    text_px = margin + sum(_leading(font) for _, font in lines)
+    size = (_even(frame.width), _even(min(text_px * 1.3 + 4, frame.height)))
+    ink, y = Image.new("L", size), margin
+    pen = ImageDraw.Draw(ink)
+    for line, font in lines:
+        pen.text((margin, y), line, 255 if font is large else 215, font)
+        y += _leading(font)
+    shade = None
+    if caption:
+        rows = (150 * np.linspace(1, 0, size[1]) ** 1.4).astype(np.uint8)
+        shade = Image.fromarray(rows[:, None]).resize(size)
+    return _shadowed(ink, lines[0][1], shade)
+
+
+def _leading(font: Font) -> int:
+    return round(font.size * _LEADING)
+
+
+def _shadowed(
+    ink: Image.Image, font: Font, shade: Image.Image | None = None
+) -> Image.Image:
+    """Paint white ink on a soft shadow, and both on a shade."""
+    radius = max(font.size * 0.08, 1)
+    shadow = ink.filter(ImageFilter.GaussianBlur(radius))
+    alpha = ImageChops.screen(ink, shadow.point(lambda level: min(level * 1.2, 190)))
+    if shade is not None:
+        alpha = ImageChops.screen(alpha, shade)
+    # Where ink covers a part of a pixel, the shadow covers the rest.
+    white = ink.point(lambda level: round(255 * (level / 255) ** 0.5))
+    return Image.merge("RGBA", (white, white, white, alpha))
+
+
+@lru_cache(maxsize=32)
+def font_for(text: str, height_px: int) -> Font:
+    """Return the first font that has every character of `text`, or the fullest."""
+    best, fewest = None, 0
+    for font in _fonts(height_px):
+        lacking = sum(not _has(font, character) for character in set(text))
+        if best is None or lacking < fewest:
+            best, fewest = font, lacking
+        if fewest == 0:
+            break
+    if best is None:
+        raise RenderError.internal("There is no font to write with.")
+    return best
+
+
+def wrap(text: str, font: Font, width_px: int, max_lines: int) -> list[str]:
+    """Break `text` into lines of at most `width_px`; words longer than that too.
+
+    What does not fit is replaced by a checksum of the whole text.
+    """
+    lines: list[str] = []
+    ending = _ending(text)
+    while text and len(lines) < max_lines:
+        fits = max(_fitting(text, font, width_px), 1)
+        if fits < len(text) and text[fits] != " ":
+            fits = max(text.rfind(" ", 0, fits), 0) or fits
+        lines.append(text[:fits].rstrip())
+        text = text[fits:].lstrip()
+    if text:
+        while len(lines[-1]) > 1 and font.getlength(lines[-1] + ending) > width_px:
+            lines[-1] = lines[-1][:-1]
+        lines[-1] = lines[-1].rstrip() + ending
+    return lines
+
+
+def _fitting(text: str, font: Font, width_px: int) -> int:
+    ends = range(1, len(text) + 1)
+    return bisect_right(
+        ends, width_px, key=lambda end: math.ceil(font.getlength(text[:end]))
+    )
+
+
+def _fonts(height_px: int) -> Iterator[Font]:
+    default = ImageFont.load_default(height_px)
+    if isinstance(default, ImageFont.FreeTypeFont):
+        yield default
+    matplotlib = find_spec("matplotlib")
+    if matplotlib is not None and matplotlib.origin is not None:
+        folder = Path(matplotlib.origin).parent / "mpl-data" / "fonts" / "ttf"
+        yield ImageFont.truetype(folder / "DejaVuSans.ttf", height_px)
+    for name in _WIDE_FONTS:
+        try:
+            yield ImageFont.truetype(name, height_px)
+        except OSError:
+            continue
+
+
+def _has(font: Font, character: str) -> bool:
+    if character.isspace():
+        return True
+    return bytes(font.getmask(character)) != bytes(font.getmask(_NO_SUCH_CHARACTER))
+
+
+def drawable(text: str, font: Font) -> str:
+    """Leave out what no font at hand has."""
+    kept = {character for character in set(text) if _has(font, character)}
+    return "".join(character for character in text if character in kept)
+
+
+def _even(length: float) -> int:
+    return 2 * -int(-length // 2)
