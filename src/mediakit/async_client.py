@@ -324,7 +324,8 @@ class AsyncClient(ProcessBound):
         Raises:
             InputError: A field or a file is invalid; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: The same, of the client's budget.
+            BudgetError: It may cost more than is left of the client's budget; nothing
+                was sent.
             JobFailedError: The job failed, now or when it was submitted before.
             GoneError: The service does not know the existing job for this API key.
             RateLimitError: The service asks to wait longer than this call waits.
@@ -366,7 +367,8 @@ class AsyncClient(ProcessBound):
         Raises:
             InputError: A field or a file is invalid; nothing was sent.
             BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: The same, of the client's budget.
+            BudgetError: It may cost more than is left of the client's budget; nothing
+                was sent.
             JobFailedError: The job failed, now or when it was submitted before.
             GoneError: The service does not know the existing job for this API key.
             WaitTimeoutError: The time is over; the job continues.
@@ -565,15 +567,15 @@ class AsyncClient(ProcessBound):
     async def seed_past(
         self, days: int = 365, jobs: int = 2_000, seed: int = 1
     ) -> SeededPast:
-        """Let the sandbox make up a past, and bring it into the history.
+        """Have the sandbox generate past jobs, and import them into the history.
 
         So there is a year of spend to look at: jobs of all functions with prompts,
         projects, estimates, charges and some ratings, sent by the organization's key
         and by two members'. It ends yesterday by the sandbox's clock. The balance stays
         as it is. The same call again, from any client, adds nothing.
 
-        The media of these jobs never existed: they read as erased. A request that
-        equals one of them is still submitted when it is submitted.
+        The media of these jobs never existed: they appear as erased. Submitting a
+        request that equals one of them still creates a new job.
 
         Args:
             days: How many days it covers, from 1 to 3,650.

@@ -34,7 +34,7 @@ class Settings(ProcessBound):
     """Connection settings: arguments first, then the environment, then defaults.
 
     Without a base URL, the embedded sandbox is meant. The history may be a URL with a
-    password, so it is shown as little as the key.
+    password, so it is hidden from the repr, like the key.
     """
 
     base_url: str | None

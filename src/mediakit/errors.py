@@ -290,7 +290,7 @@ class WaitTimeoutError(MediakitError):
 
 
 class IncompleteDataWarning(UserWarning):
-    """A report has more than could be read, so that sums over its frame lack it."""
+    """Part of a report could not be read, so totals over its frame are incomplete."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

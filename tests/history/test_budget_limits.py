@@ -96,9 +96,9 @@ def test_a_budget_refuses_a_claim_that_does_not_fit_and_reports_its_use(history)
     with pytest.raises(BudgetError) as caught:
         history.claim(costing("k3", 250_000), budget=budget)
     assert str(caught.value) == (
-        "It may cost up to $0.25, and of the budget 'kites' of $1.00, $0.30 is spent "
-        "and $0.50 is held for jobs in flight: it is $0.05 over. Nothing was sent. "
-        "Raise the budget, or ask for less."
+        "It may cost up to $0.25, which is $0.05 over what is left of the budget "
+        "'kites' of $1.00: $0.30 is spent and $0.50 is held for jobs in flight. "
+        "Nothing was sent. Raise the budget, or ask for less."
     )
     assert caught.value.needed_micro_usd == 250_000
     assert caught.value.available_micro_usd == 200_000

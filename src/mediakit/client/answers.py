@@ -45,7 +45,7 @@ _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 @dataclass(eq=False, repr=False)
 class NoAnswerError(ConnectionError):
-    """A request got no answer; after a final one, a retry is of no use.
+    """A request got no answer; if `is_final`, another try does not help.
 
     `sent` says whether the service may have received the request, and `status` is that
     of an answer that decides nothing.

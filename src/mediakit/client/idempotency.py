@@ -104,7 +104,7 @@ def named(value: object, names: Mapping[str, str]) -> object:
 def draw_key_of(service: str, path: str, content: bytes) -> str:
     """Return the key of a request to a service.
 
-    The API key is no part of it: an organization may have several, and changes them,
+    The API key is not part of it: an organization may have several and rotates them,
     and the service keeps idempotency keys by organization.
     """
     return draw_keys(service, path)(content.decode())

@@ -120,9 +120,8 @@ class JobReads:
             return
         raise ServiceError(
             f"{self._transport.service.base_url} answered 404 for the job {job_id}, "
-            "but without the service's error shape, as a gateway that cannot find the "
-            "service does. The job may exist. Check the base URL and the network, then "
-            "try again.",
+            "but not as the service does: a gateway may be unable to reach it. The job "
+            "may exist. Check the base URL and the network, then try again.",
             status=404,
             job_id=job_id,
         )

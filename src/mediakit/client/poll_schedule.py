@@ -19,7 +19,7 @@ SHORTEST_GAP_S = 0.3
 LONGEST_GAP_S = 5.0
 
 PENDING_GAPS_S = (1.0, 2.0, 5.0)
-# An event never has the charge: the first read is due when the second one would be, and
+# An event never has the charge. The first read waits as long as two reads would take:
 # most charges have settled by then.
 HEARD_GAP_S = PENDING_GAPS_S[0] + PENDING_GAPS_S[1]
 UNAVAILABLE_GAP_S = 30.0

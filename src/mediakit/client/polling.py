@@ -45,7 +45,7 @@ Read = Callable[[AsyncJob], Awaitable[None]]
 
 
 class Turns:
-    """Limits the rate of reads, from 3 a second: first come, first served."""
+    """Limits the reads per second, first come, first served."""
 
     def __init__(
         self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
@@ -58,7 +58,7 @@ class Turns:
 
     @property
     def line_s(self) -> float:
-        """Return the seconds that all who wait now need."""
+        """Return how long it takes to serve everyone who waits now."""
         return self._waiting_n * self.gap_s
 
     async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:

@@ -183,16 +183,16 @@ class Sender:
             f"The request was sent to {base_url}, which {did} ({why}). It is not known "
             "whether the job was created; if it was, you are charged "
             f"{price}. The history keeps the idempotency key: the same call, or the "
-            "next start, finds the job or creates it, never twice.",
+            "next start, finds or creates the job; it is never created twice.",
             in_doubt=True,
         )
 
     async def _given_up(
         self, submission: Submission, error: MediakitError
     ) -> MediakitError:
-        """Record a submission of which surely nothing was sent; returns the error.
+        """Record that nothing was sent, if so, and return the error.
 
-        Then nothing is held, and nothing is sent at the next start.
+        Nothing is then held for it, nor sent at the next start.
         """
         if error.sent is False:
             await self._account_history.write(

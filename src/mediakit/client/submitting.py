@@ -159,8 +159,8 @@ class Submissions:
     async def owned(self, request: ValidatedRequest) -> Entry | None:
         """Return the newest submission of a request that has a job, by the history.
 
-        None where another call pays for nothing twice: there is none, it failed, or it
-        is gone.
+        None where sending it pays for nothing twice: no job exists, it failed, or it is
+        gone.
         """
         draw = draw_of(self.of(request))
         last_take = await self._account_history.ask(History.last_take, **draw)

@@ -66,8 +66,8 @@ class BudgetUse:
 _OF_ONE_CLIENT = re.compile("client [0-9a-f]{32}")
 THE_SWEEPS = "the sweep's budget"  # its id means nothing to users
 MAY_BE_MADE = (
-    "Nothing was sent now, but an earlier try was not answered and may have made a "
-    "job: client.resume() sends it again, within the budget of the earlier try."
+    "This call sent nothing, but an earlier try was not answered and may have created "
+    "a job: client.resume() sends it again, within the budget of that try."
 )
 
 
@@ -116,11 +116,10 @@ def refuse_beyond_budget(
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
     text = (
-        f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, and of "
-        f"{named}, "
+        f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, which is "
+        f"{format_usd(over)} over what is left of {named}: "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
-        f"for jobs in flight: it is {format_usd(over)} over. "
-        f"{sent} Raise the budget, or ask for less."
+        f"for jobs in flight. {sent} Raise the budget, or ask for less."
     )
     if not has_price:
         text = (
