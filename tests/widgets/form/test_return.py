@@ -8,10 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import ipywidgets
 import pytest
 
 from mediakit import Client
+from mediakit.client import AsyncJob
 from mediakit.errors import InputError
 from mediakit.history import Entry, tuning
 from mediakit.records import JobStatus
@@ -21,9 +21,11 @@ from mediakit.widgets.form.controller import ANOTHER, Form, is_open
 from mediakit.widgets.form.memory import form_memory
 from mediakit.widgets.form.memory.form_memory import origin_of
 from mediakit.widgets.job.actions import next_text
+from mediakit.widgets.job.view import JobView
 from mediakit.widgets.studio.catalogue.forms import StudioForms
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import Cell
+from tests.support.job_states import state_of
 from tests.support.samples.media_samples import make_png
 from tests.support.widgets import (
     PATIENCE_S,
@@ -31,6 +33,7 @@ from tests.support.widgets import (
     error_of,
     finish,
     generate_button,
+    in_use,
     press_generate,
     result_widgets,
     until,
@@ -317,21 +320,27 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
     assert form.values.prompt == "a kite"
 
 
-def test_many_results_are_shown_twelve_at_first_and_all_when_asked_for(
+def test_twelve_results_have_widgets_at_first_and_all_when_asked_for(
     kernels: Kernels,
 ) -> None:
-    form = kernels.form()
-    jobs = [ipywidgets.HTML() for _ in range(15)]
-    form._view.show_results(tuple(jobs))
-    assert list(result_widgets(form)) == jobs[:12]
+    form, jobs = kernels.form(), kernels.client.components.jobs
+    states = [state_of("failed", id=f"media_{n}") for n in range(112)]
+    views = tuple(JobView(AsyncJob(jobs, state)) for state in states)
+    none = in_use()
+    form._view.show_results(views[:12])
+    twelve = in_use()
+    form._view.show_results(views)
+    assert in_use() - twelve < 5
+    assert list(result_widgets(form)) == [view.widget for view in views[:12]]
     more = form._view.results.children[0]
-    assert more.description == "Show 3 earlier results"
+    assert more.description == "Show 100 earlier results"
     more.click()
-    assert list(result_widgets(form)) == jobs
+    assert len(result_widgets(form)) == 112
+    assert in_use() - none > 8 * (twelve - none)
     form.close()
     assert more.comm is None
-    for job in jobs:
-        job.close()
+    for view in views:
+        view.close()
 
 
 # -- another take ---------------------------------------------------------------------

@@ -142,6 +142,7 @@ def test_comparing_takes_the_place_of_the_result_and_gives_it_back(
     client: Client, picture_job: Job
 ) -> None:
     view = JobView(picture_job.core, client)
+    assert view.widget
     eventually(lambda: "data:image/jpeg" in view.card_html)
     press(view, "Before / after")
     (shown,) = (x for x in widgets_of(view) if type(x).__name__ == "Compare")

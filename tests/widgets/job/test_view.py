@@ -45,6 +45,7 @@ def show(client: Client) -> Iterator[Callable[..., JobView]]:
 
     def make(job: AsyncJob, **more: Any) -> JobView:
         views.append(JobView(job, client, **more))
+        assert views[-1].widget  # it is on the page
         return views[-1]
 
     yield make
@@ -327,6 +328,7 @@ def test_a_closed_view_leaves_no_widget_no_listener_and_no_clock(
     before = in_use()
     job = at(state_of("queued"))
     view = JobView(job, client, clock=clock)
+    assert view.widget
     client.io.call(let_others_run)
     assert len(clock._sleepers) == 1
     job.update(failed("internal"))  # its clock ends with the job

@@ -316,7 +316,7 @@ class Form:
             self._note_failure(view)
         if self._memory.keeps and not fresh:
             self._view.promise_return()
-        self._view.show_results(tuple(job.widget for job in self._jobs))
+        self._view.show_results(self._jobs)
         self._view.show_error("\n".join(said))
 
     def _begun_with(self, draft: Draft) -> Mapping[str, object]:
@@ -641,7 +641,7 @@ class Form:
             self._jobs = (view, *self._jobs)
             self._note_failure(view)
             if not self._closed:
-                self._view.show_results(tuple(job.widget for job in self._jobs))
+                self._view.show_results(self._jobs)
         self._handle.follow(view)
         for listener in tuple(self._job_listeners):
             listener()

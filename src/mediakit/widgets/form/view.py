@@ -26,6 +26,7 @@ from mediakit.widgets.form.html import fields_html, head_html
 from mediakit.widgets.form.price.price_bar import PriceBar
 from mediakit.widgets.form.sections import Fold, Section, is_main
 from mediakit.widgets.form.state import FormState
+from mediakit.widgets.job.view import JobView
 from mediakit.widgets.nested.objects import fill
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
@@ -87,8 +88,8 @@ class FormView:
         self._sweep = self._make_sweep(sweep)
         self._panel: Any = None
         self._wall: tuple[Any, ...] = ()
-        self._results: tuple[Any, ...] = ()
-        self._slots: dict[Any, Any] = {}
+        self._results: tuple[JobView, ...] = ()
+        self._slots: dict[JobView, Any] = {}
         self._earlier: Any = None
         self._show_earlier: Any = None
         self._shows_all = False
@@ -267,31 +268,34 @@ class FormView:
         """Show what went wrong, as plain text; no text clears it."""
         self._error.value = error_html(text)
 
-    def show_results(self, widgets: tuple[Any, ...]) -> None:
+    def show_results(self, jobs: tuple[JobView, ...]) -> None:
         """Show jobs beside the controls, newest first, only these at first.
 
         ipywidgets draws every child again that stands behind a new one, which would
         end what plays and what is downloaded there. So the oldest is the first child,
-        the style sheet turns their order, and each has a slot that stays.
+        the style sheet turns their order, and each has a slot that stays. A job that
+        is not shown has no widgets.
 
         Args:
-            widgets: The jobs, newest first.
+            jobs: The jobs, newest first.
         """
-        self._results = widgets
-        if not widgets:
+        self._results = jobs
+        if not jobs:
             return
         if self._earlier is None:
             self._make_earlier()
-        shown = widgets if self._shows_all else widgets[:MOST_RESULTS]
-        for widget in reversed(widgets[:MOST_RESULTS]):
-            if widget not in self._slots:
-                self._slots[widget] = self._context.factory.make(w.VBox)
-        for widget, slot in self._slots.items():
-            slot.children = (widget,) if widget in shown else ()
+        shown = jobs if self._shows_all else jobs[:MOST_RESULTS]
+        for job in reversed(jobs[:MOST_RESULTS]):
+            if job not in self._slots:
+                self._slots[job] = self._context.factory.make(w.VBox)
+        for job, slot in self._slots.items():
+            slot.children = (job.widget,) if job in shown else ()
         if self._shows_all:
-            older = (each for each in reversed(shown) if each not in self._slots)
+            older = (job.widget for job in reversed(shown) if job not in self._slots)
             self._earlier.children = tuple(older)
-        count = len(widgets) - len(shown)
+        for job in jobs[len(shown) :]:
+            job.fold()
+        count = len(jobs) - len(shown)
         s = "" if count == 1 else "s"
         self._show_earlier.description = f"Show {count:,} earlier result{s}"
         if count:

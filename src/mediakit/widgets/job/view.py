@@ -51,8 +51,8 @@ class JobView:
         embed: Make the result part of the notebook.
         clock: Gives time; the system's by default.
         environment: See `player.browser_url`; this process's own when omitted.
-        recalled: The job ended long ago: its card has its poster from the start, where
-            that is kept on this machine.
+        recalled: The job is from the history: its card has its poster from the start,
+            where that is kept on this machine.
         arrives: It was just asked for: the page scrolls to it if it is out of sight.
     """
 
@@ -70,6 +70,8 @@ class JobView:
     ) -> None:
         io = client.io if client is not None else io_thread()
         self._job = job
+        self._home = home
+        self._arrives = arrives
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
@@ -81,19 +83,11 @@ class JobView:
         self._listeners: list[Callable[[], None]] = []
         self._closed = False
         self._shown = False
-        guard = guarded(lambda text: self._panel.complain(text), self._lock)
-        self._panel = JobPanel(guard, arrives=arrives)
-        self._tasks = NamedTasks(io, self._panel.complain)
-        self._actions = JobActions(
-            job,
-            self._panel,
-            self._tasks,
-            guard,
-            self._lock,
-            home,
-            self._environment,
-        )
-        self._unsubscribe = job.subscribe(guard(self._on_state))
+        self._panel: JobPanel | None = None
+        self._style = ""
+        self._guard = guarded(self._complain, self._lock)
+        self._tasks = NamedTasks(io, self._complain)
+        self._unsubscribe = job.subscribe(self._guard(self._on_state))
         if client is not None:
             self._tasks.start("names", partial(self._learn_names, client))
 
@@ -101,8 +95,39 @@ class JobView:
 
     @property
     def widget(self) -> Any:
-        """Return the widget that carries the view."""
-        return self._panel.widget
+        """Return the widget that carries the view; it is made when it is wanted."""
+        with self._lock:
+            if self._panel is None:
+                self._panel = self._open()
+                self._on_state(self.state)
+            return self._panel.widget
+
+    def _open(self) -> JobPanel:
+        panel = JobPanel(self._guard, arrives=self._arrives)
+        panel.add_style(self._style)
+        self._shown = self._looked = self._arrives = False
+        self._actions = JobActions(
+            self._job,
+            panel,
+            self._tasks,
+            self._guard,
+            self._lock,
+            self._home,
+            self._environment,
+        )
+        return panel
+
+    def fold(self) -> None:
+        """Close the widget while it is not on the page; the card goes on."""
+        with self._lock:
+            panel, self._panel = self._panel, None
+            if panel is not None:
+                panel.close()
+                self._actions.close()
+
+    def _complain(self, text: str) -> None:
+        if self._panel is not None:
+            self._panel.complain(text)
 
     @property
     def state(self) -> JobState:
@@ -148,7 +173,9 @@ class JobView:
 
     def hide(self, handle: CardHandle) -> None:
         """Hide a handle's cards for as long as this view is on the page."""
-        self._panel.add_style(handle.live_style)
+        self._style = handle.live_style
+        if self._panel is not None:
+            self._panel.add_style(self._style)
 
     def close(self) -> None:
         """Take the view down; the job continues."""
@@ -159,8 +186,7 @@ class JobView:
             self._unsubscribe()
             self._listeners.clear()
             self._tasks.close()
-            self._panel.close()
-            self._actions.close()
+            self.fold()
 
     # -- from the job's state to the widgets --------------------------------------
 
@@ -169,40 +195,48 @@ class JobView:
         state = self.state
         if self._closed:
             return
+        if erased(state):
+            self._preview, self._embedded = Preview(), None
+        if self._panel is not None:
+            self._show(self._panel, state)
+        self._tell()
+
+    def _show(self, panel: JobPanel, state: JobState) -> None:
         self._show_words(state)
         self._show_time()
         if not self._shown:
-            self._panel.show("stage", place_html(state))
+            panel.show("stage", place_html(state))
         if not state.record.status.terminal:
             self._tasks.start("tick", self._tick)
         elif has_output(state) and not self._looked:
             self._looked = True
             self._tasks.start("look", self._bring_result)
         elif erased(state):
-            self._preview, self._embedded = Preview(), None
             self._show_stage()
         self._actions.offer()
-        self._tell()
 
     def _tell(self) -> None:
         for listener in tuple(self._listeners):
             listener()
 
     def _show_words(self, state: JobState) -> None:
-        self._panel.show("prompt", prompt_html(state))
-        self._panel.show("title", head_html(state, self._preview.facts))
-        self._panel.show("details", details_html(state))
+        if self._panel is not None:
+            self._panel.show("prompt", prompt_html(state))
+            self._panel.show("title", head_html(state, self._preview.facts))
+            self._panel.show("details", details_html(state))
 
     def _show_time(self) -> None:
-        now = self._clock.now()
-        time = clock_html(self.state, now) + bar_html(self.state, now)
-        self._panel.show("clock", time)
+        if self._panel is not None:
+            now = self._clock.now()
+            time = clock_html(self.state, now) + bar_html(self.state, now)
+            self._panel.show("clock", time)
 
     def _show_stage(self) -> None:
-        html = stage_html(self.state, self._preview, self._environment)
-        self._panel.show("stage", html)
-        self._panel.play(self._preview.clip, self._preview.poster)
-        self._shown = True
+        if self._panel is not None:
+            html = stage_html(self.state, self._preview, self._environment)
+            self._panel.show("stage", html)
+            self._panel.play(self._preview.clip, self._preview.poster)
+            self._shown = True
 
     # -- what runs on the I/O thread ----------------------------------------------
 
@@ -215,8 +249,8 @@ class JobView:
                     self._tell()
 
     async def _tick(self) -> None:
-        """Move the clock until the job ends or the view is closed."""
-        while not self.state.record.status.terminal:
+        """Move the clock until the job ends or the view is closed or folded."""
+        while self._panel is not None and not self.state.record.status.terminal:
             with self._lock:
                 self._show_time()
             await self._clock.sleep(TICK_S)
@@ -236,13 +270,14 @@ class JobView:
             if self._closed or not has_output(self.state):
                 return
             self._preview = preview
-            self._actions.see(preview)
-            self._show_words(self.state)
-            # A player that is there already may be playing: it is not replaced.
-            if not self._shown or preview.needs_clip:
-                self._show_stage()
-            elif preview.trouble is not None:
-                self._panel.note(preview.trouble)
+            if self._panel is not None:
+                self._actions.see(preview)
+                self._show_words(self.state)
+                # A player that is there already may be playing: it is not replaced.
+                if not self._shown or preview.needs_clip:
+                    self._show_stage()
+                elif preview.trouble is not None:
+                    self._panel.note(preview.trouble)
             self._tell()
 
     async def _bring_embedded(self) -> None:
@@ -250,7 +285,8 @@ class JobView:
         with self._lock:
             if not self._closed and has_output(self.state):
                 self._embedded = embedded
-                self._panel.note(embedded.note)
+                if self._panel is not None:
+                    self._panel.note(embedded.note)
                 self._tell()
 
     async def _show_anyway(self) -> None:
