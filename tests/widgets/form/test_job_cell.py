@@ -15,6 +15,7 @@ from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.job_cell import JobCell, show_in
 from mediakit.widgets.job.actions import NEXT, RETRY, VARY, next_text, offered
 from mediakit.widgets.job.host import JobHost, varied
+from mediakit.widgets.toolkit.cell_identity import MOST_UNTOLD_RUNS
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from tests.support.job_states import (
     BODY,
@@ -206,6 +207,19 @@ def test_a_cell_that_is_run_again_closes_the_views_of_other_jobs_too(
         Cell("b", "run 5"), AsyncJob(client.components.jobs, state_of("queued")), client
     )
     assert in_use() > once
+
+
+def test_where_cells_are_not_told_apart_the_views_of_the_latest_runs_stay(
+    client: Client,
+) -> None:
+    def run(number: int) -> int:
+        job = AsyncJob(client.components.jobs, state_of("queued", id=f"media_{number}"))
+        show_in(Cell(f"run {number}", f"run {number}"), job, client)
+        return in_use()
+
+    counts = [run(number) for number in range(MOST_UNTOLD_RUNS + 5)]
+    assert counts[1] > counts[0]
+    assert len(set(counts[-5:])) == 1
 
 
 # -- in a form ----------------------------------------------------------------------

@@ -15,6 +15,7 @@ from mediakit.widgets.job.host import JobHost, varied
 from mediakit.widgets.job.uses.use_menu import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.accessible_names import Namer
+from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import (
     CardHandle,
     Cell,
@@ -107,7 +108,7 @@ class JobCell:
             self._factory.close()
 
 
-_shown: dict[str, tuple[str, list[JobCell]]] = {}
+_shown: ShownByCell[JobCell] = ShownByCell()
 
 
 def display_job(
@@ -137,10 +138,9 @@ def show_in(
     embed: bool = False,
 ) -> JobView:
     """Show a job in a cell and return its view; see `display_job`."""
-    _close_shown_before(cell)
     handle = CardHandle()
     column = JobCell(client, handle, embed=embed)
-    _shown.setdefault(cell.id, (cell.run, []))[1].append(column)
+    _shown.add(cell, column)
     view = column.add(job)
     view.hide(handle)
     handle.display()
@@ -150,11 +150,3 @@ def show_in(
     # What executes notebooks without a page keeps what was shown while the cell ran.
     view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
     return view
-
-
-def _close_shown_before(cell: Cell) -> None:
-    run, columns = _shown.get(cell.id, (cell.run, []))
-    if run != cell.run:
-        del _shown[cell.id]
-        for column in columns:
-            column.close()

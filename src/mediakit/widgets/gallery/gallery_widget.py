@@ -34,6 +34,7 @@ from mediakit.widgets.gallery.payload import header_payload
 from mediakit.widgets.gallery.static_html import static_html, static_text
 from mediakit.widgets.gallery.throttle import Paced
 from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
 
 UPDATES_EVERY_S = 0.2
@@ -229,7 +230,7 @@ class Gallery:
         if cell is None:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
             return
-        _close_shown_before(cell.id, cell.run, self)
+        _shown.add(cell, self)
         self._handle.show(self.html, repr(self))
         self._handle.display()
         publish({**self._live(), "text/plain": "", "text/html": ""})
@@ -358,15 +359,4 @@ def _checked(cells: Sequence[WallCell]) -> tuple[WallCell, ...]:
     return tuple(cells)
 
 
-_shown: dict[str, tuple[str, list[Gallery]]] = {}
-
-
-def _close_shown_before(cell_id: str, run: str, gallery: Gallery) -> None:
-    """Close the walls that an earlier run of a cell has shown."""
-    before, galleries = _shown.get(cell_id, (run, []))
-    if before != run:
-        for each in galleries:
-            if each is not gallery:
-                each.close()
-        galleries = []
-    _shown[cell_id] = (run, [*galleries, gallery])
+_shown: ShownByCell[Gallery] = ShownByCell()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mediakit.widgets.toolkit.cell_outputs import Cell
+
+MOST_UNTOLD_RUNS = 20
+"""How many runs keep what they show where the notebook does not tell its cells."""
 
 
 class CellPlace(NamedTuple):
@@ -46,3 +49,37 @@ class CellPlaces:
         if cell is not None:
             self._made[kind, place.cell] = (cell.run, place.number + 1)
         return place
+
+
+class Closable(Protocol):
+    """What a cell shows."""
+
+    def close(self) -> None:
+        """Free it."""
+
+
+C = TypeVar("C", bound=Closable)
+
+
+class ShownByCell(Generic[C]):
+    """What the latest run of each cell shows; what earlier runs showed is closed."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, tuple[str, list[C]]] = {}
+
+    def now(self, cell: Cell) -> list[C]:
+        """Return what this run of a cell has shown."""
+        run, shown = self._shown.get(cell.id, ("", []))
+        return shown if run == cell.run else []
+
+    def add(self, cell: Cell, thing: C) -> None:
+        """Note what this run of a cell shows."""
+        now = [each for each in self.now(cell) if each is not thing]
+        _, before = self._shown.pop(cell.id, ("", []))
+        self._shown[cell.id] = (cell.run, [*now, thing])
+        gone = [each for each in before if each not in now and each is not thing]
+        untold = [name for name, (run, _) in self._shown.items() if name == run]
+        for name in untold[:-MOST_UNTOLD_RUNS]:
+            gone += self._shown.pop(name)[1]
+        for each in gone:
+            each.close()

@@ -19,6 +19,7 @@ from mediakit.widgets.job.waiting.html import (
 )
 from mediakit.widgets.toolkit.background_tasks import NamedTasks
 from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import (
     CardHandle,
     Cell,
@@ -147,7 +148,7 @@ class WaitBoard:
             await self._clock.sleep(TICK_S)
 
 
-_boards: dict[str, tuple[str, WaitBoard]] = {}
+_boards: ShownByCell[WaitBoard] = ShownByCell()
 
 
 def show_wait(job: AsyncJob) -> None:
@@ -162,17 +163,13 @@ def show_wait(job: AsyncJob) -> None:
 
 def leave_to_card(cell: Cell, job_id: str) -> None:
     """Let a card show a job in a cell, in place of its line."""
-    run, board = _boards.get(cell.id, ("", None))
-    if board is not None and run == cell.run:
+    for board in _boards.now(cell):
         board.leave_to_card(job_id)
 
 
 def _board_of(cell: Cell) -> WaitBoard:
-    run, board = _boards.get(cell.id, ("", None))
-    if board is None or run != cell.run:
-        if board is not None:
-            board.close()
+    if not _boards.now(cell):
         board = WaitBoard()
-        _boards[cell.id] = (cell.run, board)
+        _boards.add(cell, board)
         board.display()
-    return board
+    return _boards.now(cell)[0]
