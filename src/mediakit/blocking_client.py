@@ -381,7 +381,7 @@ class Client(Blocking, ProcessBound):
 
     def form(
         self,
-        function: str,
+        function: str = "",
         /,
         *,
         like: Job | str | None = None,
@@ -401,7 +401,7 @@ class Client(Blocking, ProcessBound):
         is not known, as in Voilà, nothing is kept.
 
         Args:
-            function: A kind or a path.
+            function: A kind or a path. Without one, the error lists the functions.
             like: Begin with the values of an earlier request: "last" for the last one
                 of this function, or a job, or its id. A form that is on the page
                 already, or was there before a restart, keeps what it holds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -111,6 +112,13 @@ def test_a_price_stands_with_its_kind_beside_what_is_left(
     # Without a count, no number of runs is made up; without a balance, no amount.
     assert ("enough for" in html) is ("enough for" in "".join(texts))
     assert ("$0.00" in html) is ("$0.00" in "".join(texts))
+
+
+def test_a_balance_says_from_when_it_is() -> None:
+    state = state_of("text-to-video", usd(100))
+    read = replace(state.funds, read_at=datetime(2026, 3, 1, 12, 0).astimezone())
+
+    assert "294 runs · as of 12:00" in whole(state.with_balance(read))
 
 
 @pytest.mark.parametrize(

@@ -222,9 +222,7 @@ AUTO = start("r1", prompt="a kite", duration="auto")
 NOMINAL = start("r1", prompt="a kite", duration=4, resolution="480p")  # $0.4494
 WITHOUT_PRICE = FormState.start(Function("a/b/unpriced", Unpriced), {"prompt": "a"})
 OPEN_END = FormState.start(Function("a/b/open", Open), {"prompt": "a"})
-NO_UPPER_PRICE = (
-    "Nobody knows what it may cost at most, so your budget could not be kept."
-)
+NO_UPPER_PRICE = "Its price is unknown, so your budget cannot be enforced."
 
 
 @pytest.mark.parametrize(

@@ -33,9 +33,7 @@ from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.uploads.upload_folder import shown_path
 
 MEDIA_NAMES = {"video": "clip", "image": "picture", "audio": "sound"}
-NOT_WITHIN_A_BUDGET = (
-    "Nobody knows what it may cost at most, so your budget could not be kept."
-)
+NOT_WITHIN_A_BUDGET = "Its price is unknown, so your budget cannot be enforced."
 
 
 @dataclass(frozen=True)

@@ -123,6 +123,7 @@ class PlanView:
             self._gallery.close()
         self._handle.close()
         close_tree(self.widget)
+        self._drafts.close()  # it is there only while the plan has drafts
 
     # -- running it ---------------------------------------------------------------
 

@@ -79,6 +79,8 @@ def funds_html(funds: Funds, affordability: Affordability) -> Markup:
         parts.append(f"enough for about {affordability.count:,} run{s}")
     if funds.held_text:
         parts.append(funds.held_text)
+    if funds.read_at is not None:
+        parts.append(f"as of {funds.read_at.astimezone():%H:%M}")
     line = line_html(" · ".join(parts))
     return Markup("<div class=mk-small-print>{}</div>").format(line)
 
