@@ -92,7 +92,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     lab.page.unroute("**/files/**")
 
     button(lab.cell(1), "Save to folder").click()
-    lab.see(1, "beside it holds the prompt")
+    lab.see(1, "next to it, has the prompt")
     there = lab_server.root / download.suggested_filename
     assert there.read_bytes() == whole
     assert there.with_name(f"{there.name}.json").is_file()
@@ -105,7 +105,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     lab.cell(1).get_by_label("Also forget the prompt and settings").check()
     lab.screenshot("result-erase-question", cell)
     button(cell, "Yes, erase it").click()
-    lab.see(1, "The prompt and the settings are forgotten here, too.")
+    lab.see(1, "The prompt and the settings were forgotten here, too.")
     expect(lab.outputs(1).get_by_text("A red balloon")).to_have_count(0)
     lab.screenshot("result-erased", cell)
     lab.run_cell(3)

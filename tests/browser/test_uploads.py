@@ -80,7 +80,7 @@ def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
     choose(lab, form, "video", make_mp4(tmp_path / "small.mp4"))
     expect(form.get_by_label("@Video1").first).to_have_value("small.mp4")
     expect(form).to_contain_text(
-        "Uploaded · 854 x 480"
+        "Uploaded · 854 \N{MULTIPLICATION SIGN} 480"
     )  # what reads clips is loaded by now
     before = memory_bytes(lab)
 
@@ -145,7 +145,7 @@ def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
 
     assert box.evaluate(DROP, ["my cat.png", b64encode(content).decode()])
     expect(box).to_have_value("my cat.png")
-    expect(form).to_contain_text("Uploaded · 64 x 48")
+    expect(form).to_contain_text("Uploaded · 64 \N{MULTIPLICATION SIGN} 48")
     generate = form.get_by_role("button", name=re.compile("^Generate"))
     lab.page.wait_for_timeout(READ_MS)
     generate.click()
@@ -157,7 +157,7 @@ def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
     form = lab.cell(1).locator(".mk-form")
     box = form.get_by_role("combobox", name=re.compile("image", re.I)).first
     expect(box).to_have_value("my cat.png")
-    expect(form).to_contain_text("Uploaded · 64 x 48")
+    expect(form).to_contain_text("Uploaded · 64 \N{MULTIPLICATION SIGN} 48")
     expect(form.locator(".mk-job")).to_contain_text("my cat.png")
     lab.screenshot("upload-returned", form)
     saved = json.dumps(lab.save()["cells"][1]["outputs"])

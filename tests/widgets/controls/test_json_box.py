@@ -43,8 +43,8 @@ def test_no_text_breaks_the_reader(text: str) -> None:
     [
         ("{", "line 1, character 2: expecting property name"),
         ('{"a": 1,\n "b"}', "line 2, character 5: expecting"),
-        ("NaN", "NaN is no number in JSON"),
-        ("[-Infinity]", "-Infinity is no number in JSON"),
+        ("NaN", "NaN is not a number in JSON"),
+        ("[-Infinity]", "-Infinity is not a number in JSON"),
         ("[" * 100_000, "nested too deep"),
         ('"\\ud800"', "surrogates"),
         ("1" * 5_000, "digits"),
@@ -62,9 +62,9 @@ def test_what_is_no_json_is_kept_with_its_reason(text: str, reason: str) -> None
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("[1]", "needed is an object"),
-        ('"a"', "needed is an object"),
-        ('{"prompt": "a"}', "prompt has a control of its own"),
+        ("[1]", "must be an object"),
+        ('"a"', "must be an object"),
+        ('{"prompt": "a"}', "prompt has its own control"),
         ("{", "line 1"),
     ],
 )
@@ -76,7 +76,7 @@ def test_further_fields_are_an_object_without_the_known_ones(
     assert isinstance(value, NotJson)
     [problem] = unreadable("further fields", value)
     assert reason in problem.accepted
-    assert ("this is no JSON" in problem.accepted) is (text == "{")
+    assert ("this is not valid JSON" in problem.accepted) is (text == "{")
 
 
 def test_what_is_no_json_is_found_and_taken_out_at_any_depth() -> None:

@@ -97,7 +97,7 @@ def test_a_picture_from_code_is_looked_at_like_one_from_hand(
 
     form.values.image_url = Image.new("RGB", (64, 48), "teal")
     until(lambda: form.state.submit_reason is None, form)
-    assert "64 x 48" in shown(form)
+    assert "64 \N{MULTIPLICATION SIGN} 48" in shown(form)
     assert str(form.values.image_url).endswith("picture.png")
 
 

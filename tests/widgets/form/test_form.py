@@ -155,9 +155,7 @@ def test_a_price_that_nobody_saw_before_the_click_is_not_paid(
     hand: SlowHand, acts: tuple[str | int, ...]
 ) -> None:
     assert hand.do(*acts) == []
-    assert "The price is now $1.17. Press Generate again to submit it." in error_of(
-        hand.form
-    )
+    assert "The price is now $1.17. Nothing was sent." in error_of(hand.form)
     assert "Nothing was sent" in error_of(hand.form)
     assert hand.do("click") == []  # the second half of a double click reads nothing
 
@@ -179,9 +177,9 @@ def test_a_local_picture_is_looked_at_uploaded_and_sent(
     form = make_form("image-upscale")
 
     box(form, "image_url").value = str(picture)
-    assert "Looking at" in str(form.state.submit_reason)
+    assert "Checking" in str(form.state.submit_reason)
     until(lambda: form.state.submit_reason is None, form)
-    assert "64 x 48" in shown(form)
+    assert "64 \N{MULTIPLICATION SIGN} 48" in shown(form)
     assert "data:image/jpeg;base64," in shown(form)
     press_generate(form)
     assert str(form._jobs[0].state.body["image_url"]).startswith("http")
@@ -242,7 +240,7 @@ def test_what_cannot_be_paid_is_said_and_the_balance_is_read_again_by_a_button(
     admission: Admission, make_form: MakeForm
 ) -> None:
     form = make_form("r1", prompt="a", duration="auto")
-    assert "It may cost up to $7.28028; $5.00 is left. The balance" in shown(form)
+    assert "This may cost up to $7.28028, but only $5.00 is left (as of" in shown(form)
     assert 'class="mk-price mk-bad"' in shown(form)
     assert generate_button(form).disabled
     admission.usd = 50
@@ -278,7 +276,7 @@ def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(
         assert "Budget: $0.50" in shown(form)
         press_generate(form)
         until(lambda: form.state.submit_reason is not None, form)
-        assert "It costs $0.34; $0.16 of your budget is left" in shown(form)
+        assert "This costs $0.34, but only $0.16 of your budget is left" in shown(form)
         assert generate_button(form).disabled
         finish(form)
 
@@ -392,8 +390,10 @@ def test_what_is_no_json_is_kept_and_keeps_the_form_from_being_sent(
     form = make_form("text-to-image", prompt="a kite")
 
     named(form, "Additional fields (JSON)").value = '{"style": '
-    assert "this is no JSON (line 1, character 11: expecting value)" in shown(form)
-    assert "Further fields: this is no JSON" in str(form.state.submit_reason)
+    assert "this is not valid JSON (line 1, character 11: expecting value)" in shown(
+        form
+    )
+    assert "Further fields: this is not valid JSON" in str(form.state.submit_reason)
     again = make_form("text-to-image")
     further = named(again, "Additional fields (JSON)")
     assert further.value == '{"style": '

@@ -35,7 +35,7 @@ def test_a_clip_behind_a_url_firms_up_the_price_in_its_own_time(
         assert not generate_button(form).disabled
         until(lambda: "<b>$0.73</b>" in shown(form), form)
 
-        assert "remote · 854 x 480" in shown(form)
+        assert "remote · 854 \N{MULTIPLICATION SIGN} 480" in shown(form)
         assert form.state.submit_reason is None
 
 
@@ -60,14 +60,14 @@ def test_a_clip_that_could_not_be_read_is_no_problem_and_is_read_again_later(
     monkeypatch.setattr(media_inputs, "RETRY_AFTER_S", 0.0)
     with FileServer({}) as server:
         form = make_form("r1", video_urls=[server.url("a.mp4")], **EDIT)
-        until(lambda: "its length is not known here" in shown(form), form)
+        until(lambda: "length unknown" in shown(form), form)
         until(lambda: not form._tasks._tasks, form)
         assert form.state.problems == ()
         assert not generate_button(form).disabled
 
         server.files["a.mp4"] = clip
         form.values.prompt = "make it snow"
-        until(lambda: "remote · 854 x 480" in shown(form), form)
+        until(lambda: "remote · 854 \N{MULTIPLICATION SIGN} 480" in shown(form), form)
 
 
 def test_a_reference_is_cited_behind_the_prompt_by_its_button(

@@ -150,7 +150,7 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
     view = column.add(picture_job.core)
     press(view, VARY)
     press(view, VARY)
-    assert "nothing is sent yet" in words(view)
+    assert "Nothing has been sent" in words(view)
     assert len(shown(column)) == 2
     form = column._form
     assert form is not None
@@ -239,7 +239,7 @@ def test_varying_in_a_form_brings_the_settings_back_and_no_other(
         state = state_of("completed", id=job_id, function=function.path, body=body)
         form._accept(AsyncJob(client.components.jobs, state))
         press(form.jobs[0], VARY)
-        assert "The form has these settings now" in words(form.jobs[0])
+        assert "The form now has these settings" in words(form.jobs[0])
         assert form.request() == body
     form.close()
 

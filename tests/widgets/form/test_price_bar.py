@@ -88,7 +88,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
                 "$0.34 is held by running jobs",
             ],
         ),
-        (state_of("r1", usd(5), **AUTO), ["Exceeds your $5.00 balance"]),
+        (state_of("r1", usd(5), **AUTO), ["Balance: $5.00"]),
         (
             state_of("keyframes", usd(100)),
             ["Add pictures to see the price.", ">Balance: $100.00<"],

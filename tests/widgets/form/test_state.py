@@ -184,8 +184,8 @@ def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
     ("kind", "values", "gap"),
     [
         ("keyframes", {}, "Add pictures to see the price."),
-        ("r1", {}, "Choose duration to see the price."),
-        ("text-to-video", {"duration": 99}, "Correct duration to see the price."),
+        ("r1", {}, "Choose the duration to see the price."),
+        ("text-to-video", {"duration": 99}, "Correct the duration to see the price."),
         ("text-to-video", {}, None),
     ],
 )
@@ -202,7 +202,7 @@ def test_one_mistake_is_explained_once() -> None:
     state = FormState.start(CATALOG.function("text-to-video"), {"prompt": "a"})
     wrong = state.with_value("duration", 99)
 
-    assert wrong.estimate_gap == "Correct duration to see the price."
+    assert wrong.estimate_gap == "Correct the duration to see the price."
     assert wrong.submit_hint == ""
     assert wrong.submit_reason is not None
 
@@ -229,27 +229,28 @@ NO_UPPER_PRICE = "Its price is unknown, so your budget cannot be enforced."
     ("state", "reason"),
     [
         (with_usd(CLIP_FROM_TEXT, 5), None),
-        (with_usd(LONGER, 0), "It costs $0.544; $0.00 is left."),
-        (with_usd(AUTO, 5), "It may cost up to $7.28028; $5.00 is left."),
+        (with_usd(LONGER, 0), "This costs $0.544, but only $0.00 is left."),
+        (with_usd(AUTO, 5), "This may cost up to $7.28028, but only $5.00 is left."),
         (
             with_usd(CLIP_FROM_TEXT, 1, held_micro_usd=680_000),
-            "It costs $0.34; $0.32 is left; $0.68 is held by 2 running jobs.",
+            "This costs $0.34, but only $0.32 is left; "
+            "$0.68 is held by 2 running jobs.",
         ),
         (with_usd(OPEN_END, 5), None),
-        (with_usd(OPEN_END, 1), "It costs at least $2.00; $1.00 is left."),
+        (with_usd(OPEN_END, 1), "This costs at least $2.00, but only $1.00 is left."),
         (with_usd(WITHOUT_PRICE, 5), None),
         (in_budget(CLIP_FROM_TEXT, 500_000), None),
         (
             in_budget(LONGER, 500_000),
-            "It costs $0.544; $0.50 of your budget is left.",
+            "This costs $0.544, but only $0.50 of your budget is left.",
         ),
         (
             in_budget(AUTO, 500_000),
-            "It may cost up to $10.92042; $0.50 of your budget is left.",
+            "This may cost up to $10.92042, but only $0.50 of your budget is left.",
         ),
         (
             in_budget(NOMINAL, 500_000),
-            "It may cost up to $0.6741; $0.50 of your budget is left.",
+            "This may cost up to $0.6741, but only $0.50 of your budget is left.",
         ),
         (in_budget(AUTO, 200_000_000), None),
         (in_budget(WITHOUT_PRICE, 50_000_000), NO_UPPER_PRICE),
@@ -271,9 +272,7 @@ def test_a_balance_that_does_not_suffice_says_when_it_was_read() -> None:
             state.with_balance(replace(state.funds, read_at=read_at)).submit_reason
         )
 
-    assert reason(with_usd(LONGER, 0)).endswith(
-        "$0.00 is left. The balance was read at 12:30:05."
-    )
+    assert reason(with_usd(LONGER, 0)).endswith("$0.00 is left (as of 12:30:05).")
     assert "was read" not in reason(in_budget(LONGER, 500_000))
 
 
@@ -282,7 +281,10 @@ def test_a_budget_is_known_without_the_service() -> None:
     funds = Funds(trouble="The service does not answer.", budget=budget)
     state = CLIP_FROM_TEXT.with_balance(funds)
 
-    assert state.submit_reason == "It costs $0.34; $0.30 of your budget is left."
+    assert (
+        state.submit_reason
+        == "This costs $0.34, but only $0.30 of your budget is left."
+    )
     assert state.caution == "The service does not answer."
 
 
@@ -299,7 +301,7 @@ def test_a_budget_is_known_without_the_service() -> None:
             with_usd(WITHOUT_PRICE, 5),
             "You will be charged; the price isn't known in advance.",
         ),
-        (with_usd(OPEN_END, 5), "It has no known upper price."),
+        (with_usd(OPEN_END, 5), "The price has no known upper limit."),
     ],
 )
 def test_what_is_not_known_of_price_or_balance_is_said_and_keeps_nothing_back(
@@ -348,7 +350,7 @@ def test_a_local_file_is_looked_at_before_it_is_sent() -> None:
     key: MediaKey = ("image", "cat.png")
 
     assert state.media.unseen == (key,)
-    assert state.submit_reason == "Looking at cat.png."
+    assert state.submit_reason == "Checking cat.png."
     info = MediaInfo("image", "image/png", 9)
     seen = state.with_inspections({key: Inspection(info)})
     assert seen.submit_reason is None

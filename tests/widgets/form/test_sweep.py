@@ -94,7 +94,7 @@ def test_ticked_fields_and_slots_are_lists_and_the_rest_is_fixed(
 @pytest.mark.parametrize(
     ("values", "entries", "problems"),
     [
-        ({"prompt": "a {b}"}, {}, {"b": "Give at least one value, one a line."}),
+        ({"prompt": "a {b}"}, {}, {"b": "Enter at least one value, one per line."}),
         *(
             (
                 {"prompt": f"a {{{slot}}}"},
@@ -103,7 +103,7 @@ def test_ticked_fields_and_slots_are_lists_and_the_rest_is_fixed(
             )
             for slot in ("takes", "class", "zip")
         ),
-        ({}, {"resolution": ()}, {"resolution": "Tick at least one resolution."}),
+        ({}, {"resolution": ()}, {"resolution": "Select at least one resolution."}),
     ],
 )
 def test_what_cannot_vary_has_a_sentence(
@@ -159,7 +159,7 @@ def test_what_an_open_function_is_given_beyond_its_fields_varies_as_json() -> No
     made = call(state, size='{"width": 8}\n{"width": 9}')
     assert made.axes["size"] == [{"width": 8}, {"width": 9}]
     wrong = call(state, size='{"width": 8}\n{')
-    assert wrong.problems["size"].startswith("Line 2: this is no JSON")
+    assert wrong.problems["size"].startswith("Line 2: this is not valid JSON")
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_what_an_open_function_is_given_beyond_its_fields_varies_as_json() -> No
         ("-5--3", [-5, -4, -3]),
         ("2.5", [2.5]),
         ("0-0.3 step 0.1", [0, 0.1, 0.2, 0.3]),
-        ("", "Write numbers, such as 3, 5, 10 or 3-9 step 2."),
-        ("three", '"three" is not a number. Write 3, 5, 10 or 3-9 step 2.'),
-        ("9-3 step 2", "Write 9-3 step 2 from the least to the greatest number."),
-        ("3-9 step 0", "Write 3-9 step 0 from the least to the greatest number."),
-        ("0-1 step 0.000001", "Write at most 1,000 numbers."),
+        ("", "Enter numbers, such as 3, 5, 10 or 3-9 step 2."),
+        ("three", '"three" is not a number. Enter 3, 5, 10 or 3-9 step 2.'),
+        ("9-3 step 2", "In 9-3 step 2, write the smaller number first."),
+        ("3-9 step 0", "In 3-9 step 0, the step must be above 0."),
+        ("0-1 step 0.000001", "Enter at most 1,000 numbers."),
     ],
 )
 def test_numbers_are_listed_or_counted(text: str, numbers: list[float] | str) -> None:
@@ -253,7 +253,7 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
 
     form.values.duration = 5
     until_planned(form, "Run 4 cells · $1.58")
-    last(form, "takes").value = 2
+    last(form, "Takes").value = 2
     until_planned(form, "Run 8 cells · $3.16")
     last(form, "Copy sweep as Python").value = True
     assert "resolution=[&#34;720p&#34;, &#34;1080p&#34;]" in shown(form)

@@ -67,7 +67,7 @@ def test_a_running_job_shows_its_time_against_the_usual_one(
     assert bar is not None
     assert bar.get("value") == value
     if value:
-        assert (bar["max"], bar["aria-label"]) == ("8", "6 s of usually 8 s")
+        assert (bar["max"], bar["aria-label"]) == ("8", "6 s so far, usually 8 s")
     assert "%" not in html
 
 

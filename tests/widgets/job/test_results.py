@@ -185,7 +185,7 @@ def test_erase_with_the_box_ticked_forgets_prompt_and_settings(client: Client) -
     assert tick.description == ALSO_FORGET
     tick.value = True
     press(view, "Yes, erase it")
-    eventually(lambda: "are forgotten here" in words(view))
+    eventually(lambda: "were forgotten here" in words(view))
     entry = client.components.store.find(job.id)
     assert entry is not None
     assert (entry.prompt, entry.body) == (None, b"{}")

@@ -26,7 +26,7 @@ from tests.support.job_states import (
     state_of,
 )
 
-USUAL = "; jobs of this function usually take 8.4 s."
+USUAL = "; such jobs usually take about 8.4 s."
 OPEN_END = Estimate(MicroUSD(204_000), None, EstimateKind.UPPER_BOUND)
 NOMINAL = Estimate(MicroUSD(5), MicroUSD(5), EstimateKind.NOMINAL)
 BY_LENGTH = Estimate.of([per_second("s", 0, None, 40_000, EstimateKind.UPPER_BOUND)])
@@ -75,12 +75,12 @@ STARTED: dict[str, Any] = {"started_at": after(2), "usual_runtime_s": 8.4}
         (
             state_of("running", **STARTED),
             6,
-            f"Running for 4 s. It was sent 6 s ago{USUAL}",
+            f"Running for 4 s{USUAL}",
         ),
         (  # it is not called slow: it may be longer or larger than the others
             state_of("running", **STARTED),
             20,
-            f"Running for 18 s. It was sent 20 s ago{USUAL}",
+            f"Running for 18 s{USUAL}",
         ),
         (
             state_of("running", started_at=NOON, **FROM_ELSEWHERE),
@@ -91,7 +91,7 @@ STARTED: dict[str, Any] = {"started_at": after(2), "usual_runtime_s": 8.4}
         (
             state_of("running", started_at=None, usual_runtime_s=8.4),
             0,
-            f"Running. It was sent 0 s ago{USUAL}",
+            f"Running{USUAL}",
         ),
     ],
 )
@@ -134,7 +134,7 @@ def test_an_ended_job_tells_its_times_as_far_as_they_are_known(
             Estimate(MicroUSD(0), None, EstimateKind.UPPER_BOUND),
             "price not known yet (no upper price known)",
         ),
-        (NOMINAL, "$0.000005 (estimate; billed by tokens used)"),
+        (NOMINAL, "$0.000005 (estimate, billed by tokens)"),
         (None, "none, because the job was submitted elsewhere"),
     ],
 )
@@ -168,7 +168,7 @@ def test_no_amount_is_written_before_the_charge_is_settled(
         ),
         (
             state_of("completed", billing={"state": "refunded", "charge_micro_usd": 1}),
-            "unknown (what the service says of it cannot be read here)",
+            "unknown (the service's answer cannot be read)",
         ),
         (state_of("completed", **settled(0)), "$0.00 ($0.34 less than estimated)"),
         (failed("internal", **settled(0)), "$0.00: nothing was charged"),

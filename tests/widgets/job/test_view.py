@@ -223,7 +223,7 @@ def test_save_to_folder_saves_the_result_here_and_says_where(
     eventually(lambda: "Saved to " in words(view))
     (saved,) = tmp_path.glob("image-upscale-*g")
     assert str(saved) in words(view)
-    assert f"{saved.name}.json beside it holds the prompt" in words(view)
+    assert f"{saved.name}.json, next to it, has the prompt" in words(view)
     assert saved.with_name(f"{saved.name}.json").is_file()
     assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
     eventually(lambda: not buttons(view)["Save to folder"].disabled)
@@ -239,7 +239,7 @@ def test_save_to_folder_never_replaces_a_file_silently(
 
     press(view, "Save to folder")
     eventually(lambda: "Yes, replace it" in buttons(view))
-    press(view, "Keep")
+    press(view, "Cancel")
     assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
     assert saved.read_text() == "mine"
 
@@ -274,13 +274,13 @@ def test_erase_asks_once_really_erases_and_leaves_no_poster_behind(
     press(view, "Erase…")
     assert "The service deletes the result and the request." in words(view)
     assert "the row in your history with its charge" in words(view)
-    press(view, "Keep")
+    press(view, "Cancel")
     assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
     assert picture_job.refresh().state.record.deleted_at is None
 
     press(view, "Erase…")
     picture_job.core.update(replace(picture_job.state, trouble="No answer."))
-    assert list(buttons(view)) == ["Yes, erase it", "Keep"]  # the question stays
+    assert list(buttons(view)) == ["Yes, erase it", "Cancel"]  # the question stays
     press(view, "Yes, erase it")
     eventually(
         lambda: "The service erased the result and the request on" in words(view)

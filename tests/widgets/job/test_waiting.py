@@ -31,7 +31,7 @@ def test_a_line_tells_prompt_price_and_time() -> None:
     assert line_text(DONE) == "a kite over dunes · $0.34 as estimated · ran 8.4 s"
     running = state_of("running", usual_runtime_s=8.0)
     assert line_text(running, NOON) == (
-        "a kite over dunes · 0 s of usually 8 s · $0.34 estimated"
+        "a kite over dunes · 0 s so far, usually 8 s · $0.34 estimated"
     )
     assert line_text(state_of("queued", prompt=None)).startswith("Text to video · ")
 

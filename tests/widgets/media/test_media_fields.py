@@ -85,21 +85,21 @@ def test_a_local_picture_shows_itself_and_its_facts() -> None:
     info = MediaInfo("image", "image/png", 12_345, width=640, height=360)
 
     picture.show_found({})
-    assert "looking at the file" in below(picture)
+    assert "checking the file" in below(picture)
     picture.show_found({("image", "cat.png"): Inspection(info, thumbnail=b"\xff\xd8")})
     assert '<img src="data:image/jpeg;base64,/9g="' in below(picture)
-    assert "640 x 360 · 12 kB" in below(picture)
+    assert "640 \N{MULTIPLICATION SIGN} 360 · 12 kB" in below(picture)
     picture.rows[0].box.value = "dog.png"  # what was found goes with its value
     assert below(picture) == ""
 
 
 def test_what_stands_behind_a_url_shows_its_facts_once_they_are_known() -> None:
     clip = MediaInfo("video", "video/mp4", 2_500_000, 1280, 720, 7.5, 24.0)
-    facts = "1280 x 720 · 2.5 MB · 7.5 s · 24 frames per s"
+    facts = "1280 \N{MULTIPLICATION SIGN} 720 · 2.5 MB · 7.5 s · 24 fps"
     assert facts_text(clip) == facts
     url = "https://a.test/1.mp4"
     for unknown in (None, Inspection()):
-        assert "its length is not known here" in found_html("video", url, unknown)
+        assert "length unknown" in found_html("video", url, unknown)
     assert f"remote · {facts}" in found_html("video", url, Inspection(clip))
     assert f'src="{A_URL}"' in found_html("image", A_URL, None)
 

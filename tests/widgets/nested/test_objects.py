@@ -166,10 +166,10 @@ def test_what_was_found_of_media_is_shown_inside() -> None:
 
     info = MediaInfo("image", "image/png", 1_000, width=64, height=48)
     source.show_found({("image", "cat.png"): Inspection(info)})
-    assert "64 x 48" in shown(source)
+    assert "64 \N{MULTIPLICATION SIGN} 48" in shown(source)
     source.named.index = 2
     source.named.index = 1
-    assert "64 x 48" in shown(source)
+    assert "64 \N{MULTIPLICATION SIGN} 48" in shown(source)
 
 
 CATALOG = Catalog.default()

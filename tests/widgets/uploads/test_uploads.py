@@ -145,7 +145,7 @@ def test_a_file_arrives_in_pieces_under_its_own_name(
     assert kept.read_bytes() == content
     assert page.kinds[-1] == "done"
     assert box(form, "image_url").value == "my cat.png"
-    assert "Uploaded · 1200 x 1000" in shown(form)
+    assert "Uploaded · 1200 \N{MULTIPLICATION SIGN} 1000" in shown(form)
     assert str(kept) not in shown(form)
     kept_html = values_html(form.state)
     assert "my cat.png" in kept_html
@@ -206,13 +206,13 @@ def test_several_files_fill_the_rows_of_a_list_until_it_is_full(
             "notes.txt",
             10,
             "text/plain",
-            "notes.txt is not a video that this field takes (mp4 or mov).",
+            "notes.txt is not a video that this field accepts (mp4 or mov).",
         ),
         (
             "film.mkv",
             10,
             "",
-            "film.mkv is not a video that this field takes (mp4 or mov).",
+            "film.mkv is not a video that this field accepts (mp4 or mov).",
         ),
         ("none.mov", 0, "", "none.mov is empty. Choose another file."),
         (
@@ -318,13 +318,13 @@ def test_an_upload_comes_back_after_a_restart_under_its_name_while_it_is_kept(
     until(lambda: again.state.submit_reason is None, again)
     assert again.request() == before
     assert box(again, "image_url").value == "my cat.png"
-    assert "Uploaded · 64 x 48" in shown(again)
+    assert "Uploaded · 64 \N{MULTIPLICATION SIGN} 48" in shown(again)
     until(lambda: "my cat.png" in again.jobs[0].card_html)
 
     kernels.restart()
     path.unlink()
     last = kernels.form(kind="image-upscale")
-    gone = "my cat.png: the upload is not kept any more; upload it again"
+    gone = "my cat.png: the upload is no longer kept; upload it again"
     until(lambda: gone in shown(last), last)
     assert str(path.parent) not in shown(last)
     assert generate_button(last).disabled

@@ -56,16 +56,16 @@ def read_json(text: str) -> object:
     except ValueError as error:
         return _not_json(text, str(error))
     except RecursionError:
-        return _not_json(text, "it is nested too deep")
+        return _not_json(text, "it is nested too deeply")
     return value
 
 
 def _not_json(text: str, why: str) -> NotJson:
-    return NotJson(text, f"this is no JSON ({why})")
+    return NotJson(text, f"this is not valid JSON ({why})")
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number in JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def read_further(text: str, known: Mapping[str, object]) -> object:
@@ -82,10 +82,10 @@ def read_further(text: str, known: Mapping[str, object]) -> object:
     if value is None or isinstance(value, NotJson):
         return value
     if not isinstance(value, dict):
-        return NotJson(text, 'needed is an object, such as {"style": "noir"}')
+        return NotJson(text, 'must be an object, such as {"style": "noir"}')
     twice = [name for name in value if name in known or name == FURTHER.name]
     if twice:
-        return NotJson(text, f"{twice[0]} has a control of its own")
+        return NotJson(text, f"{twice[0]} has its own control")
     return value
 
 

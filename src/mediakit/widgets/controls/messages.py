@@ -274,5 +274,5 @@ def how_to_give(spec: FieldSpec) -> str:
     if medium is not None:
         one, several = MEDIA_WORDS[medium]
         return f"Add {several if spec.kind == 'list' else one}"
-    verb = "Choose" if spec.kind == "choice" else "Fill in"
-    return f"{verb} {within(label_of(spec))}"
+    verb = "Choose" if spec.kind == "choice" else "Enter"
+    return f"{verb} the {within(label_of(spec))}"

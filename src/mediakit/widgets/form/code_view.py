@@ -14,10 +14,10 @@ from traitlets import Unicode
 from mediakit.widgets.controls.context import WidgetContext
 
 TITLE = "Copy as Python"
-HINT = "This call does the same. Click it to select all of it."
+HINT = "This call does the same. Click the code to select all of it."
 OWNED_HINT = (
     'This call returns your existing result, free of charge; take="next" submits '
-    "another take. Click it to select all of it."
+    "another take. Click the code to select all of it."
 )
 
 

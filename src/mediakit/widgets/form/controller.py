@@ -71,14 +71,14 @@ OLD_S = 60.0
 KEEPING_PAUSE_S = 1.0
 LEFT = "Not changed."
 ANOTHER = (
-    "This request was submitted already. Nothing was sent for this click; press the "
+    "This request has already been submitted. This click sent nothing; press the "
     "button again for another take."
 )
-RISEN = "The price is now {}. Press Generate again to submit it. Nothing was sent yet."
+RISEN = "The price is now {}. Nothing was sent. Press Generate again to pay this price."
 CLOSED = (
     "This form is closed, because its cell was run again or it was closed in code. "
-    "Nothing was changed. Use the form that its cell gave last, or make another one "
-    "with client.form(...)."
+    "Nothing was changed. Use the newest form of that cell, or make another one with "
+    "client.form(...)."
 )
 
 FormKind = tuple[str, str, str]
@@ -634,7 +634,7 @@ class Form:
         form = _open_forms.get(self._key, self)
         sent = self.client.components.media_names.with_files(state.body)
         form._set_values(varied(form.function, sent))
-        return "The form has these settings now; nothing is sent yet."
+        return "The form now has these settings. Nothing has been sent."
 
     def _add(self, view: JobView) -> None:
         with self._lock:

@@ -2,7 +2,7 @@
 
 const SHOWN_MS = 2000;
 const AT_REST = "Copy";
-const REFUSED = "The browser does not allow it: click into the code, then Ctrl-C";
+const REFUSED = "The browser blocked this. Click the code, then press Ctrl+C";
 
 function render({ model, el }) {
   const button = document.createElement("button");

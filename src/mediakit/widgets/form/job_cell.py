@@ -88,7 +88,7 @@ class JobCell:
             with self._lock:
                 self._form = form
                 self._arrange()
-        return "The form below has these settings; nothing is sent yet."
+        return "The form below has these settings. Nothing has been sent."
 
     def _arrange(self) -> None:
         self._column.children = tuple(v.widget for v in reversed(self._views))

@@ -263,9 +263,9 @@ class FormState:
         problem = self._priced.problems[0]
         spec = self._spec(problem.field)
         if problem.got is not None:
-            return f"Correct {within(label_of(spec))} to see the price."
+            return f"Correct the {within(label_of(spec))} to see the price."
         if problem.field != spec.name:
-            return f"Complete {within(label_of(spec))} to see the price."
+            return f"Complete the {within(label_of(spec))} to see the price."
         return f"{how_to_give(spec)} to see the price."
 
     @cached_property
@@ -309,7 +309,7 @@ class FormState:
         if self.owned is None:
             return ""
         if not self.owned.is_completed:
-            return "This request is running already."
+            return "This request is already running."
         name = MEDIA_NAMES.get(self.function.media_type, "result")
         return f"You have this {name}."
 
@@ -334,7 +334,7 @@ class FormState:
         if self.problems:
             return self._problem_reason(self.problems[0])
         if self.media.unseen:
-            return f"Looking at {shown_path(self.media.unseen[0][1])}."
+            return f"Checking {shown_path(self.media.unseen[0][1])}."
         return self._price_reason()
 
     @property
@@ -352,7 +352,7 @@ class FormState:
             return ""  # the place of the price says what to do
         is_inner_gap = first.is_missing and first.field != root.name
         if self.problems_of(root.name) and not is_inner_gap:
-            correct = f"Correct {within(label_of(root))}"
+            correct = f"Correct the {within(label_of(root))}"
             do = how_to_give(root) if first.is_missing else correct
             return f"{do} to continue."
         return self.submit_reason or ""
@@ -363,7 +363,7 @@ class FormState:
         if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
             return "You will be charged; the price isn't known in advance."
         if self.estimate is not None and self.estimate.high is None:
-            return "It has no known upper price."
+            return "The price has no known upper limit."
         if self.funds.balance is None:
             return self.funds.trouble or "The balance is not known yet."
         return None
@@ -384,11 +384,12 @@ class FormState:
         needed = format_usd(self.affordability.needed_micro_usd)
         is_listed = not self.estimate.known_micro_usd
         exact = self.estimate.kind is EstimateKind.EXACT and is_listed
-        price = f"It costs {needed}" if exact else f"It may cost up to {needed}"
+        price = f"This costs {needed}" if exact else f"This may cost up to {needed}"
         if self.estimate.high is None:
-            price = f"It costs at least {needed}"
+            price = f"This costs at least {needed}"
         held = f"; {self.funds.held_text}" if self.funds.held_text else ""
-        return f"{price}; {self.funds.left_text} is left{held}.{self.funds.age_text}"
+        left = f"{self.funds.left_text} is left{self.funds.age_text}"
+        return f"{price}, but only {left}{held}."
 
 
 def _is_nothing(spec: FieldSpec, value: object) -> bool:

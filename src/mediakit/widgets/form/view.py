@@ -129,7 +129,7 @@ class FormView:
             "mk-go mk-paid",
             description="Generate",
             button_style="primary",
-            tooltip="Send the request; it is paid for when it completes",
+            tooltip="Send the request; you pay when it completes",
             disabled=True,
         )
         button.on_click(self._context.guard(lambda _: generate()))
@@ -140,7 +140,7 @@ class FormView:
             w.Button,
             "mk-small",
             description="Show it",
-            tooltip="Show the result that you have; nothing is sent or paid",
+            tooltip="Show your existing result; nothing is sent or charged",
         )
         button.on_click(self._context.guard(lambda _: show_owned()))
         return button

@@ -27,7 +27,7 @@ from mediakit.widgets.job.uses.use_menu import UseMenu, medium_of
 from mediakit.widgets.toolkit.background_tasks import NamedTasks, Task
 from mediakit.widgets.toolkit.callbacks import Guard, guarded
 
-KEEP = "Keep"
+KEEP = "Cancel"
 RETRY, NEXT, VARY, ERASE = "Try again", "Another take", "Edit and rerun", "Erase…"
 COMPARE, RESULT = "Before / after", "Show the result"
 SAVE, FORGET = "Save to folder", "Forget the prompt…"
@@ -35,11 +35,11 @@ USE = "Use as…"
 PAID = (RETRY, NEXT)
 TOOLTIPS = {
     RETRY: "Send the same request again; failed jobs are not charged",
-    NEXT: "Send the same request for another draw; it is paid for when it completes",
+    NEXT: "Send the same request for another take; you pay when it completes",
     VARY: "Put these settings into a form; nothing is sent",
     USE: "Choose a function that takes this result, and open its form",
-    COMPARE: "Lay the result over its input, with a slider between them",
-    SAVE: "Save the result in the folder of this notebook, on the machine it runs on",
+    COMPARE: "Compare the result with its input, with a slider between them",
+    SAVE: "Save the result in this notebook's folder, on the machine that runs it",
     ERASE: "Delete the result and the request at the service",
     FORGET: "Remove the prompt from your history and from this notebook",
 }
@@ -50,13 +50,13 @@ ERASE_STAYS = (
 )
 ALSO_FORGET = "Also forget the prompt and settings in your history and in this card"
 FORGET_GOES = (
-    "The prompt and the settings go from your history and from the job's card."
+    "This removes the prompt and the settings from your history and the job's card."
 )
 FORGET_STAYS = (
     "What stays: the charge, saved files with the file beside them, code in cells, "
     "what a form holds, and cards of cells that have not run since the kernel started."
 )
-FORGOTTEN = "The prompt and the settings are forgotten here, too."
+FORGOTTEN = "The prompt and the settings were forgotten here, too."
 VOILA = "VOILA_REQUEST_URL"
 # The same request would fail the same way.
 FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
@@ -288,7 +288,7 @@ class JobActions:
             )
             return
         self._panel.note(
-            f"Saved to {path}. {path.name}{SUFFIX} beside it holds the prompt, the "
+            f"Saved to {path}. {path.name}{SUFFIX}, next to it, has the prompt, the "
             "settings and the charge."
         )
 

@@ -114,7 +114,7 @@ def bar_html(state: JobState, now: datetime) -> Markup:
     if not usual_s or since is None or over_usual(state, now):
         return Markup('<progress aria-label="running"></progress>')
     gone_s = min(elapsed_s(since, now), usual_s)
-    label = f"{gone_s:.0f} s of usually {usual_s:.0f} s"
+    label = f"{gone_s:.0f} s so far, usually {usual_s:.0f} s"
     return Markup(
         '<progress value="{:.0f}" max="{:.0f}" aria-label="{}"></progress>'
     ).format(gone_s, usual_s, label)

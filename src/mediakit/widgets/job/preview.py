@@ -38,8 +38,8 @@ NOT_PLAYABLE = "Your browser cannot play this file, or it has been deleted."
 MAKING = "Making a small copy that plays here…"
 DISK_FULL = "the disk is full. Free some space, then show the job again."
 CLIP_NOTE = (
-    f"Shown is a small H.264 copy made on this machine: at most {CLIP_MAX_PX} pixels "
-    f"and {CLIP_MAX_S:.0f} s."
+    f"You see a small H.264 copy, made on this machine (at most {CLIP_MAX_PX:,} pixels "
+    f"and {CLIP_MAX_S:.0f} s)."
 )
 
 _making = CapacityLimiter(1)

@@ -20,7 +20,7 @@ PROVIDER_FAILED = "The generation failed where the model runs."
 
 FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
     ErrorCode.INVALID_INPUT: (
-        "The service could not work with these settings or files.",
+        "The service could not process these settings or files.",
         "Change what the message below names, then generate again.",
     ),
     ErrorCode.CONTENT_MODERATION: (
@@ -33,7 +33,7 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
     ),
     ErrorCode.PROVIDER_TIMEOUT: (
         "The model took longer than the service waits for it.",
-        "Generate again; if it happens twice, ask for something shorter or smaller.",
+        "Generate again; if it happens twice, request something shorter or smaller.",
     ),
     ErrorCode.PROVIDER_UNAVAILABLE: (
         "The model is not available at the moment.",
@@ -44,8 +44,8 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
         "Wait until running jobs have ended, then generate again.",
     ),
     ErrorCode.INSUFFICIENT_BALANCE: (
-        "The balance cannot carry this request.",
-        "Add funds, or ask for something that costs less.",
+        "The balance does not cover this request.",
+        "Add funds, or request something that costs less.",
     ),
     ErrorCode.MEMBERSHIP_REQUIRED: (
         "This function needs a membership that the organization does not have.",
@@ -61,17 +61,17 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
     ),
     ErrorCode.TIMED_OUT: (
         "The job did not end within the time that the service allows.",
-        "Generate again; if it happens twice, ask for something shorter or smaller.",
+        "Generate again; if it happens twice, request something shorter or smaller.",
     ),
     ErrorCode.INTERNAL: (
         "Something went wrong inside the service.",
-        "Generate again; if it happens twice, tell the service this job's id.",
+        "Generate again; if it happens twice, report this job's ID to the service.",
     ),
 }
 
 KINDS: Mapping[EstimateKind, str] = {
     EstimateKind.EXACT: "exact",
-    EstimateKind.NOMINAL: "estimate; billed by tokens used",
+    EstimateKind.NOMINAL: "estimate, billed by tokens",
     EstimateKind.UPPER_BOUND: "upper bound",
     EstimateKind.UNKNOWN: "you will be charged",
 }
@@ -162,19 +162,14 @@ def clock_text(state: JobState, now: datetime) -> str:
     if state.record.status is JobStatus.QUEUED:
         return f"{_queued_text(state, now)} It starts when a slot is free{usual}."
     ran = f" for {_since(state.started_at, now)}" if state.started_at else ""
-    sent = f"It was sent {_since(state.submitted_at, now)} ago"
-    if not usual:
-        return f"Running{ran}."
-    if state.submitted_at is None:
-        return f"Running{ran}{usual}."
-    return f"Running{ran}. {sent}{usual}."
+    return f"Running{ran}{usual}."
 
 
 def _usual_text(usual_s: float | None) -> str:
     # Of jobs of any length and size: whether this one is slow is not known.
     if not usual_s:
         return ""
-    return f"; jobs of this function usually take {seconds_text(usual_s)}"
+    return f"; such jobs usually take about {seconds_text(usual_s)}"
 
 
 def _queued_text(state: JobState, now: datetime) -> str:
@@ -281,7 +276,7 @@ def _unsettled_text(state: JobState) -> str:
     if state.record.status is JobStatus.FAILED:
         return "not charged, because the job failed"
     if billing is not None and billing.is_unreadable:
-        return "unknown (what the service says of it cannot be read here)"
+        return "unknown (the service's answer cannot be read)"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
         return "settling… (the service cannot read it at the moment)"
     return "settling…"
@@ -330,7 +325,7 @@ def _settings(body: Mapping[str, object], names: Mapping[str, str]) -> Iterator[
 
 
 def _rank(name: str) -> int:
-    """Put how long before how large, and that before everything else."""
+    """Sort durations first, then sizes, then the rest."""
     if _is_duration(name):
         return 0
     return 1 if name in _TELLING else 2

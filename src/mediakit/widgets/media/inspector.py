@@ -52,10 +52,8 @@ class Inspector:
             # No such file, no such user, or a name that no file can have.
             name = own_name(text)
             if name is not None:
-                return _refused(
-                    name, "the upload is not kept any more; upload it again"
-                )
-            return _refused(text, "no such file; give a path or an http(s) URL")
+                return _refused(name, "the upload is no longer kept; upload it again")
+            return _refused(text, "no such file; enter a path or an http(s) URL")
         note_use(text)
         stamp = (stat.st_mtime_ns, stat.st_size)
         if (key, stamp) not in self._seen:
@@ -73,7 +71,7 @@ def _inspect(path: Path, kind: MediaName) -> Inspection:
         info = probe(path, kind, "")
     except InputError as error:
         got = str(error.got).replace(str(path), "").strip(" ()")
-        return _refused(path.name, f"{got}; needed is {error.accepted}")
+        return _refused(path.name, f"{got}; use {error.accepted}")
     return Inspection(info=info, thumbnail=_thumbnail(path, kind))
 
 

@@ -265,7 +265,7 @@ class MediaList(MediaControl):
         cite = self.context.cite
         if cite is None or self._tag is None:
             return ()
-        tooltip = "Write this citation behind the prompt"
+        tooltip = "Add this reference to the end of the prompt"
         return (self._button("Cite", tooltip, lambda: cite(row.box.description)),)
 
     def _added(self) -> None:

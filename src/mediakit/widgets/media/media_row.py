@@ -23,11 +23,11 @@ def facts_text(info: MediaInfo) -> str:
     """Write what a file is for people."""
     facts = [size_text(info.size_bytes)]
     if info.width is not None and info.height is not None:
-        facts.insert(0, f"{info.width} x {info.height}")
+        facts.insert(0, f"{info.width} \N{MULTIPLICATION SIGN} {info.height}")
     if info.duration_s is not None:
         facts.append(f"{info.duration_s:.1f} s")
     if info.fps is not None:
-        facts.append(f"{info.fps:.0f} frames per s")
+        facts.append(f"{info.fps:.0f} fps")
     return " · ".join(facts)
 
 
@@ -44,9 +44,7 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> Markup:
         source = value if kind == "image" else ""
         facts = "" if source else _remote_text(found)
     elif found is None:
-        return Markup(
-            '<div class="mk-media-found mk-quiet">looking at the file …</div>'
-        )
+        return Markup('<div class="mk-media-found mk-quiet">checking the file …</div>')
     else:
         source = _thumbnail_url(found)
         facts = facts_text(found.info) if found.info else ""
@@ -61,7 +59,7 @@ def found_html(kind: MediaName, value: str, found: Inspection | None) -> Markup:
 
 def _remote_text(found: Inspection | None) -> str:
     if found is None or found.info is None:
-        return "remote; its length is not known here"
+        return "remote; length unknown"
     return f"remote · {facts_text(found.info)}"
 
 

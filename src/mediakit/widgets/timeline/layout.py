@@ -266,7 +266,7 @@ def _gap_text(gap: Stretch) -> str:
 def _hint(axis: Axis) -> str:
     one = one_of(axis.spans.inner)
     return (
-        f"Double-click a row to place its first {one}, then say below what it shows; "
+        f"Double-click a row to place its first {one}, then choose its medium below; "
         "or add a row."
     )
 

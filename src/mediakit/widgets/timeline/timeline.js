@@ -20,7 +20,7 @@ const TICKS_MS = [
   100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000,
   600_000,
 ];
-const GONE = "The kernel is gone: this is what it showed last, and nothing changes it.";
+const GONE = "The kernel is gone, so this timeline is read-only. It shows the last state.";
 const SLOW = "Waiting for the kernel …";
 const KEYS =
   "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
@@ -581,7 +581,7 @@ class Timeline {
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
-    write(view.bare, `Place ${row.bare.length}`);
+    write(view.bare, "Place on timeline");
     const words = `${count(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = capital(words);

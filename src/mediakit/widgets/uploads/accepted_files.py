@@ -72,8 +72,8 @@ def refusal(
     """
     if not _is_accepted(spec, name, content_type):
         formats, kind = _formats(spec), _medium(spec)
-        wanted = any_of(formats) if formats else f"for example {any_of(_ANY[kind][:2])}"
-        return f"{name} is not {_NAMES[kind]} that this field takes ({wanted})."
+        wanted = any_of(formats) if formats else f"such as {any_of(_ANY[kind][:2])}"
+        return f"{name} is not {_NAMES[kind]} that this field accepts ({wanted})."
     if size_bytes == 0:
         return f"{name} is empty. Choose another file."
     limits = spec.limits

@@ -135,7 +135,7 @@ class Receiver:
         content = memoryview(buffers[0]).cast("B") if buffers else memoryview(b"")
         fits = 0 < len(content) <= min(PIECE_BYTES, file.size_bytes - file.at)
         if at != file.at or not fits:
-            self._fail(upload, file, "it did not arrive as it was sent")
+            self._fail(upload, file, "it was damaged on the way")
             return
         self._write(upload, file, lambda: file.write(content))
 

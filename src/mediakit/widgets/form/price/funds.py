@@ -78,7 +78,7 @@ class Funds:
         """Say how old the balance is, where it decides; empty where it does not."""
         if self.read_at is None or self._limit is not None:
             return ""
-        return f" The balance was read at {self.read_at.astimezone():%H:%M:%S}."
+        return f" (as of {self.read_at.astimezone():%H:%M:%S})"
 
     @property
     def _limit(self) -> BudgetState | None:

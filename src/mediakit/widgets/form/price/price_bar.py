@@ -73,7 +73,7 @@ def funds_html(funds: Funds, affordability: Affordability) -> Markup:
     """Write what is left, how far it goes, and what running jobs hold."""
     if funds.left_text is None:
         return NO_HTML
-    parts = [_left_text(funds, affordability)]
+    parts = [f"{titled(funds.left_of)}: {funds.left_amount}"]
     if affordability.count:
         s = "" if affordability.count == 1 else "s"
         parts.append(f"enough for about {affordability.count:,} run{s}")
@@ -83,12 +83,6 @@ def funds_html(funds: Funds, affordability: Affordability) -> Markup:
         parts.append(f"as of {funds.read_at.astimezone():%H:%M}")
     line = line_html(" · ".join(parts))
     return Markup("<div class=mk-small-print>{}</div>").format(line)
-
-
-def _left_text(funds: Funds, affordability: Affordability) -> str:
-    if affordability.covered is False:
-        return f"Exceeds your {funds.left_amount} {funds.left_of}"
-    return f"{titled(funds.left_of)}: {funds.left_amount}"
 
 
 def _caution_html(caution: str | None) -> Markup:
@@ -145,7 +139,7 @@ class PriceBar:
             w.ToggleButton,
             "mk-small mk-opens",
             description="Price breakdown",
-            tooltip="Show what the price is made of",
+            tooltip="Show how the price is calculated",
         )
         self._refresh = make(
             w.Button,

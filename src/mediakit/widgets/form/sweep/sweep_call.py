@@ -244,7 +244,7 @@ def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
     if way == "choices":
         chosen = [choice for choice in spec.choices if choice in entry]
         if not chosen:
-            raise ValueError(f"Tick at least one {within(label_of(spec))}.")
+            raise ValueError(f"Select at least one {within(label_of(spec))}.")
         return chosen
     if way == "numbers":
         return numbers_in(str(entry), whole=spec.kind == "integer", step=spec.step)
@@ -259,7 +259,7 @@ def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
 def _lines(text: str) -> list[str]:
     found = [line.strip() for line in text.splitlines() if line.strip()]
     if not found:
-        raise ValueError("Give at least one value, one a line.")
+        raise ValueError("Enter at least one value, one per line.")
     return found
 
 
@@ -289,7 +289,7 @@ def numbers_in(text: str, *, whole: bool, step: float | None = None) -> list[flo
         if part.strip():
             found += _numbers(part.strip(), usual, MOST_VALUES - len(found))
     if not found:
-        raise ValueError(f"Write numbers, such as {NUMBERS}.")
+        raise ValueError(f"Enter numbers, such as {NUMBERS}.")
     return [_plain(number) for number in dict.fromkeys(found)]
 
 
@@ -298,16 +298,18 @@ def _numbers(part: str, usual: Decimal | None, room: int) -> list[Decimal]:
         return [Decimal(part)]
     span = _SPAN.fullmatch(part)
     if span is None:
-        raise ValueError(f'"{part}" is not a number. Write {NUMBERS}.')
+        raise ValueError(f'"{part}" is not a number. Enter {NUMBERS}.')
     first, last = Decimal(span[1]), Decimal(span[2])
     step = Decimal(span[3]) if span[3] else usual
     if step is None:
         raise ValueError(f"Add the step, such as {first}-{last} step 0.25.")
-    if step <= 0 or last < first:
-        raise ValueError(f"Write {part} from the least to the greatest number.")
+    if step <= 0:
+        raise ValueError(f"In {part}, the step must be above 0.")
+    if last < first:
+        raise ValueError(f"In {part}, write the smaller number first.")
     count = (last - first) // step + 1
     if count > room:
-        raise ValueError(f"Write at most {MOST_VALUES:,} numbers.")
+        raise ValueError(f"Enter at most {MOST_VALUES:,} numbers.")
     return [first + step * place for place in range(int(count))]
 
 

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
 PAUSE_S = 0.4
 MOST_TAKES = 1_000
 CODE_TITLE = "Copy sweep as Python"
-NOTHING_VARIES = "Tick what varies, or ask for several takes."
-INCOMPLETE = "The plan is shown once the values above are complete."
+NOTHING_VARIES = "Select what varies, or set more than one take."
+INCOMPLETE = "Complete the values above to see the plan."
 HINTS = {
     "numbers": f"such as {NUMBERS}",
-    "lines": "one a line; {animal} in it is a slot with values of its own",
-    "media": "one file or URL a line",
-    "lists": "one list a line; a comma and a space between its files or URLs",
-    "json": "one JSON value a line",
-    "slot": "one a line",
+    "lines": "one per line; a word in braces, such as {animal}, has its own values",
+    "media": "one file or URL per line",
+    "lists": "one list per line, its files or URLs separated by a comma and a space",
+    "json": "one JSON value per line",
+    "slot": "one per line",
 }
 
 
@@ -188,7 +188,7 @@ class SweepPanel:
         self._takes = make(
             w.BoundedIntText,
             "mk-box",
-            description="takes",
+            description="Takes",
             tooltip="How many draws of each combination",
             min=1,
             max=MOST_TAKES,

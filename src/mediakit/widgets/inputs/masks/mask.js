@@ -7,7 +7,7 @@ const CURSOR = ["rgba(0, 0, 0, 0.8)", "rgba(255, 255, 255, 0.95)"];
 const TOOLS = [
   ["rectangle", "Rectangle", "Paint rectangles"],
   ["brush", "Brush", "Paint with a round brush"],
-  ["erase", "Eraser", "Take paint away with a round brush"],
+  ["erase", "Eraser", "Erase with a round brush"],
 ];
 const WAYS = {
   ArrowLeft: [-1, 0],
@@ -98,10 +98,10 @@ class Painter {
     this.undo = this.button("Undo", "Undo the last step", () => this.undoLast());
     const smaller = this.button("−", "Smaller", () => this.resize(1 / GROW));
     const larger = this.button("+", "Larger", () => this.resize(GROW));
-    const invert = this.button("Invert", "Swap what is painted and what is not", () =>
+    const invert = this.button("Invert", "Swap the painted and the unpainted area", () =>
       this.add({ tool: "invert" }),
     );
-    const clear = this.button("Clear", "Take all paint away", () =>
+    const clear = this.button("Clear", "Erase everything", () =>
       this.add({ tool: "clear" }),
     );
     bar.append(...this.tools, gap(), smaller, larger, gap(), this.undo, invert, clear);

@@ -43,8 +43,8 @@ def _times(state: JobState, now: datetime | None) -> list[str]:
     if state.record.status.terminal or now is None or since is None:
         return []
     usual = state.usual_runtime_s
-    usually = f" of usually {seconds_text(usual)}" if usual else ""
-    return [f"{seconds_text(int(elapsed_s(since, now)))}{usually}"]
+    usually = f", usually {seconds_text(usual)}" if usual else ""
+    return [f"{seconds_text(int(elapsed_s(since, now)))} so far{usually}"]
 
 
 def lines_html(states: Sequence[JobState], now: datetime | None = None) -> Markup:
