@@ -157,4 +157,3 @@ def unfold(form: Locator) -> None:
     for name in ("More settings", "Price breakdown", "Copy as Python"):
         for button in form.get_by_role("button", name=name).all():
             button.click()
-    form.get_by_text("What the fields mean").click()

@@ -133,7 +133,7 @@ def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
         make_png(folder / name, (96, 48))
     form = opened(lab, lab_server, "dropped", "image-upscale")
     content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    box = form.get_by_role("combobox", name=re.compile("image", re.I)).first
+    box = form.get_by_role("textbox", name=re.compile("image", re.I)).first
     box.press_sequentially("pictures/ca", delay=30)
     options = "e => [...(e.list?.options ?? [])].map(o => o.value)"
     lab.page.wait_for_function(
@@ -155,7 +155,7 @@ def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
     lab.restart_kernel()
     lab.run_all()
     form = lab.cell(1).locator(".mk-form")
-    box = form.get_by_role("combobox", name=re.compile("image", re.I)).first
+    box = form.get_by_role("textbox", name=re.compile("image", re.I)).first
     expect(box).to_have_value("my cat.png")
     expect(form).to_contain_text("Uploaded · 64 \N{MULTIPLICATION SIGN} 48")
     expect(form.locator(".mk-job")).to_contain_text("my cat.png")

@@ -9,7 +9,7 @@ from typing import Any
 
 from mediakit.widgets.toolkit.callbacks import Guard
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
-from mediakit.widgets.uploads.path_completion import Work
+from mediakit.widgets.uploads.chunked_upload import Work
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 

@@ -1,17 +1,14 @@
-"""The head of a form, its help and its static copy, as HTML; pure."""
+"""The head of a form and its static copy, as HTML; pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 
 from markupsafe import Markup
 
 from mediakit.catalog import Function
 from mediakit.safe_text import NO_HTML, html_text, shown_url
-from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
@@ -29,45 +26,6 @@ def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
         "<div class=mk-top><h3>{}</h3><div class=mk-meta>{}</div></div>"
         "<div class=mk-quiet>{}</div>"
     ).format(function.title, facts, function.doc)
-
-
-def fields_html(function: Function) -> Markup:
-    """Write what each field means, folded away, with the name to type in code."""
-    row = Markup(
-        "<tr><td>{}</td><td><code>{}</code></td>"
-        "<td>{} <span class=mk-quiet>{}</span></td></tr>"
-    )
-    rows = (
-        row.format(label_of(spec), name, spec.doc, _accepted(spec))
-        for name, spec in _places(function.fields, "")
-    )
-    return Markup(
-        "<details class=mk-fields-help><summary>What the fields mean</summary>"
-        "<table class=mk-lines>{}</table></details>"
-    ).format(NO_HTML.join(rows))
-
-
-def _places(
-    fields: Mapping[str, FieldSpec], within: str
-) -> Iterator[tuple[str, FieldSpec]]:
-    """Name every field with its place, such as "tracks[].keyframes[].url"."""
-    for name, spec in fields.items():
-        place, inner = f"{within}{name}", spec
-        yield place, spec
-        while inner.item is not None:
-            place, inner = f"{place}[]", inner.item
-        # A field that several variants have is explained once.
-        fields = dict(inner.fields)
-        for variant in inner.variants.values():
-            fields = {**variant.fields, **fields}
-        if inner.tag in fields:
-            fields[inner.tag] = replace(fields[inner.tag], choices=(*inner.variants,))
-        yield from _places(fields, f"{place}.")
-
-
-def _accepted(spec: FieldSpec) -> str:
-    limits = f"; {spec.limits.words}" if spec.limits else ""
-    return f"{spec.accepted}{limits}"
 
 
 def values_html(state: FormState) -> Markup:

@@ -22,7 +22,7 @@ from mediakit.widgets.controls.messages import (
 )
 from mediakit.widgets.form.code_view import HINT, OWNED_HINT, CodeView
 from mediakit.widgets.form.control_factory import build_field
-from mediakit.widgets.form.html import fields_html, head_html
+from mediakit.widgets.form.html import head_html
 from mediakit.widgets.form.price.price_bar import PriceBar
 from mediakit.widgets.form.sections import Fold, Section, is_main
 from mediakit.widgets.form.state import FormState
@@ -177,7 +177,6 @@ class FormView:
                 *folds,
                 self._pay,
                 self._code.widget,
-                make(w.HTML, value=fields_html(function)),
             ),
         )
 

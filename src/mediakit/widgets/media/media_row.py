@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import ipywidgets as w
@@ -14,8 +13,6 @@ from mediakit.safe_text import NO_HTML
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.toolkit.styles import data_url, line_html
-from mediakit.widgets.uploads.accepted_files import suffixes
-from mediakit.widgets.uploads.path_completion import PathCompleter, lists_folders
 from mediakit.widgets.uploads.upload_folder import own_name
 
 
@@ -71,7 +68,6 @@ class MediaRow:
     """One path or URL: its box, its picture and facts, its problem.
 
     The box shows an uploaded file by its own name, for as long as nobody types there.
-    Other paths complete as they are typed.
 
     Args:
         owner: The control that the row belongs to.
@@ -86,7 +82,7 @@ class MediaRow:
         make = owner.context.factory.make
         self._found = self._problem = self._upload = ""
         self.box = make(
-            w.Combobox,
+            w.Text,
             "mk-wide",
             description=name,
             tooltip=tooltip,
@@ -94,11 +90,6 @@ class MediaRow:
             continuous_update=True,
         )
         self.value = value
-        self._completer: PathCompleter | None = None
-        if lists_folders(os.environ):
-            self._completer = PathCompleter(
-                owner.context.work, lambda: suffixes(owner.spec), self._show_options
-            )
         self._below = make(w.HTML, "mk-note")
         self._line = make(w.HBox, "mk-row", children=(self.box,))
         self.widget = make(w.VBox, "mk-media", children=(self._line, self._below))
@@ -120,11 +111,6 @@ class MediaRow:
         self._upload = ""
         # What was found belongs to what stood in the box before.
         self.show_found("")
-        if self._completer is not None:
-            self._completer.typed(text.strip())
-
-    def _show_options(self, options: tuple[str, ...]) -> None:
-        self.box.options = options
 
     @property
     def buttons(self) -> tuple[Any, ...]:

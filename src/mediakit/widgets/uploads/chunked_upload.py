@@ -20,12 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.media import size_text
-from mediakit.widgets.uploads.path_completion import Work
 from mediakit.widgets.uploads.upload_folder import Spool, UploadFolder
 
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
 
+Work = Callable[[Callable[[], Any], Callable[[Any], object]], object]
+"""Does something on a worker thread, and hands over what it returns."""
 Check = Callable[[str, int, str], str | None]
 """Says why a file is not taken, by its name, length and type; None when it is."""
 
