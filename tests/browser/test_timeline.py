@@ -208,6 +208,22 @@ def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_ker
     lab.screenshot("timeline-saved", lab.cell(0))
 
 
+@pytest.mark.soak
+def test_after_a_reload_a_restarted_kernel_is_gone_for_the_timeline_too(
+    lab: Lab, lab_server: LabServer
+) -> None:
+    timeline = show(lab, lab_server, PAIR)
+    expect(block(timeline, 0, 1)).to_be_visible()
+    lab.save()
+    lab.reload()
+    timeline = lab.cell(0).locator(".mk-timeline")
+    expect(block(timeline, 0, 1)).to_be_visible()
+    lab.restart_kernel()
+    lab.screenshot("timeline-reloaded-restarted", lab.cell(0))
+    drag(lab, block(timeline, 0, 1), 100)
+    expect(timeline).to_contain_text("The kernel is gone")
+
+
 def stands_still(lab: Lab, timeline: Locator) -> None:
     """Try to move a block of a form whose kernel is gone, by mouse and by keys."""
     second = block(timeline, 0, 1)
