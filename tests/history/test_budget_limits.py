@@ -110,7 +110,7 @@ def test_a_claim_has_to_fit_both_the_budget_and_the_sweep(history):
     both = {"budget": KITES, "sweep": BudgetLimit("3f2a", 500)}
     history.claim(costing("k1", 400), **both)
     with pytest.raises(
-        BudgetError, match=r"\$0.0004 is held .* \$0.0001 over"
+        BudgetError, match=r"\$0.0001 over .* \$0.0004 is held"
     ) as caught:
         history.claim(costing("k2", 200), **both)
     assert "of the sweep's budget of $0.0005" in str(caught.value)
@@ -146,7 +146,7 @@ def test_an_unknown_price_is_refused_with_a_budget(history):
 def test_an_unanswered_submission_is_moved_to_another_budget_if_it_fits(history):
     history.claim(costing("k1", 400), budget=BudgetLimit("boats", 400))
     history.claim(costing("k2", 700), budget=KITES)
-    with pytest.raises(BudgetError, match="may have made a job") as caught:
+    with pytest.raises(BudgetError, match="may have created a job") as caught:
         history.count_against("k1", KITES)
     assert caught.value.available_micro_usd == 300
     assert history.budget_use("boats") == BudgetUse(0, 400)
