@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import chain, compress, repeat
-from operator import or_
+from operator import itemgetter, or_
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
@@ -418,8 +418,12 @@ def columns_of(rows: Sequence[Row]) -> Columns:
     becomes one column per key.
     """
     names = dict.fromkeys(chain.from_iterable(rows))
-    columns = {name: [row.get(name) for row in rows] for name in names}
+    columns = {name: _values(rows, name) for name in names}
     types = {name: set(map(type, values)) for name, values in columns.items()}
+    shared: dict[str, str] = {}
+    for name, values in columns.items():
+        if types[name] == {str}:  # a few texts, which every later pass then finds
+            columns[name] = list(map(shared.setdefault, values, values))
     if any(list in each for each in types.values()):
         parts = [part for row in rows for part in _parts(row, {})]
         if parts != list(rows):
@@ -435,7 +439,15 @@ def columns_of(rows: Sequence[Row]) -> Columns:
     return opened
 
 
+def _values(rows: Sequence[Row], name: str) -> list[Any]:
+    with suppress(KeyError):  # the usual case, at half the time
+        return list(map(itemgetter(name), rows))
+    return [row.get(name) for row in rows]
+
+
 def _records(items: list[Any]) -> list[Row]:
+    if set(map(type, items)) == {dict} and all(items):
+        return items
     return [
         item if isinstance(item, dict) and item else {"value": item} for item in items
     ]
@@ -493,7 +505,9 @@ def as_text(values: Sequence[Any]) -> Any:
     """Make texts; None is missing."""
     from mediakit.history.frames import text_array
 
-    return text_array([v if v is None or type(v) is str else str(v) for v in values])
+    if set(map(type, values)) <= {str, type(None)}:
+        return text_array(values)
+    return text_array([None if value is None else str(value) for value in values])
 
 
 def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:

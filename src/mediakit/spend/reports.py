@@ -412,10 +412,11 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
     kinds = {function.path: function.kind for function in catalog}
     found = pd.Series(None, frame.index, TEXT)
     for path in _paths(frame):
-        if found.isna().any():
-            codes, distinct = pd.factorize(path)
-            names = text_array([*map(kinds.get, distinct), None])
-            found = found.where(found.notna(), names[codes])  # -1 is the last
+        codes, distinct = pd.factorize(path)
+        names = text_array([*map(kinds.get, distinct), None])
+        found = found.where(found.notna(), names[codes])  # -1 is the last
+        if found.notna().all():
+            break
     return found
 
 
