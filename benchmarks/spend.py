@@ -20,7 +20,7 @@ import pandas as pd
 
 from mediakit.catalog import Catalog
 from mediakit.spend import daily_frame
-from mediakit.spend.frames import with_column
+from mediakit.spend.columns import with_column
 from mediakit.spend.reports import kinds_of
 
 ROWS = 1_000_000

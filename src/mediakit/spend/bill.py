@@ -19,14 +19,9 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
+from mediakit.spend.columns import CHARGE, whole_number
 from mediakit.spend.dates import ServiceClock, end_of_month
-from mediakit.spend.frames import (
-    CHARGE,
-    csv_frame,
-    daily_frame,
-    monthly_frame,
-    whole_number,
-)
+from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
 
 if TYPE_CHECKING:
     import pandas as pd

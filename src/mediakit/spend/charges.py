@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.history import History
 from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
-from mediakit.spend.frames import CHARGE, dollars, with_column
+from mediakit.spend.columns import CHARGE, dollars, with_column
 
 if TYPE_CHECKING:
     import pandas as pd

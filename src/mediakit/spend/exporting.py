@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from mediakit.errors import InputError
 from mediakit.safe_text import spreadsheet_text
-from mediakit.spend.frames import dollars
+from mediakit.spend.columns import dollars
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,6 +15,7 @@ from mediakit.catalog import Catalog
 from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
 from mediakit.spend.charges import with_projects
+from mediakit.spend.columns import CHARGE, add_dollars, with_column
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
     Range,
@@ -25,14 +26,11 @@ from mediakit.spend.dates import (
     month_text,
 )
 from mediakit.spend.frames import (
-    CHARGE,
-    add_dollars,
     csv_frame,
     daily_frame,
     joined,
     monthly_frame,
     warn_of_incomplete,
-    with_column,
 )
 
 if TYPE_CHECKING:
