@@ -10,7 +10,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES as EXAMPLE_FILES
 from mediakit.catalog.examples import SITE, example, variations
 from mediakit.errors import InputError
-from mediakit.rates import Estimate, Line
+from mediakit.estimates import Estimate, Line
 from mediakit.schema import FieldSpec, InputFacts
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference.md"

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from mediakit.errors import ServiceError as ServiceError
     from mediakit.errors import SignatureError as SignatureError
     from mediakit.errors import WaitTimeoutError as WaitTimeoutError
+    from mediakit.estimates import Estimate as Estimate
     from mediakit.job import Job as Job
     from mediakit.money import MicroUSD as MicroUSD
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
     from mediakit.notebook import allow_nested_loops as allow_nested_loops
-    from mediakit.rates import Estimate as Estimate
     from mediakit.sweep.frames import concat as concat
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
@@ -53,7 +53,7 @@ _HOMES = {
     "Catalog": "catalog",
     "Client": "blocking_client",
     "ConflictError": "errors",
-    "Estimate": "rates",
+    "Estimate": "estimates",
     "Event": "webhooks",
     "GoneError": "errors",
     "IncompleteDataWarning": "errors",

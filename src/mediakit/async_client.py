@@ -27,14 +27,14 @@ from mediakit.client.progress import Transfer
 from mediakit.client.service import Backend
 from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
-from mediakit.connection import Settings, locate, refuse_no_catalog
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate
 from mediakit.forks import cached_property
 from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
-from mediakit.rates import Estimate
 from mediakit.records import Balance
+from mediakit.settings import Settings, locate, refuse_no_catalog
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from textwrap import fill
 
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
-from mediakit.connection import Settings
 from mediakit.errors import AuthError, InputError, MediakitError
 from mediakit.history import History
 from mediakit.history.database import (
@@ -27,6 +26,7 @@ from mediakit.history.database import (
 )
 from mediakit.money import format_usd
 from mediakit.notebook import current_shell, in_notebook
+from mediakit.settings import Settings
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000

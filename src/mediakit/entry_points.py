@@ -15,10 +15,10 @@ from mediakit.client import AnyBudget
 from mediakit.client.preparing import known_lengths
 from mediakit.client.service import Backend
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate
 from mediakit.history import Entry
 from mediakit.money import format_usd
 from mediakit.notebook import current_shell
-from mediakit.rates import Estimate
 from mediakit.rules import all_of, any_of
 from mediakit.schema import InputFacts
 

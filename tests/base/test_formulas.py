@@ -16,8 +16,8 @@ import mediakit
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
+from mediakit.estimates import Estimate, per_second
 from mediakit.magics.table import JobsTable
-from mediakit.rates import Estimate, per_second
 from mediakit.safe_text import html_text
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState

@@ -1,7 +1,6 @@
 import re
 
-from mediakit.money import MicroUSD
-from mediakit.rates import (
+from mediakit.estimates import (
     Estimate,
     EstimateKind,
     Line,
@@ -10,6 +9,7 @@ from mediakit.rates import (
     per_piece,
     per_second,
 )
+from mediakit.money import MicroUSD
 
 TOKENS = Line("video output", Per.TOKEN, 11_235_000, 108_000, 108_000)
 

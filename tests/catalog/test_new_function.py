@@ -18,7 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.rates import MS_PER_S, Line, per_second
+from mediakit.estimates import MS_PER_S, Line, per_second
 from mediakit.rules import OnlyWhen, when
 from mediakit.schema import (
     ImageReference,

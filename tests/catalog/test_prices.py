@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
-from mediakit.rates import Estimate, EstimateKind
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, usage_of
 from mediakit.schema import InputFacts
 from tests.support.samples.bodies import accepted_bodies

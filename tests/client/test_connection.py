@@ -11,9 +11,9 @@ import pytest
 from mediakit import Client, connect
 from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
-from mediakit.connection import Settings, locate
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox, start_embedded
+from mediakit.settings import Settings, locate
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 
 URL, KEY = "https://api.media.test", "key-0123456789"

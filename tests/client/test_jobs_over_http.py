@@ -19,7 +19,7 @@ import pytest
 from mediakit import Catalog, Client, Job
 from mediakit.client import AsyncJob, JobState, Service
 from mediakit.client.loop import io_thread
-from mediakit.client.polling import AT_ONCE, process_turns
+from mediakit.client.polling import AT_ONCE, process_read_limiter
 from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,
@@ -103,7 +103,7 @@ def test_thirty_jobs_of_two_clients_keep_to_one_rate_limit(tmp_path: Path) -> No
     first = {name: at for at, name in reversed(server.reads)}  # the user's own
     at_s = [at for at, name in server.reads if at != first[name]]
     assert len(at_s) == len(names) * 2
-    pace = 1 / process_turns().gap_s
+    pace = 1 / process_read_limiter().gap_s
     for (i, begins_s), (j, ends_s) in combinations(enumerate(at_s), 2):
         # A slow machine may hear of many at once: only long runs of reads tell.
         if j - i >= len(names):

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 )
 
 from mediakit.errors import BudgetError, NotFoundError
-from mediakit.history import BudgetLimit, BudgetUse, Entry, History, rebuilding
+from mediakit.history import BudgetLimit, BudgetUse, Entry, History, importing
 from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,
@@ -167,7 +167,7 @@ class Anything(RuleBasedStateMachine):
         name = f"rebuilt-{job_id}"
         asked = self.submission(key if is_known else name, 3, BUDGETS[0], SWEEPS[0])
         record = job("completed", job_id) if charge is None else None
-        rebuilding.adopt(
+        importing.adopt(
             self.histories[who],
             asked,
             record or completed(charge or 0, job_id=job_id),
@@ -182,7 +182,7 @@ class Anything(RuleBasedStateMachine):
     ) -> None:
         job_id = f"media_{key}"
         record = job("running", job_id) if charge is None else None
-        rebuilding.adopt(
+        importing.adopt(
             self.histories[who],
             self.submission(f"rebuilt-{job_id}", 1, BUDGETS[1]),
             record or completed(charge or 0, job_id=job_id),

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog
+from mediakit.estimates import EstimateKind
 from mediakit.media import facts_of, lengths_wanted, preflight
 from mediakit.media_limits import MediaInfo
-from mediakit.rates import EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts
 

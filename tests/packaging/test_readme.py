@@ -13,7 +13,7 @@ import httpx
 
 import mediakit as mk
 from mediakit.catalog import Bindings
-from mediakit.rates import Per
+from mediakit.estimates import Per
 from tests.packaging.test_docs import blocks
 from tests.spec import accepted
 from tests.support.rows import assert_each

@@ -15,9 +15,9 @@ from pydantic import Field
 from mediakit import Client
 from mediakit.catalog import Catalog, Function, OwnRate
 from mediakit.catalog.examples import example
+from mediakit.estimates import MS_PER_S, Line, per_second
 from mediakit.media import probe
 from mediakit.money import MicroUSD
-from mediakit.rates import MS_PER_S, Line, per_second
 from mediakit.rules import OnlyWhen, when
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit

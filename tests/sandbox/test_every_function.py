@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from mediakit.catalog import Catalog
-from mediakit.rates import EstimateKind
+from mediakit.estimates import EstimateKind
 from mediakit.schema import InputFacts
 from tests.sandbox.conftest import Api
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from mediakit import Client
-from mediakit.client.polling import Turns
+from mediakit.client.polling import ReadLimiter
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
@@ -53,5 +53,5 @@ class Desk:
             transport=httpx.MockTransport(self.service.handle),
             **more,
         )
-        client.components.jobs.poller._turns = Turns(2_000, clock=self.calendar)
+        client.components.jobs.poller._turns = ReadLimiter(2_000, clock=self.calendar)
         return client

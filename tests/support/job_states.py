@@ -9,9 +9,9 @@ from html.parser import HTMLParser
 from typing import Any
 
 from mediakit.client import JobState
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history.entry import ENTRY_FIELDS, EntryState, fresh_entry
 from mediakit.money import MicroUSD
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import Job
 from tests.support.submissions import submission
 

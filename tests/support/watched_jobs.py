@@ -13,7 +13,7 @@ from typing import Any, cast
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.jobs import Jobs
 from mediakit.client.loop import io_thread
-from mediakit.client.polling import Poller, Turns
+from mediakit.client.polling import Poller, ReadLimiter
 from mediakit.records import Job
 from tests.support.job_states import state_of
 from tests.support.virtual_clock import VirtualClock
@@ -72,7 +72,7 @@ class Service:
         seed: int = 1,
     ) -> None:
         self.clock = VirtualClock()
-        self.turns = Turns(reads_per_s, clock=self.clock)
+        self.turns = ReadLimiter(reads_per_s, clock=self.clock)
         self.courses = courses
         self.clients = [self.client(seed + n) for n in range(clients)]
         self.jobs: dict[str, AsyncJob] = {}

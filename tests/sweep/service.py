@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from mediakit import Catalog, Client
-from mediakit.client.polling import Turns
+from mediakit.client.polling import ReadLimiter
 from mediakit.errors import InputError
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history
@@ -195,7 +195,7 @@ class Service:
             **more,
         )
         # All that these tests read together must not take as long as at a service.
-        client.components.jobs.poller._turns = Turns(2_000, clock=clock)
+        client.components.jobs.poller._turns = ReadLimiter(2_000, clock=clock)
         return client
 
 

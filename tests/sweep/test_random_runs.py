@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.client.polling import Turns
+from mediakit.client.polling import ReadLimiter
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.support.advancing_clock import AdvancingClock
@@ -76,7 +76,7 @@ def client_of(running: RunningSandbox, home: Path) -> Client:
     clock = AdvancingClock(pause_s=0.1)  # the renders take real time
     client = Client(running.base_url, running.api_key, home=home, clock=clock)
     # All that these tests read together must not take as long as at a service.
-    client.components.jobs.poller._turns = Turns(2_000, clock=clock)
+    client.components.jobs.poller._turns = ReadLimiter(2_000, clock=clock)
     return client
 
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, JobState
+from mediakit.estimates import Estimate, per_second
 from mediakit.magics.table import JobsTable
-from mediakit.rates import Estimate, per_second
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.dashboard.html import kept_html as month_html

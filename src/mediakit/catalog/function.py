@@ -11,9 +11,9 @@ from typing import Any
 from mediakit.catalog import functions
 from mediakit.catalog.own_rates import OwnRate
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property, no_fork
 from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem, Rule
 from mediakit.schema import (
     Declared,

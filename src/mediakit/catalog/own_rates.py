@@ -8,8 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from mediakit.errors import InputError
-from mediakit.money import MicroUSD, format_usd, parse_usd
-from mediakit.rates import (
+from mediakit.estimates import (
     MS_PER_S,
     Estimate,
     EstimateKind,
@@ -18,6 +17,7 @@ from mediakit.rates import (
     per_piece,
     per_second,
 )
+from mediakit.money import MicroUSD, format_usd, parse_usd
 
 BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
 USE = "To hold your own rate instead, use connect(own_rates=True)."

@@ -27,7 +27,7 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
-    from mediakit.client.downloads import Take
+    from mediakit.client.downloads import Sink
     from mediakit.client.jobs import Jobs
     from mediakit.client.preview_cache import PreviewCache
 
@@ -326,9 +326,9 @@ class AsyncJob(JobFacts, ProcessBound):
         return await self._jobs.outputs.fetch(url, self.id, max_bytes)
 
     @networked
-    async def pass_output(self, take: Take) -> None:
+    async def pass_output(self, sink: Sink) -> None:
         """Pass the output's bytes on as they arrive, each piece on a thread."""
-        await self._jobs.outputs.pass_on(await self._output_url(), self.id, take)
+        await self._jobs.outputs.pass_on(await self._output_url(), self.id, sink)
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:

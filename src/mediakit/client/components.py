@@ -12,9 +12,9 @@ from anyio import to_thread
 
 from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.admission import Admission
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
-    Admission,
     AnyBudget,
     Budget,
     budget_name,

@@ -60,7 +60,7 @@ class Piece:
     total_bytes: int | None
 
 
-Take = Callable[[Piece], object]
+Sink = Callable[[Piece], object]
 
 
 async def pieces_of(
@@ -179,7 +179,7 @@ class _Part:
         self._file = self._path.open("wb", buffering=0)
         self._hash = sha256()
 
-    def take(self, piece: Piece) -> None:
+    def write(self, piece: Piece) -> None:
         """Write the next bytes; those at 0 replace all others."""
         if not piece.at_bytes:
             self._file.seek(0)
@@ -237,7 +237,7 @@ class Outputs:
             if overwrite or not await to_thread.run_sync(self._is_kept, target, state):
                 part = await to_thread.run_sync(_Part, target)
                 try:
-                    await self.pass_on(url, target.name, part.take)
+                    await self.pass_on(url, target.name, part.write)
                     await self._publish(state, target, part, overwrite=overwrite)
                 finally:
                     with anyio.CancelScope(shield=True):
@@ -306,13 +306,13 @@ class Outputs:
 
         await to_thread.run_sync(publish)
 
-    async def pass_on(self, url: str, name: str, take: Take) -> None:
+    async def pass_on(self, url: str, name: str, sink: Sink) -> None:
         """Pass a file on in pieces; see `AsyncJob.pass_output`."""
         async with self._slots:
             with self._progress.of("download", name) as tell:
                 async with aclosing(pieces_of(url, self._http, self._clock)) as pieces:
                     async for piece in pieces:
-                        await to_thread.run_sync(take, piece)
+                        await to_thread.run_sync(sink, piece)
                         done_bytes = piece.at_bytes + len(piece.content)
                         tell(done_bytes, piece.total_bytes)
 
@@ -320,13 +320,13 @@ class Outputs:
         """Return the bytes of a file; see `AsyncJob.fetch_output`."""
         content = bytearray()
 
-        def take(piece: Piece) -> None:
+        def keep(piece: Piece) -> None:
             del content[piece.at_bytes :]
             content.extend(piece.content)
             if max(len(content), piece.total_bytes or 0) > max_bytes:
                 raise ServiceError(f"The output is larger than {max_bytes:,} bytes.")
 
-        await self.pass_on(url, name, take)
+        await self.pass_on(url, name, keep)
         return bytes(content)
 
     async def read(self, url: str, read: Callable[[BinaryIO], T]) -> T | None:

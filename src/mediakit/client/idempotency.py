@@ -9,9 +9,9 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.client.service import Service
+from mediakit.estimates import Estimate
 from mediakit.history import Entry, OwnedDraw, Submission, plain_values
 from mediakit.history.entry import PAST, REBUILT
-from mediakit.rates import Estimate
 from mediakit.records import REJECTIONS, JobStatus
 from mediakit.schema import canonical_json, text_json
 

@@ -13,12 +13,12 @@ from mediakit.client.idempotency import NOTHING_KNOWN
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.client.titles import NO_NAMES, file_stem, subject_of, title_of
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.history import Entry
 from mediakit.history.entry import changes_from_job
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
 from mediakit.records import Job as JobRecord
 from mediakit.safe_text import shown

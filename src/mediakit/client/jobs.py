@@ -31,9 +31,9 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
+from mediakit.estimates import Estimate
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entry import AT_WORK, changes_from_job, fresh_entry
-from mediakit.rates import Estimate
 from mediakit.records import Job as JobRecord
 from mediakit.webhooks import Event
 

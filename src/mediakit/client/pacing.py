@@ -30,7 +30,7 @@ def jittered_backoff_s(tries: int) -> float:
     return random.uniform(0.0, min(LONGEST_BACKOFF_S, longest_s))
 
 
-class Silence:
+class RetryWindow:
     """The time in which a request has no answer, and the pauses between its tries.
 
     The waits that the service requests are added, up to two minutes in all.
@@ -68,12 +68,12 @@ async def until_answered(
     once: Callable[[], Awaitable[T]], clock: Clock, *, for_s: float
 ) -> T:
     """Repeat a harmless exchange until it is answered."""
-    silence = Silence(clock, for_s)
+    window = RetryWindow(clock, for_s)
     while True:
         try:
             return await once()
         except NoAnswerError as error:
-            pause_s = silence.pause_s(error)
+            pause_s = window.pause_s(error)
             if pause_s is None:
                 raise
         await clock.sleep(pause_s)

@@ -79,7 +79,7 @@ def jittered_s(seconds: float, random: Random) -> float:
     return seconds * random.uniform(1.0, 1.0 + JITTER)
 
 
-def passes(error: BaseException) -> bool:
+def is_temporary(error: BaseException) -> bool:
     """Return whether an error may be temporary: this machine may have caused it."""
     if not isinstance(error, AnswerError) or error.status is None:
         return True

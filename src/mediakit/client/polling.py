@@ -19,8 +19,8 @@ from mediakit.client.poll_schedule import (
     UNREADABLE_FOR_S,
     concerns_all,
     gap_s,
+    is_temporary,
     jittered_s,
-    passes,
     pause_s,
 )
 from mediakit.clock import Clock, SystemClock
@@ -44,7 +44,7 @@ AT_ONCE = 8
 Read = Callable[[AsyncJob], Awaitable[None]]
 
 
-class Turns:
+class ReadLimiter:
     """Limits the reads per second, first come, first served."""
 
     def __init__(
@@ -78,13 +78,13 @@ class Turns:
 
 
 @cache
-def _turns_of(_: IOThread) -> Turns:
-    return Turns()
+def _read_limiter_of(_: IOThread) -> ReadLimiter:
+    return ReadLimiter()
 
 
-def process_turns() -> Turns:
+def process_read_limiter() -> ReadLimiter:
     """Return the turns of this process, which all its clients share."""
-    return _turns_of(io_thread())
+    return _read_limiter_of(io_thread())
 
 
 @dataclass(eq=False)
@@ -141,7 +141,7 @@ class Poller:
         self,
         read: Read,
         clock: Clock,
-        turns: Turns | None = None,
+        turns: ReadLimiter | None = None,
         random: Random | None = None,
     ) -> None:
         self._read = read
@@ -210,7 +210,7 @@ class Poller:
             del self._watched[watched.job.id]
 
     async def _watch(self, watched: Watched, gap_s: float | None) -> None:
-        turns = self._turns or process_turns()
+        turns = self._turns or process_read_limiter()
         while gap_s is not None and not watched.job.state.is_over:
             watched.rests = True
             await self._clock.sleep(gap_s)
@@ -220,7 +220,7 @@ class Poller:
             is_due = await self._line_up(watched.job, turns)
             gap_s = await self._read_once(watched) if is_due else None
 
-    async def _line_up(self, job: AsyncJob, turns: Turns) -> bool:
+    async def _line_up(self, job: AsyncJob, turns: ReadLimiter) -> bool:
         """Wait for a turn; return False if another read has settled the job first."""
 
         def is_wanted() -> bool:
@@ -285,7 +285,7 @@ class Poller:
             # A gateway may have answered so: the job may be found again.
             watched.job.end(error)
             return jittered_s(SETTLES_LATE_GAP_S, self._random)
-        if isinstance(error, MediakitError) and not passes(error):
+        if isinstance(error, MediakitError) and not is_temporary(error):
             watched.job.end(error)
             return None
         watched.failures_n += 1

@@ -17,6 +17,7 @@ from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
 from mediakit.client.media_inputs import Inputs, RemoteMedia
 from mediakit.client.uploads import LocalMedium, UploadedFile, Uploads, fingerprint
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate
 from mediakit.forks import cached_property
 from mediakit.history import Parent, Submission
 from mediakit.media import (
@@ -30,7 +31,6 @@ from mediakit.media import (
     probe_named,
 )
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.rates import Estimate
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
 

@@ -18,11 +18,11 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.polling import process_turns
+from mediakit.client.polling import process_read_limiter
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
-from mediakit.history import Entry, History, Upload, rebuilding, tuning
+from mediakit.history import Entry, History, Upload, importing, tuning
 from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 from mediakit.webhooks import Event
@@ -147,7 +147,7 @@ class Rebuilder:
         if known.function is None:
             known = known.model_copy(update={"function": record.model_id})
         entry = await self._account_history.write(
-            rebuilding.adopt,
+            importing.adopt,
             known.submission(self._service, self._kinds),
             record,
             created_at=known.submitted_at or known.finished_at or self._clock.now(),
@@ -167,7 +167,7 @@ class Rebuilder:
         return found.row(KNOWN if before.key == entry.key else COMPLETED, entry)
 
     async def _read(self, job_id: str) -> Job | None:
-        await process_turns().turn()
+        await process_read_limiter().turn()
         try:
             return await self._jobs.reads.read(job_id, for_s=READ_RETRY_FOR_S)
         except NotFoundError:

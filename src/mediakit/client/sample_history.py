@@ -20,17 +20,17 @@ from mediakit.client.idempotency import draw_key_of, priced_at
 from mediakit.client.service import Service
 from mediakit.clock import Clock
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import (
     Entry,
     EntryState,
     History,
     Judgement,
     Submission,
-    rebuilding,
+    importing,
 )
 from mediakit.history.entry import PAST, fresh_entry
 from mediakit.money import format_usd
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import BillingState, JobError, JobStatus, Record
 from mediakit.rules import Found
 from mediakit.schema import canonical_json
@@ -150,7 +150,7 @@ async def seed_past(
 
     def write() -> int:
         entries = entries_of(past, transport.service, catalog)
-        return rebuilding.import_entries(history, entries, dict(judgements_of(past)))
+        return importing.import_entries(history, entries, dict(judgements_of(past)))
 
     added = await to_thread.run_sync(write)
     return SeededPast(

@@ -26,7 +26,7 @@ from mediakit.client.pacing import (
     ASKED_FOR_S,
     FIRST_PAUSE_S,
     Rejections,
-    Silence,
+    RetryWindow,
     SubmitSlots,
     temporary_rejection,
 )
@@ -88,23 +88,25 @@ class Sender:
             ServiceError: No response; the history keeps the submission and its key.
         """
         in_doubt = sent_before
-        silent, rejections = Silence(self._clock, self._retry_for_s), Rejections()
+        window, rejections = RetryWindow(self._clock, self._retry_for_s), Rejections()
         while True:
             try:
                 answer = await self._post(submission)
                 job = job_unless_lost(answer, in_doubt=in_doubt)
             except NoAnswerError as error:
                 in_doubt = in_doubt or error.sent
-                pause_s = silent.pause_s(error)
+                pause_s = window.pause_s(error)
                 if pause_s is None:
-                    found = self._silence(error, submission, silent, in_doubt=in_doubt)
+                    found = self._unanswered(
+                        error, submission, window, in_doubt=in_doubt
+                    )
                     raise await self._given_up(submission, found) from error
                 await self._clock.sleep(pause_s)
                 continue
             except (ClosedError, UnusableProxyError) as error:
                 if in_doubt:
                     lost = NoAnswerError("the client cannot send it again", sent=True)
-                    found = self._silence(lost, submission, silent, in_doubt=True)
+                    found = self._unanswered(lost, submission, window, in_doubt=True)
                     raise found from error
                 raise await self._given_up(submission, error) from None
             in_doubt = in_doubt or leaves_doubt(answer, job)
@@ -123,7 +125,7 @@ class Sender:
                 again = next_attempt(submission, self._transport.service)
                 submission, is_new = await claim(again)
                 in_doubt = not is_new
-            silent = Silence(self._clock, self._retry_for_s)
+            window = RetryWindow(self._clock, self._retry_for_s)
 
     async def _post(self, submission: Submission) -> Answer:
         async with self._slots.slot():
@@ -158,17 +160,17 @@ class Sender:
                 sent=True,
             ) from error
 
-    def _silence(
+    def _unanswered(
         self,
         error: NoAnswerError,
         submission: Submission,
-        silent: Silence,
+        window: RetryWindow,
         *,
         in_doubt: bool,
     ) -> ServiceError:
         """Return the error for a submission whose outcome is not known, or not sent."""
         base_url = self._transport.service.base_url
-        why = f"{error.reason}; {silent.text}"
+        why = f"{error.reason}; {window.text}"
         if not in_doubt:
             return ServiceError(
                 f"The service at {base_url} cannot be reached ({why}). Nothing was "
@@ -213,7 +215,7 @@ class Sender:
     ) -> MediakitError:
         if job is not None:
             return rejection(answer, job, self._clock)
-        if decides(answer, submission, self._clock.now(), in_doubt=in_doubt):
+        if is_conclusive(answer, submission, self._clock.now(), in_doubt=in_doubt):
             await self._account_history.write(
                 History.record_refusal,
                 submission.key,
@@ -272,7 +274,7 @@ def leaves_doubt(answer: Answer, job: Job | None) -> bool:
     return job is None and answer.status == 429 and not answer.message
 
 
-def decides(
+def is_conclusive(
     answer: Answer, entry: Submission, now: datetime, *, in_doubt: bool
 ) -> bool:
     """Return whether an answer without a job frees the key and the hold.

@@ -12,10 +12,10 @@ from pydantic import Field
 from mediakit.client.idempotency import NOTHING_KNOWN, draw_key_of, key_of, named
 from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
+from mediakit.estimates import EstimateKind, metered_hold
 from mediakit.history import Entry, Submission, Upload
 from mediakit.history.entry import rebuilt_key
 from mediakit.media.bodies import urls_in
-from mediakit.rates import EstimateKind, metered_hold
 from mediakit.records import (
     LARGEST_CHARGE_MICRO_USD,
     Record,

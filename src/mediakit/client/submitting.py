@@ -13,8 +13,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from mediakit.client.account_history import AccountHistory
+from mediakit.client.admission import Admission, Caller
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.budgets import Admission, Budget, Caller
+from mediakit.client.budgets import Budget
 from mediakit.client.idempotency import (
     draw_of,
     is_known,
@@ -35,10 +36,10 @@ from mediakit.errors import (
     MediakitError,
     NotFoundError,
 )
+from mediakit.estimates import Estimate
 from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
-from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")

@@ -1,6 +1,6 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
-from mediakit.history import rebuilding, tuning
+from mediakit.history import importing, tuning
 from mediakit.history.budget_limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
 from mediakit.history.rows import Order
@@ -26,7 +26,7 @@ __all__ = [
     "Spendable",
     "Submission",
     "Upload",
+    "importing",
     "plain_values",
-    "rebuilding",
     "tuning",
 ]

@@ -18,10 +18,10 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.sql.dml import ReturningInsert
 
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError
+from mediakit.estimates import METERED_HOLD_TEXT, EstimateKind
 from mediakit.history.entry import HOLDING, Entry, Submission
 from mediakit.history.tables import insert_into, storable, totals
 from mediakit.money import format_usd
-from mediakit.rates import METERED_HOLD_TEXT, EstimateKind
 from mediakit.records import JobStatus
 from mediakit.safe_text import shown
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import BigInteger, Row, Select, and_, exists, not_, select, type_coerce
 
+from mediakit.estimates import EstimateKind
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
 from mediakit.history.tables import Instant, entries, judgements
-from mediakit.rates import EstimateKind
 from mediakit.records import REJECTIONS, BillingState, JobStatus
 
 # Before pandas 3, "str" means NumPy strings, which turn None into "None".

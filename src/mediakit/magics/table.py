@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mediakit.client.titles import title_of
+from mediakit.estimates import NOT_KNOWN_YET
 from mediakit.history import Entry, EntryState
 from mediakit.money import format_usd
-from mediakit.rates import NOT_KNOWN_YET
 from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mediakit.errors import InputError
+from mediakit.estimates import EstimateKind
 from mediakit.media.probing import probe
 from mediakit.media_limits import MediaInfo
-from mediakit.rates import EstimateKind
 from mediakit.rules import Found, Problem, all_of
 from mediakit.schema import InputFacts
 

@@ -4,7 +4,7 @@ Pydantic classes declare functions and compute their prices. Their JSON Schema, 
 of a service, is read as `FieldSpec`; all others use only that.
 """
 
-from mediakit.rates import InputFacts
+from mediakit.estimates import InputFacts
 from mediakit.schema.fields import FieldKind, FieldSpec, fields_of
 from mediakit.schema.reading import body_of
 from mediakit.schema.requests import (

@@ -24,8 +24,8 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from mediakit.estimates import InputFacts, Line
 from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
-from mediakit.rates import InputFacts, Line
 from mediakit.rules import Rule
 
 T = TypeVar("T")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
+from mediakit.estimates import EstimateKind
 from mediakit.history import History
-from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
 from mediakit.spend.columns import CHARGE, dollars, with_column
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mediakit.estimates import EstimateKind
 from mediakit.history import EntryState
 from mediakit.money import format_usd
-from mediakit.rates import EstimateKind
 from mediakit.records import JobStatus
 from mediakit.spend.bill import NAMES, Bill, Span, plain_rows
 from mediakit.spend.reconciliation import Part, Reconciliation, listed, names

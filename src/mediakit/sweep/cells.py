@@ -14,9 +14,9 @@ from mediakit.catalog import Function
 from mediakit.client.idempotency import draw_keys, was_rejected
 from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import EntryState, OwnedDraw, tuning
 from mediakit.media import body_with_placeholders
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.records import JobStatus
 from mediakit.rules import Problem
 from mediakit.schema import canonical_json

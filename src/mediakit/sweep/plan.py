@@ -19,12 +19,12 @@ from mediakit.client import AnyBudget
 from mediakit.client.budgets import Budget
 from mediakit.client.preparing import full_names
 from mediakit.errors import InputError, MediakitError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.history import History, OwnedDraw
 from mediakit.history.frames import text_array
 from mediakit.history.sweeps import Sweep, SweepCell, save_sweep
 from mediakit.money import MicroUSD, format_usd
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import all_of
 from mediakit.sweep.budget import parse_budget, shared_budget, too_small
 from mediakit.sweep.cells import (

@@ -14,8 +14,8 @@ from mediakit.client.idempotency import (
     submission_of,
     take_of,
 )
+from mediakit.estimates import Estimate
 from mediakit.history import Submission
-from mediakit.rates import Estimate
 from mediakit.schema import canonical_json
 
 SERVICE = Service("https://api.media.test", "key-1")

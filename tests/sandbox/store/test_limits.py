@@ -12,7 +12,7 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
-from mediakit.rates import Line
+from mediakit.estimates import Line
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import KeyGoneError, NewJob, Refusal

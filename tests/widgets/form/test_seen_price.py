@@ -6,8 +6,8 @@ from itertools import combinations
 
 import pytest
 
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.money import MicroUSD
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dearer
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog, Function
 from mediakit.client import BudgetState
 from mediakit.errors import InputError
+from mediakit.estimates import EstimateKind, Line, per_second
 from mediakit.media_limits import MediaInfo
-from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from mediakit.client import JobState
+from mediakit.estimates import Estimate, EstimateKind, per_second
 from mediakit.money import MicroUSD
-from mediakit.rates import Estimate, EstimateKind, per_second
 from mediakit.records import ErrorCode
 from mediakit.widgets.job.text import (
     asked_text,

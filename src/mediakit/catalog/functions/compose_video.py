@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mediakit.estimates import Line, per_second
 from mediakit.list_rules import (
     EndsBy,
     MostInAll,
@@ -16,7 +17,6 @@ from mediakit.list_rules import (
     end_of,
 )
 from mediakit.money import divide_half_up
-from mediakit.rates import Line, per_second
 from mediakit.schema import (
     AudioUrl,
     ImageUrl,

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from mediakit.estimates import Line, Per, per_piece
 from mediakit.media_limits import MediaLimits
-from mediakit.rates import Line, Per, per_piece
 from mediakit.rules import NeededWhen, OnlyWhen, unless, when
 from mediakit.schema import ImageUrl, InputFacts, MediaRequest, Prompt, Purpose
 

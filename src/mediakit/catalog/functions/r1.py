@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mediakit.estimates import CHARGED_ON_TOKENS, MS_PER_S, Line, Metered, metered
 from mediakit.media_limits import MediaLimits
-from mediakit.rates import CHARGED_ON_TOKENS, MS_PER_S, Line, Metered, metered
 from mediakit.rules import Cites, LimitedWhen, NeededWhen, unless, when
 from mediakit.schema import (
     AudioReference,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.rates import CHARGED_ON_TOKENS, MS_PER_S, Line, Metered
+from mediakit.estimates import CHARGED_ON_TOKENS, MS_PER_S, Line, Metered
 from mediakit.rules import Cites
 from mediakit.schema import (
     ImageReference,

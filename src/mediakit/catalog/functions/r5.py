@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from mediakit.estimates import MS_PER_S, EstimateKind, Line, Per, per_piece, per_second
 from mediakit.media_limits import MediaLimits
-from mediakit.rates import MS_PER_S, EstimateKind, Line, Per, per_piece, per_second
 from mediakit.rules import Cites, MostTogether
 from mediakit.schema import (
     AudioReference,

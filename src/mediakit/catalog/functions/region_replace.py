@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.rates import Line, Per, per_piece
+from mediakit.estimates import Line, Per, per_piece
 from mediakit.rules import NeedsAny
 from mediakit.schema import (
     ImageUrl,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from mediakit.rates import MS_PER_S, Line, per_second
+from mediakit.estimates import MS_PER_S, Line, per_second
 from mediakit.schema import InputFacts, MediaRequest, Prompt, Purpose, Unit
 
 # The price list has one rate for 4k, with or without audio (spec 8).

@@ -5,8 +5,8 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
+from mediakit.estimates import EstimateKind, Line, per_second
 from mediakit.media_limits import MediaLimits
-from mediakit.rates import EstimateKind, Line, per_second
 from mediakit.rules import OnlyWhen, when
 from mediakit.schema import InputFacts, MediaRequest, Purpose, VideoUrl
 

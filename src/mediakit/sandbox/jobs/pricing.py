@@ -5,7 +5,7 @@ from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
-from mediakit.rates import MS_PER_S, Estimate, EstimateKind
+from mediakit.estimates import MS_PER_S, Estimate, EstimateKind
 from mediakit.schema import InputFacts
 
 Body = Mapping[str, Any]

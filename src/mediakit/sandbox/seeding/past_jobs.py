@@ -7,7 +7,7 @@ from typing import Any
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
-from mediakit.rates import MS_PER_S, Per
+from mediakit.estimates import MS_PER_S, Per
 from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S, to_instant
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of

@@ -21,9 +21,9 @@ from mediakit.client.preparing import full_names, plain_fields
 from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
+from mediakit.estimates import Estimate
 from mediakit.history import Entry, tuning
 from mediakit.media import kernel_folder
-from mediakit.rates import Estimate
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError
+from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.money import format_cents, format_usd
-from mediakit.rates import Estimate, EstimateKind
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from mediakit.client import JobState
 from mediakit.client.titles import NO_NAMES
+from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.money import format_usd
-from mediakit.rates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.records import BillingState, ErrorCode, JobStatus
 from mediakit.safe_text import with_shown_urls
 

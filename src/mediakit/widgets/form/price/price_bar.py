@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 from markupsafe import Markup
 
-from mediakit.rates import Estimate, EstimateKind, Line
+from mediakit.estimates import Estimate, EstimateKind, Line
 from mediakit.safe_text import NO_HTML
 from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.messages import titled

@@ -1,6 +1,6 @@
 """The price that the user saw at the time of a click; pure."""
 
-from mediakit.rates import Estimate
+from mediakit.estimates import Estimate
 
 ARRIVES_S = 0.6
 """How long a price, and a paid button, must stand until they are taken for seen."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
+from mediakit.estimates import Line, Per
 from mediakit.forks import cached_property
 from mediakit.history.entry import folded, words_of
 from mediakit.media_limits import MediaName
-from mediakit.rates import Line, Per
 from mediakit.schema import InputFacts, Purpose
 
 MAKES: dict[MediaName, str] = {
