@@ -28,7 +28,10 @@ def media_of(folder: Path) -> dict[str, list[Path]]:
             make_png(folder / "a.png", (640, 360), "teal"),
             make_png(folder / "b.png", (640, 360), "teal", "stripes"),
         ],
-        "video": [make_mp4(folder / f"{name}.mp4", (320, 180), 0.25) for name in "cd"],
+        "video": [
+            make_mp4(folder / f"{name}.mp4", (320, 180), 0.25, rotation_degrees=turned)
+            for name, turned in (("c", 0), ("d", 180))
+        ],
         "audio": [make_wav(folder / f"{name}.wav", 0.25) for name in "ef"],
     }
 
@@ -64,6 +67,8 @@ def bodies_of(kind: str, urls: dict[str, list[str]]) -> Iterator[dict[str, Any]]
         for name, field in fields.items()
         if field.required
     }
+    if kind == "r1":  # an edit needs a clip
+        base |= {"video_urls": urls["video"]}
     if kind == "region-replace":
         base |= {"modify_region_roi": "sky"}
     base |= {"resolution": "720p"} if "resolution" in fields and kind != "r6" else {}

@@ -130,11 +130,10 @@ def drawn(
     inside = {cut for cut in cuts if 0 < cut < frames}
     playing: dict[Layer, _Playing] = {}
     for first, stop in pairwise(sorted({0, frames, *inside})):
-        playing = {
-            layer: playing.get(layer) or _Playing(layer)
-            for layer in layers
-            if layer.start <= first < layer.stop
-        }
+        seen = [layer for layer in layers if layer.start <= first < layer.stop]
+        # What is over is closed before more is opened.
+        playing = {layer: playing[layer] for layer in seen if layer in playing}
+        playing = {layer: playing.get(layer) or _Playing(layer) for layer in seen}
         span = range(first, stop)
         yield from _drawn_together([*playing.values()], size, span, fps, sketch=sketch)
 

@@ -1,6 +1,7 @@
 """Films from a prompt and its references (spec 4.4 to 4.11, 4.17)."""
 
 import hashlib
+import math
 import re
 import wave
 from collections.abc import Sequence
@@ -58,6 +59,7 @@ _DEFAULT_S = 5
 _CHOSEN_S = range(4, 11)
 _WITHOUT_VISUALS = Fraction(16, 9)
 _TINT = 0.3
+_LARGE_MAGNIFIED_PIXELS = 1600 * 900
 # Of a sound that may have any length; no film made of references is longer.
 _MOST_SOUND_S = 60.0
 _SOUND_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
@@ -249,14 +251,21 @@ def _layers(
     layers: list[Layer] = []
     names = [f"@Image{n}" for n, _ in enumerate(pictures, 1)]
     names += [f"@Video{n}" for n, _ in enumerate(clips, 1)]
+    # Magnifying at 4K would need 80 MB more.
+    small = size
+    if size.pixels > 1920 * 1080:
+        small = size.scaled(math.sqrt(_LARGE_MAGNIFIED_PIXELS / size.pixels))
+    scaled = [] if small == size else [("scale", f"{size.width}:{size.height}")]
     shown: list[Given | Clip] = [*pictures, *clips]
     media = [*zip(names, shown, strict=True)][:frames]
     for (name, medium), span in zip(media, _shares(frames, len(media)), strict=True):
         if isinstance(medium, Clip):
             layers.append(_playing(medium, size, span))
         else:
-            show = partial(_shown, medium, size, len(span))
-            layers.append(Layer(show, start=span.start, stop=span.stop, fills=True))
+            show = partial(_shown, medium, small, len(span))
+            layers.append(
+                Layer(show, scaled, start=span.start, stop=span.stop, fills=True)
+            )
         corner = f"{name}  {mark}" if mark else name
         layers += words_over(
             request, size, caption=body.prompt, corner=corner, span=span

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import av
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image
 
 from mediakit.sandbox.render.files import Clip, Given, on_white, read_picture
-from mediakit.sandbox.render.film import Filters, Frames, frame_of
+from mediakit.sandbox.render.film import Filters, Frames, Layer, drawn, still
 from mediakit.sandbox.render.sizes import Size
 
 # Luma and both planes of chroma, each as a picture in mode L: half the work of RGB.
@@ -22,24 +22,29 @@ _DISSOLVE = (0.3, 0.7)
 
 def fitting(clip: Clip, size: Size) -> Filters:
     """Return the filters that fill a frame with a clip, upright and in BT.709."""
-    covering = clip.size.covering(size)
-    filters = [*clip.upright]
-    if covering != clip.size or clip.colours != "bt709":
-        flags = "lanczos" if covering.width > clip.size.width else "bilinear"
-        colours = f"in_color_matrix={clip.colours}:out_color_matrix=bt709"
-        scaled = f"{covering.width}:{covering.height}:flags={flags}+accurate_rnd"
-        filters.append(("scale", f"{scaled}:{colours}"))
-        # What is named BT.709 would be converted below layers that name nothing.
-        filters.append(("setparams", "colorspace=unknown:range=unknown"))
-    if covering != size:
-        filters.append(("crop", f"{size.width}:{size.height}"))
-    return filters
+    return [*clip.upright, *_covering(clip.size, size, clip.colours)]
 
 
 def filling(given: Given, size: Size) -> av.VideoFrame:
     """Decode a picture and fill a frame with it."""
     picture = on_white(read_picture(given, enough=size))
-    return frame_of(ImageOps.fit(picture, size, Image.Resampling.LANCZOS))
+    # libavfilter needs less memory than Pillow for it.
+    filters = _covering(Size(*picture.size), size)
+    return next(drawn([Layer(still(picture), filters, fills=True)], size, 1))
+
+
+def _covering(source: Size, size: Size, colours: str = "bt709") -> Filters:
+    covering, filters = source.covering(size), []
+    if covering != source or colours != "bt709":
+        flags = "lanczos" if covering.width > source.width else "bilinear"
+        scaled = f"{covering.width}:{covering.height}:flags={flags}+accurate_rnd"
+        matrices = f"in_color_matrix={colours}:out_color_matrix=bt709"
+        filters.append(("scale", f"{scaled}:{matrices}"))
+        # What is named BT.709 would be converted below layers that name nothing.
+        filters.append(("setparams", "colorspace=unknown:range=unknown"))
+    if covering != size:
+        filters.append(("crop", f"{size.width}:{size.height}"))
+    return filters
 
 
 def zooming(frame: av.VideoFrame, frames: int) -> Frames:
