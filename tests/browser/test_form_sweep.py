@@ -35,7 +35,7 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(
 
     form.get_by_role("button", name="Sweep…").click()
     panel = form.locator(".mk-sweep")
-    lab.see(0, "Tick what varies")
+    lab.see(0, "Select what varies")
     varies = panel.get_by_role("group", name="what varies")
     varies.get_by_label("Prompt", exact=True).check()
     varies.get_by_label("Resolution", exact=True).check()

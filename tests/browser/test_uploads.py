@@ -124,24 +124,17 @@ DROP = """(field, [name, text]) => {
 
 
 @pytest.mark.soak
-def test_a_typed_path_is_completed_and_a_dropped_file_arrives_and_comes_back(
+def test_a_typed_path_is_found_and_a_dropped_file_arrives_and_comes_back(
     lab: Lab, lab_server: LabServer, tmp_path: Path
 ) -> None:
     folder = lab_server.root / "pictures"
     folder.mkdir(exist_ok=True)
-    for name in ("cat.png", "car.png", "song.mp3"):
-        make_png(folder / name, (96, 48))
+    make_png(folder / "cat.png", (96, 48))
     form = opened(lab, lab_server, "dropped", "image-upscale")
     content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
     box = form.get_by_role("textbox", name=re.compile("image", re.I)).first
-    box.press_sequentially("pictures/ca", delay=30)
-    options = "e => [...(e.list?.options ?? [])].map(o => o.value)"
-    lab.page.wait_for_function(
-        f"e => ({options})(e).length === 2", arg=box.element_handle()
-    )
-    assert box.evaluate(options) == ["pictures/car.png", "pictures/cat.png"]
-    box.press_sequentially("t.png")
-    expect(form).to_contain_text("96 x 48")
+    box.press_sequentially("pictures/cat.png")
+    expect(form).to_contain_text("96 \N{MULTIPLICATION SIGN} 48")
 
     assert box.evaluate(DROP, ["my cat.png", b64encode(content).decode()])
     expect(box).to_have_value("my cat.png")
