@@ -180,6 +180,13 @@ def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
     return notebook
 
 
+def printed_last(notebook: Any) -> Any:
+    """Return the JSON that the last cell printed, before or after its pictures."""
+    outputs = code_cells(notebook)[-1].outputs
+    texts = [each["text"] for each in outputs if each.get("name") == "stdout"]
+    return json.loads(texts[-1].splitlines()[-1])
+
+
 def run_again(folder: Path, *command: str) -> None:
     """Run a program in the folder of the notebooks, after a first run there.
 
@@ -247,7 +254,7 @@ def test_the_diary_of_prompt_versions_pays_once_and_finds_all_of_it_again(
 ) -> None:
     notebook = run(TUNING, tmp_path, more=TUNING_FIGURES)
 
-    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    figures = printed_last(notebook)
     paid_micro_usd = figures.pop("paid_micro_usd")
     # Nothing but the sweeps and their repair was bought, below the project's $5.
     assert figures.pop("sweeps_micro_usd") == paid_micro_usd < 5_000_000
@@ -270,7 +277,7 @@ def test_the_judges_of_the_scoring_notebook_see_the_prompt_and_agree_with_its_ra
 ) -> None:
     notebook = run(SCORING, tmp_path, more=SCORING_FIGURES)
 
-    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    figures = printed_last(notebook)
     assert figures["outputs"] == [80, 80, 80]
     assert figures["problems"] == 0
     pairs, rank_correlation, low = figures["agreement"]
@@ -289,7 +296,7 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
 ) -> None:
     notebook = run(SPEND, tmp_path, more=SPEND_FIGURES)
 
-    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    figures = printed_last(notebook)
     printed = "".join(
         each.get("text", "") for cell in code_cells(notebook) for each in cell.outputs
     )
@@ -303,8 +310,8 @@ def test_the_budget_the_forecast_and_the_charges_of_the_spend_notebook_agree(
     assert figures["everybody_micro_usd"]["forecast"] > 0
     # The clip that the last cell buys is all that counts against the budget.
     assert {*figures["team_micro_usd"].values()} == {204_000}
-    assert "$0.204 of $200.00 spent" in figures["title"]
-    assert "$0.204 of $200.00 spent" in figures["report"]
+    assert "$0.20 of $200.00 spent" in figures["title"]
+    assert "$0.20 of $200.00 spent" in figures["report"]
     # Its sums stay right when another notebook, under papermill, has paid meanwhile.
     papermill = ["papermill", "--kernel=python3", QUICKSTART.name, "done.ipynb"]
     run_again(tmp_path, "-m", *papermill)
@@ -317,7 +324,7 @@ def test_the_pictures_of_five_hundred_clips_agree_with_their_frame(
 ) -> None:
     notebook = run(CLIPS, tmp_path, more=CLIPS_FIGURES)
 
-    figures = json.loads(code_cells(notebook)[-1].outputs[-1]["text"])
+    figures = printed_last(notebook)
     assert figures["clips"] == 500
     for name in ("charged_micro_usd", "kept"):
         assert len({*figures[name]}) == 1
