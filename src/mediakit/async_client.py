@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
+from mediakit.backend import find_backend, refuse_no_catalog
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
@@ -34,7 +35,7 @@ from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
 from mediakit.records import Balance
-from mediakit.settings import Settings, locate, refuse_no_catalog
+from mediakit.settings import Settings
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class AsyncClient(ProcessBound):
 
         def connect() -> Components:
             return Components(
-                locate(settings, catalog, transport),
+                find_backend(settings, catalog, transport),
                 History(settings.history, clock=clock),
                 clock=clock,
                 project=project,
@@ -191,7 +192,7 @@ class AsyncClient(ProcessBound):
             await transport.aclose()
 
     def _shut(self) -> Components | None:
-        """Let nothing open it any more; return what is open."""
+        """Mark it as closed, and return what is open."""
         with self._opening:
             self._is_closed = True
             return self._components

@@ -391,10 +391,10 @@ class Client(Blocking, ProcessBound):
     ) -> Form:
         """Return a form for a function, to be shown in the cell.
 
-        A cell that is run again keeps the values and jobs of its own form, also after
-        the kernel was restarted; the forms of other cells stay as they are.
-        Values that the code gives differently than before win. What was typed and not
-        sent is kept in the history, without URLs that are signed or hold a password.
+        A cell that is run again keeps its form's values and jobs, also after a restart
+        of the kernel, and leaves the forms of other cells alone. A value that the code
+        now gives differently wins. What was typed and not sent is kept in the history,
+        without URLs that are signed or hold a password.
 
         A notebook is known by its path: a copied, moved or renamed notebook begins with
         empty forms, and its earlier jobs are in `client.history`. Where the notebook

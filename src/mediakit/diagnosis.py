@@ -175,7 +175,8 @@ def _service(settings: Settings) -> tuple[list[Finding], bool]:
     if settings.base_url is None:
         text = (
             "none is configured: connect() starts the sandbox on this machine, which "
-            "costs nothing. MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY set a service."
+            "costs nothing. For a hosted service, set MEDIAKIT_BASE_URL and "
+            "MEDIAKIT_API_KEY."
         )
         return [Finding("Service", text)], True
     client = Client(
@@ -274,7 +275,8 @@ def _lock_problem(descriptor: int, folder: Path, advice: str) -> str:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        return f"The file system of {folder} has no locks ({error.strerror}). {advice}"
+        why = error.strerror
+        return f"The file system of {folder} does not support locks ({why}). {advice}"
     return ""
 
 
@@ -286,7 +288,7 @@ def _advice(settings: Settings) -> Iterator[str]:
             not is_local(history_url(settings.history)),
             "A history on Postgres needs",
         ),
-        "socks": (_has_socks_proxy(), "The proxy of the environment needs"),
+        "socks": (_has_socks_proxy(), "The SOCKS proxy in the environment needs"),
     }
     for extra, (is_wanted, sentence) in uses.items():
         missing = missing_modules(extra) if is_wanted else []

@@ -42,9 +42,9 @@ def connect(
 ) -> Client:
     """Connect to the hosted service when it is configured, else to the sandbox.
 
-    It says which, checks the key by reading the balance, and resumes in the
-    background what an earlier start left unanswered or unsettled. What it sends again,
-    and for how much, it says first.
+    It says which, checks the key by reading the balance, and resumes in the background
+    the jobs that an earlier session left unanswered or unsettled. Before it sends
+    anything again, it says what, and what it may cost.
 
     Args:
         base_url: The hosted service; `MEDIAKIT_BASE_URL` when omitted.

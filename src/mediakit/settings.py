@@ -1,32 +1,19 @@
-"""Choose the service: the hosted one when configured, otherwise the sandbox."""
+"""The settings of a client: its arguments, the environment and `mediakit.toml`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import platformdirs
 
-from mediakit.catalog import Bindings, Catalog
-from mediakit.client import Service
-from mediakit.client.answers import Answer, NoAnswerError
-from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
-from mediakit.client.loop import ProcessBound, io_thread
-from mediakit.client.service import (
-    Backend,
-    check_api_key,
-    normal_url,
-    refuse_credentials,
-)
-from mediakit.errors import InputError, ServiceError
-from mediakit.rules import Found, all_of
-
-STATUS_TIMEOUT_S = 10.0
+from mediakit.catalog import Bindings
+from mediakit.client.loop import ProcessBound
+from mediakit.client.service import check_api_key, normal_url, refuse_credentials
+from mediakit.errors import InputError
+from mediakit.rules import Found
 
 
 @dataclass(frozen=True)
@@ -107,142 +94,3 @@ def _is_service_url(url: object) -> bool:
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname)
-
-
-def locate(
-    settings: Settings,
-    catalog: Catalog | None = None,
-    transport: httpx.AsyncBaseTransport | None = None,
-) -> Backend:
-    """Find the configured service, or start (or attach to) the embedded sandbox.
-
-    It blocks, so do not call it on the I/O thread.
-    """
-    refuse_no_catalog(catalog)
-    if settings.base_url is None or settings.api_key is None:
-        return _embedded(settings, catalog)
-    service = Service(settings.base_url, settings.api_key)
-    is_sandbox = _is_sandbox(service, transport)
-    if catalog is not None:
-        return Backend(service, catalog, is_sandbox)
-    if is_sandbox:
-        # The sandbox describes itself; a file may describe the hosted service.
-        described = _described(service.base_url, transport)
-        return Backend(service, settings.bindings.priced(described), is_sandbox)
-    bindings = settings.bindings
-    if transport is not None and str(bindings.openapi).startswith("http"):
-        bindings = replace(
-            bindings, openapi=_document(f"{bindings.openapi}", transport)
-        )
-    return Backend(service, bindings.catalog(), is_sandbox)
-
-
-def refuse_no_catalog(value: object) -> None:
-    """Raise an error if the value is not a catalog."""
-    if value is not None and not isinstance(value, Catalog):
-        accepted = "a catalog, such as Catalog.default()"
-        raise InputError("catalog", got=value, accepted=accepted)
-
-
-def _embedded(settings: Settings, catalog: Catalog | None) -> Backend:
-    try:
-        from mediakit.sandbox.server.running import start_embedded
-    except ModuleNotFoundError as error:
-        raise ServiceError(
-            f"The sandbox needs {error.name}, which is not installed: install "
-            "mediakit[sandbox], or set MEDIAKIT_BASE_URL and MEDIAKIT_API_KEY to use "
-            "the hosted service."
-        ) from None
-    wanted = catalog
-    if wanted is None:
-        wanted = settings.bindings.priced(Catalog.default())
-    running = start_embedded(settings.home / "sandbox", wanted)
-    if catalog is not None:
-        _refuse_unserved(running.base_url, catalog, settings.home)
-    service = Service(
-        running.base_url,
-        running.api_key,
-        identity=running.identity,
-        label="sandbox",
-    )
-    return Backend(service, wanted, is_sandbox=True)
-
-
-def _refuse_unserved(base_url: str, catalog: Catalog, home: Path) -> None:
-    """Raise an error if a running sandbox was started with other functions."""
-    served = {function.path for function in _described(base_url)}
-    unserved = [function.path for function in catalog if function.path not in served]
-    if unserved:
-        raise ServiceError(
-            f"The sandbox in {home} was started before and does not serve "
-            f"{all_of(unserved)}. Restart the kernel that started it, or connect "
-            'with another folder: home="another-folder".'
-        )
-
-
-def _described(
-    base_url: str, transport: httpx.AsyncBaseTransport | None = None
-) -> Catalog:
-    try:
-        answer = _read(f"{base_url}/openapi.json", transport)
-    except NoAnswerError as error:
-        text = f"{base_url} does not answer ({error.reason})."
-        raise ServiceError(text, in_doubt=error.sent) from None
-    return Catalog.from_openapi(answer.json())
-
-
-def _document(url: str, transport: httpx.AsyncBaseTransport) -> dict[str, Any]:
-    """Read the OpenAPI document of a service through the user's transport."""
-    try:
-        answer = _read(url, transport)
-    except NoAnswerError as error:
-        got = f"{url} ({error.reason})"
-        raise InputError("openapi", got=got, accepted="a URL that answers") from None
-    if answer.status != 200 or not answer.fields:
-        got = f"{url}, which answers {answer.status} without a JSON object"
-        raise InputError(
-            "openapi", got=got, accepted="a document that is served without a key"
-        )
-    return dict(answer.fields)
-
-
-def _is_sandbox(service: Service, transport: httpx.AsyncBaseTransport | None) -> bool:
-    """Return whether a service is a sandbox on this machine.
-
-    Its URL is what names it in the history, because it may not answer now.
-    """
-    if not service.on_this_machine:
-        return False
-    try:
-        answer = _read(
-            f"{service.base_url}/sandbox/status",
-            transport,
-            timeout_s=STATUS_TIMEOUT_S,
-            headers={"X-API-Key": service.api_key},
-        )
-    except NoAnswerError:
-        return False
-    # A login page may respond 200 to any path; an unhealthy sandbox responds 503, and
-    # one that refuses the key says who it is. The first call then raises AuthError.
-    refused_by = answer.headers.get("www-authenticate", "")
-    return "identity" in answer.fields or "mediakit-sandbox" in refused_by
-
-
-def _read(
-    url: str,
-    transport: httpx.AsyncBaseTransport | None,
-    *,
-    timeout_s: float = TIMEOUT_S,
-    headers: Mapping[str, str] | None = None,
-) -> Answer:
-    """GET a URL."""
-    borrowed = None if transport is None else UnclosedTransport(transport)
-
-    async def read() -> Answer:
-        http = HttpClient(borrowed, timeout_s)
-        try:
-            return await http.send("GET", url, headers=headers or {})
-        finally:
-            await http.aclose()
-
-    return io_thread().call(read)

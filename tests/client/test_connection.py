@@ -9,11 +9,12 @@ import httpx
 import pytest
 
 from mediakit import Client, connect
+from mediakit.backend import find_backend
 from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox, start_embedded
-from mediakit.settings import Settings, locate
+from mediakit.settings import Settings
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 
 URL, KEY = "https://api.media.test", "key-0123456789"
@@ -45,7 +46,7 @@ def test_settings_do_not_show_the_key(tmp_path: Path) -> None:
     settings = read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
 
     assert KEY not in repr(settings)
-    assert KEY not in repr(locate(settings))
+    assert KEY not in repr(find_backend(settings))
 
 
 @pytest.mark.parametrize("content", [b"<html>Sign in", b'{"signed_in": false}', b"[]"])
@@ -125,20 +126,22 @@ def test_a_file_binds_kinds_to_the_paths_of_a_service(tmp_path: Path) -> None:
     (tmp_path / "mediakit.toml").write_text(
         '[functions]\n"text-to-video" = "acme/swift-2/text-to-video"\n', "utf-8"
     )
-    place = locate(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
+    backend = find_backend(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
 
-    assert place.catalog.function("text-to-video").path == "acme/swift-2/text-to-video"
-    assert not place.is_sandbox
+    assert (
+        backend.catalog.function("text-to-video").path == "acme/swift-2/text-to-video"
+    )
+    assert not backend.is_sandbox
     with pytest.raises(InputError, match="bind this one"):
-        place.catalog.function("r1")
+        backend.catalog.function("r1")
 
 
 def test_a_hosted_service_without_bindings_has_no_functions(tmp_path: Path) -> None:
-    place = locate(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
+    backend = find_backend(read(tmp_path, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY))
 
-    assert len(place.catalog) == 0
-    assert place.service.label == "api.media.test"
-    assert place.service.account not in (KEY, "")
+    assert len(backend.catalog) == 0
+    assert backend.service.label == "api.media.test"
+    assert backend.service.account not in (KEY, "")
     with Client(URL, KEY, home=tmp_path) as client:
         assert len(client.catalog) == 0
         with pytest.raises(InputError, match=r"mediakit\.toml.* Nothing was sent"):
@@ -164,7 +167,7 @@ def write(folder: Path, text: str) -> None:
 
 def hosted(folder: Path) -> Catalog:
     settings = read(folder, MEDIAKIT_BASE_URL=URL, MEDIAKIT_API_KEY=KEY)
-    return locate(settings).catalog
+    return find_backend(settings).catalog
 
 
 def test_rates_of_the_file_price_by_kind_and_by_path(tmp_path: Path) -> None:
@@ -256,11 +259,11 @@ def test_a_sandbox_at_a_url_says_itself_what_it_serves(
     settings = read(
         tmp_path, MEDIAKIT_BASE_URL=sandbox.base_url, MEDIAKIT_API_KEY=sandbox.api_key
     )
-    place = locate(settings)
+    backend = find_backend(settings)
 
-    assert place.is_sandbox
-    assert {f.path for f in place.catalog} == {f.path for f in Catalog.default()}
-    assert place.catalog.function("text-to-image").estimate({}).high == 40_000
+    assert backend.is_sandbox
+    assert {f.path for f in backend.catalog} == {f.path for f in Catalog.default()}
+    assert backend.catalog.function("text-to-image").estimate({}).high == 40_000
 
 
 @pytest.mark.parametrize(
@@ -281,9 +284,9 @@ def test_a_sandbox_is_known_by_its_identity_even_while_it_is_unwell(
     )
     answering = httpx.MockTransport(lambda asked: httpx.Response(status, json=body))
 
-    place = locate(settings, Catalog.default(), answering)
+    backend = find_backend(settings, Catalog.default(), answering)
 
-    assert place.is_sandbox == expected
+    assert backend.is_sandbox == expected
 
 
 def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
@@ -291,7 +294,7 @@ def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
 ) -> None:
     write(tmp_path, "[rates.text-to-image]\nusd_per_request = '0.04'\n")
     settings = read(tmp_path, MEDIAKIT_HOME=str(tmp_path / "home"))
-    catalog = locate(settings).catalog
+    catalog = find_backend(settings).catalog
     running = start_embedded(tmp_path / "home" / "sandbox")
     try:
         with Client(
@@ -302,7 +305,7 @@ def test_the_embedded_sandbox_serves_and_charges_what_the_caller_knows(
         # It runs already, and so knows nothing of a function that comes later.
         dub = Function.from_schema("acme/swift-2/dub", DUB)
         with pytest.raises(ServiceError, match="does not serve acme/swift-2/dub"):
-            locate(settings, Catalog.default().including(dub))
+            find_backend(settings, Catalog.default().including(dub))
     finally:
         running.stop()
 

@@ -61,7 +61,7 @@ def functions_in(
     if not submits:
         raise InputError(
             "document",
-            got="one without such a path",
+            got="a document without a path to submit to",
             accepted="an OpenAPI document with POST /v1/media/vendor/model/function",
         )
     if len(submits) > MAX_FUNCTIONS:

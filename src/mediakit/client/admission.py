@@ -43,7 +43,7 @@ class Caller:
 
     Args:
         sweep: The id of the sweep that submits it; None for none.
-        margin: What is kept of the sweep's budget for each micro-USD of a hold.
+        margin: How much of the sweep's budget is kept for each micro-USD held.
     """
 
     budget: Budget | None = None

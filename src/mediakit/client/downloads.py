@@ -17,7 +17,7 @@ from anyio import to_thread
 
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import NoAnswerError
-from mediakit.client.destinations import (
+from mediakit.client.download_targets import (
     Destination,
     LocalFile,
     NameTakenError,

@@ -88,9 +88,9 @@ class UnclosedTransport(httpx.AsyncBaseTransport):
 class HttpClient:
     """Sends requests, those to this machine without the environment's proxies.
 
-    Calls and uploads go through aiohttp, downloads and what a proxy carries through
-    httpx; with a `transport`, all go through that. The headers, such as a key, reach no
-    proxy that opens a tunnel.
+    Calls and uploads use aiohttp; downloads, and all that goes through a proxy, use
+    httpx. With a `transport`, everything uses that. A proxy that opens a tunnel never
+    gets the headers, such as the key.
     """
 
     def __init__(

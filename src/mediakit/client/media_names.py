@@ -1,7 +1,7 @@
 """The names of media that requests hold as URLs: uploaded files, and results of jobs.
 
-A URL says nothing to people. The history knows which job made what is at it, or which
-bytes were uploaded, and the folder of uploads which file those are.
+A URL is no name for people. The history knows which job made what is at a URL, or the
+hash of what was uploaded, and the folder of uploads knows the file with that hash.
 """
 
 from __future__ import annotations

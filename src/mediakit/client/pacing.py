@@ -16,7 +16,7 @@ from mediakit.records import ErrorCode, Job, JobStatus
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
 ASKED_FOR_S = 120.0
-"""Seconds that a call waits in all because the service asks for it."""
+"""How long a call waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
 AT_ONCE_N = 16
@@ -31,7 +31,7 @@ def jittered_backoff_s(tries: int) -> float:
 
 
 class RetryWindow:
-    """The time in which a request has no answer, and the pauses between its tries.
+    """How long an unanswered request is tried again, and the pauses between tries.
 
     The waits that the service requests are added, up to two minutes in all.
     """

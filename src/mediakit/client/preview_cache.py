@@ -7,7 +7,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from mediakit.client.destinations import write_private
+from mediakit.client.download_targets import write_private
 from mediakit.private_folders import make_private_folder
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""Uploads local files under grants, each byte once, and records their URLs."""
+"""Uploads local files that the service does not have yet, and records their URLs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-from mediakit.client.destinations import (
+from mediakit.client.download_targets import (
     Destination,
     LocalFile,
     target_of,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob
-from mediakit.client.destinations import NameTakenError
+from mediakit.client.download_targets import NameTakenError
 from mediakit.client.loop import io_thread
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError

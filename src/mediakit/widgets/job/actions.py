@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.destinations import NameTakenError
+from mediakit.client.download_targets import NameTakenError
 from mediakit.client.sidecar import SUFFIX
 from mediakit.client.submitting import asking_from
 from mediakit.records import ErrorCode, JobStatus

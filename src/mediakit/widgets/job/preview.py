@@ -15,7 +15,7 @@ from typing import BinaryIO
 from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
-from mediakit.client.destinations import NO_ROOM
+from mediakit.client.download_targets import NO_ROOM
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
