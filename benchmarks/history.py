@@ -40,7 +40,7 @@ from mediakit.history import (
     History,
     Spendable,
     Submission,
-    rebuilding,
+    importing,
 )
 from mediakit.records import BillingState, JobStatus
 
@@ -148,7 +148,7 @@ def open_and_close(place: Path) -> None:
 def measure(folder: Path, rounds: dict[str, list[float]]) -> None:
     long, empty = folder / "long.db", folder / "empty.db"
     with History(long) as history:
-        rebuilding.take_in(history, map(settled, range(JOBS)))
+        importing.import_entries(history, map(settled, range(JOBS)))
     open_and_close(empty)
     for _ in range(ROUNDS):
         rounds["open, empty"].append(1e3 * timed(lambda: open_and_close(empty)))

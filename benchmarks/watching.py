@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.client.poll_schedule import JITTER, LONGEST_GAP_S
-from mediakit.client.polling import READS_PER_S, Turns
+from mediakit.client.polling import READS_PER_S, ReadLimiter
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)
@@ -84,7 +84,7 @@ def ends_seen(found: dict[str, Any]) -> list[tuple[float, float]]:
         end_s = found["ends"][job_id]
         before_s, after_s = next((a, b) for a, b in pairwise(times) if b >= end_s)
         others = JOBS - bisect.bisect_left(last_s, before_s)
-        round_s = others * Turns().gap_s
+        round_s = others * ReadLimiter().gap_s
         gap_s = max(LONGEST_GAP_S * (1 + JITTER), round_s)
         seen.append((after_s - end_s, (after_s - before_s) / gap_s))
     return seen

@@ -25,14 +25,14 @@ def mediakit(base_url: str, folder: Path) -> Callable[[], object]:
     from mediakit import AsyncClient, Catalog
     from mediakit.client import Service
     from mediakit.client.components import Components
-    from mediakit.client.service import Place
+    from mediakit.client.service import Backend
     from mediakit.history import History
 
     async def submit() -> object:
         history = History(folder / "history.sqlite3")
         service = Service(base_url, KEY, identity="the-service")
-        place = Place(service, Catalog.default())
-        components = Components(place, history, timeout_s=TIMEOUT_S)
+        backend = Backend(service, Catalog.default())
+        components = Components(backend, history, timeout_s=TIMEOUT_S)
         async with AsyncClient.of(components) as client:
             return await client.submit("text-to-image", prompt=PROMPT)
 

@@ -140,7 +140,7 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
         2, timeout=120_000
     )
     cell.get_by_role("button", name="Edit and rerun").last.click()
-    lab.see(1, "nothing is sent yet")
+    lab.see(1, "Nothing has been sent.")
     expect(cell.locator("button.mk-go")).to_be_visible()
     look_at(lab, "job-actions", 1)
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mediakit.errors import InputError
@@ -38,9 +39,10 @@ def test_the_largest_is_on_top_with_its_sum_and_part():
     )
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=30))
 @given(AMOUNTS)
 def test_the_bars_sum_to_the_frame_exactly(amounts):
+    plt.close("all")  # of the example before
     frame = daily({name: [amount] for name, amount in amounts.items()})
     drawn = share(frame).frame
     assert drawn["charge_micro_usd"].sum() == sum(amounts.values())
@@ -118,9 +120,10 @@ def test_differences_go_from_more_to_less_in_two_colours():
     )
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=30))
 @given(AMOUNTS, AMOUNTS)
 def test_the_differences_sum_to_the_difference_of_the_months_exactly(before, after):
+    plt.close("all")  # of the example before
     drawn = changes(monthly("2026-09", **before), monthly("2026-10", **after)).frame
     total = sum(after.values()) - sum(before.values())
     assert drawn["difference_micro_usd"].sum() == total
@@ -209,9 +212,10 @@ def test_prompts_and_parameters_have_keepers_too():
     assert names == ["5.0", "not set"]
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=30))
 @given(st.lists(ROW, max_size=40))
 def test_charges_and_counts_are_exact_and_the_cost_is_rounded_once(rows):
+    plt.close("all")  # of the example before
     frame = charges(*(charge(name, amount, keep=keep) for name, amount, keep in rows))
     drawn = cost_per_keeper(frame).frame
     assert drawn["charge_micro_usd"].sum() == sum(amount for _, amount, _ in rows)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, cumulative
@@ -28,7 +29,7 @@ def line(axes, label):
     return [micro_usd(y) for y in found.get_ydata()]
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=30))
 @given(
     st.lists(
         st.lists(st.integers(-(10**12), 10**12), min_size=OCTOBER, max_size=OCTOBER),
@@ -37,6 +38,7 @@ def line(axes, label):
     )
 )
 def test_each_day_is_the_exact_sum_of_everything_up_to_it(amounts):
+    plt.close("all")  # of the example before
     drawn = cumulative(daily(dict(zip("abc", amounts, strict=False)))).frame
     by_day = [sum(day) for day in zip(*amounts, strict=True)]
     assert drawn["spent_micro_usd"].tolist() == list(accumulate(by_day))

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib import pyplot as plt
 
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, spend_by_day
@@ -63,7 +64,7 @@ def height_at(layer, day):
 # -- what is summed ---------------------------------------------------------------
 
 
-@settings(max_examples=trials(8, soak=100))
+@settings(max_examples=trials(8, soak=30))
 @given(
     spent=st.lists(
         st.tuples(
@@ -75,6 +76,7 @@ def height_at(layer, day):
     )
 )
 def test_the_rest_is_gathered_and_each_day_sums_exactly(spent):
+    plt.close("all")  # of the example before
     frame = daily_frame([row(day, amount, name) for day, name, amount in spent])
     drawn = spend_by_day(frame).frame
     first = min(day for day, _, _ in spent)

@@ -43,7 +43,7 @@ class OwnRate:
     sets_holds: bool = True
 
     @classmethod
-    def read(
+    def from_table(
         cls,
         name: str,
         table: object,
@@ -80,7 +80,9 @@ class OwnRate:
             return replace(own, notes=(note,))
         known_micro_usd, held = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
-            note += f" The price list has no upper price, so budgets refuse it. {USE}"
+            note += (
+                f" The price list gives no upper price, so a budget refuses it. {USE}"
+            )
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))
         if held is None or known_micro_usd <= held:

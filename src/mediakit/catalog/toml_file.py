@@ -21,7 +21,7 @@ EXAMPLE = 'TOML with lines like "text-to-video" = "vendor/model/function"'
 
 @dataclass(frozen=True)
 class Bindings:
-    """The paths by kind, and the rates by kind or path, of a service, from the user."""
+    """What the user says of a service: paths by kind, and rates by kind or path."""
 
     functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     rates: Mapping[str, OwnRate] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Bindings:
                 for kind, each in functions.items()
             },
             {
-                name: OwnRate.read(name, rate, source=file, sets_holds=own_rates)
+                name: OwnRate.from_table(name, rate, source=file, sets_holds=own_rates)
                 for name, rate in rates.items()
             },
             _openapi(table.get("openapi"), file.parent),

@@ -25,16 +25,16 @@ ABANDONED_S = 86_400.0
 _USER = re.compile(r"//[^/]*@")
 
 
-class LocalFile:
+class LocalTarget:
     """A file on this machine, which need not exist. All methods block."""
 
     def __init__(self, place: Path) -> None:
         self.place = place
         self.name = place.name
 
-    def sibling(self, name: str) -> LocalFile:
+    def sibling(self, name: str) -> LocalTarget:
         """Return another file of the same folder, or of a folder in it."""
-        return LocalFile(self.place.parent / name)
+        return LocalTarget(self.place.parent / name)
 
     def make_folder(self) -> None:
         """Create its folder."""
@@ -82,7 +82,7 @@ class LocalFile:
         write_private(self.place, content)
 
 
-class RemoteFile:
+class RemoteTarget:
     """A file on an fsspec file system, which need not exist. All methods block."""
 
     def __init__(self, files: Any, path: str, place: str) -> None:
@@ -91,10 +91,10 @@ class RemoteFile:
         self._path = path
         self._folder, _, self.name = path.rpartition("/")
 
-    def sibling(self, name: str) -> RemoteFile:
+    def sibling(self, name: str) -> RemoteTarget:
         """Return another file of the same folder, or of a folder in it."""
         folder = self.place.rpartition("/")[0]
-        return RemoteFile(self._files, f"{self._folder}/{name}", f"{folder}/{name}")
+        return RemoteTarget(self._files, f"{self._folder}/{name}", f"{folder}/{name}")
 
     def make_folder(self) -> None:
         """Create its folder, where folders have to be created."""
@@ -136,7 +136,7 @@ class RemoteFile:
         self._files.pipe_file(self._path, content)
 
 
-Destination = LocalFile | RemoteFile
+DownloadTarget = LocalTarget | RemoteTarget
 
 
 def part_name(name: str, unique: str | None = None) -> str:
@@ -155,7 +155,7 @@ def write_private(target: Path, content: bytes) -> None:
         part.unlink(missing_ok=True)
 
 
-def write_whole(target: Destination, content: bytes | Path) -> None:
+def write_whole(target: DownloadTarget, content: bytes | Path) -> None:
     """Write a file atomically, from bytes or a local file; replaces an earlier one."""
     part = target.new_part()
     try:
@@ -168,7 +168,7 @@ def write_whole(target: Destination, content: bytes | Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def target_of(path: str | Path | None, file_name: str) -> Destination:
+def target_of(path: str | Path | None, file_name: str) -> DownloadTarget:
     """Return the destination of a download, whose own name is used in a folder."""
     is_path = path is None or isinstance(path, str | Path)
     if not is_path or "\0" in str(path):
@@ -184,10 +184,10 @@ def target_of(path: str | Path | None, file_name: str) -> Destination:
     if not target.parent.is_dir():
         accepted = "a folder that exists"
         raise InputError("path", got=str(target.parent), accepted=accepted)
-    return LocalFile(target)
+    return LocalTarget(target)
 
 
-def _remote_target(url: str, file_name: str) -> RemoteFile:
+def _remote_target(url: str, file_name: str) -> RemoteTarget:
     place = _USER.sub("//", url, count=1)
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-untyped]
@@ -203,7 +203,7 @@ def _remote_target(url: str, file_name: str) -> RemoteFile:
     if url.endswith("/") or files.isdir(path):
         path = f"{path.rstrip('/')}/{file_name}"
         place = f"{place.rstrip('/')}/{file_name}"
-    return RemoteFile(files, path, place)
+    return RemoteTarget(files, path, place)
 
 
 class NameTakenError(InputError):

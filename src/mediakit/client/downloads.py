@@ -18,8 +18,8 @@ from anyio import to_thread
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import NoAnswerError
 from mediakit.client.download_targets import (
-    Destination,
-    LocalFile,
+    DownloadTarget,
+    LocalTarget,
     NameTakenError,
     target_of,
     unwritable,
@@ -135,7 +135,7 @@ def _strong_etag(response: StreamedResponse) -> str | None:
 
 
 def _continues(response: StreamedResponse, etag: str | None, done_bytes: int) -> bool:
-    """Return whether a response has the bytes that are missing, of the same version."""
+    """Return whether a response continues the same version of the file."""
     if not done_bytes or response.status != HTTPStatus.PARTIAL_CONTENT:
         return False
     found = _RANGE.fullmatch(response.header("Content-Range") or "")
@@ -174,7 +174,7 @@ def _refuse_other(response: StreamedResponse) -> None:
 class _Part:
     """The received bytes of a file, in a file beside its place until it is whole."""
 
-    def __init__(self, target: Destination) -> None:
+    def __init__(self, target: DownloadTarget) -> None:
         self._path = target.new_part()
         self._file = self._path.open("wb", buffering=0)
         self._hash = sha256()
@@ -201,7 +201,7 @@ class _Part:
         return {"size_bytes": self._file.tell(), "sha256": self._hash.hexdigest()}
 
     def discard(self) -> None:
-        """Remove the file, unless it has its name by now."""
+        """Delete the part, unless it has been renamed into place."""
         self.close().unlink(missing_ok=True)
 
 
@@ -246,7 +246,7 @@ class Outputs:
             raise unwritable(target.place, error) from None
         return target.place
 
-    def _is_kept(self, target: Destination, state: JobState) -> bool:
+    def _is_kept(self, target: DownloadTarget, state: JobState) -> bool:
         """Return whether the complete result is there; update a charge that settled.
 
         Any other file is refused, also one in the place of the sidecar.
@@ -274,7 +274,7 @@ class Outputs:
         return True
 
     async def _publish(
-        self, state: JobState, target: Destination, part: _Part, *, overwrite: bool
+        self, state: JobState, target: DownloadTarget, part: _Part, *, overwrite: bool
     ) -> None:
         """Write the sidecar, then rename the file to its name.
 
@@ -339,18 +339,18 @@ class Outputs:
             return await read_remote(url, self._http, read_file, limit_s=LIMIT_S)
 
 
-def _beside(target: Destination) -> Destination:
+def _beside(target: DownloadTarget) -> DownloadTarget:
     """Return the sidecar's place."""
     return target.sibling(f"{target.name}{SUFFIX}")
 
 
-def _is_whole(target: Destination, sidecar: Sidecar, size_bytes: int) -> bool:
+def _is_whole(target: DownloadTarget, sidecar: Sidecar, size_bytes: int) -> bool:
     """Return whether an existing file is the one that its sidecar describes.
 
     A remote file is known by its length: to hash it, it would have to be fetched.
     """
     if size_bytes != sidecar.size_bytes:
         return False
-    if sidecar.sha256 is None or not isinstance(target, LocalFile):
+    if sidecar.sha256 is None or not isinstance(target, LocalTarget):
         return True
     return fingerprint(target.place).sha256 == sidecar.sha256

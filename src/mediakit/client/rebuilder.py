@@ -59,7 +59,7 @@ class _Found:
 
     @property
     def rank(self) -> tuple[bool, int]:
-        """Return how little the source knows of the request, compared with others."""
+        """Return a sort key that puts the best-informed sources first."""
         has_request = self.sidecar.content is not None
         return not has_request, BEST_FIRST.index(self.source)
 

@@ -160,7 +160,7 @@ class Submissions:
     async def owned(self, request: ValidatedRequest) -> Entry | None:
         """Return the newest submission of a request that has a job, by the history.
 
-        None where sending it pays for nothing twice: no job exists, it failed, or it is
+        None if sending it pays for nothing twice: no job exists, it failed, or it is
         gone.
         """
         draw = draw_of(self.of(request))
@@ -349,7 +349,7 @@ class Submissions:
         return job
 
     def _may_be_found(self, entry: Entry) -> bool:
-        """Return whether one 404 says little: the job was accepted, and is not paid."""
+        """Return whether one 404 is inconclusive: the job was accepted and not paid."""
         is_ours = entry.account == self._service.account
         return is_ours and entry.state in AT_WORK and entry.gone_at is None
 

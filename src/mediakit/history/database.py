@@ -256,7 +256,7 @@ def batches(values: Iterable[T], size: int = LONGEST_LIST) -> Iterator[list[T]]:
 
 
 def _versions(connection: Connection) -> list[int] | None:
-    """Return the versions that a history names; None without a history."""
+    """Return the recorded versions of the schema; None if there is no history."""
     if not connection.dialect.has_table(connection, schema_version.name):
         return None
     return list(connection.execute(select(schema_version.c.version)).scalars())

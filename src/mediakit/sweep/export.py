@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from mediakit.client.download_targets import (
-    Destination,
-    LocalFile,
+    DownloadTarget,
+    LocalTarget,
     target_of,
     write_whole,
 )
@@ -155,7 +155,7 @@ def export(
 # -- the folder -----------------------------------------------------------------------
 
 
-def _manifest_in(where: Any) -> Destination:
+def _manifest_in(where: Any) -> DownloadTarget:
     is_place = isinstance(where, str | Path) and bool(str(where))
     if not is_place or "\0" in str(where):
         accepted = "a folder or a URL, as text or as a Path"
@@ -164,10 +164,10 @@ def _manifest_in(where: Any) -> Destination:
         where = url2pathname(urlsplit(where).path)
     if isinstance(where, str) and "://" in where:
         return target_of(f"{where.rstrip('/')}/", MANIFEST)
-    return LocalFile(local_file(where) / MANIFEST)
+    return LocalTarget(local_file(where) / MANIFEST)
 
 
-def _earlier_names(manifest: Destination) -> dict[str, str]:
+def _earlier_names(manifest: DownloadTarget) -> dict[str, str]:
     """Return the file of each job of an earlier export, which keeps its name."""
     page, content = manifest.sibling(REPORT).read(), manifest.read() or b""
     rows = csv.DictReader(io.StringIO(content.decode("utf-8", "replace")))
@@ -192,7 +192,7 @@ def _unwritable(folder: Path | str, error: OSError) -> InputError:
 
 
 def _saved(
-    manifest: Destination,
+    manifest: DownloadTarget,
     fetch: Fetch,
     output: Output,
     name: str,
@@ -212,7 +212,7 @@ def _saved(
     return _File(name, written_bytes, poster, is_new=size_bytes is None)
 
 
-def _poster(manifest: Destination, name: str, local: Path | None) -> str | None:
+def _poster(manifest: DownloadTarget, name: str, local: Path | None) -> str | None:
     """Make the poster of a clip while the local file is available."""
     poster = f"{POSTERS}/{Path(name).stem}.jpg"
     if manifest.sibling(poster).size_bytes() is not None:
@@ -314,7 +314,7 @@ def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _write_texts(
-    target: Destination, manifest: pd.DataFrame, page: str
+    target: DownloadTarget, manifest: pd.DataFrame, page: str
 ) -> Iterator[str]:
     """Write the manifest and the report; yield notes about what was left out."""
     texts = manifest.rename(columns=lambda name: spreadsheet_text(str(name)))

@@ -137,7 +137,7 @@ class ModelJudge:
 
     Args:
         base_url: The server, up to `/chat/completions`, such as
-            "http://localhost:11434/v1".
+            `http://localhost:11434/v1`.
         model: The name of the model.
         rubric: What to judge, as a sentence by name; each name is a column of 1 to 5.
         api_key: The key of that server, if it wants one; it is in no output.

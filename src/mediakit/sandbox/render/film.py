@@ -189,7 +189,9 @@ def _graph(
     layers: Sequence[tuple[Layer, av.VideoFrame]], size: Size, fps: Fraction
 ) -> tuple[av.filter.Graph, list[FilterContext]]:
     graph = av.filter.Graph()
-    graph.threads = 1  # more would wait for each other more than they work
+    # More threads would wait for each other more than they work; PyAV 17 cannot say so.
+    if hasattr(graph, "threads"):
+        graph.threads = 1
 
     def source(width: int, height: int, pixels: str) -> FilterContext:
         return graph.add_buffer(

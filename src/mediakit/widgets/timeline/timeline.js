@@ -581,7 +581,7 @@ class Timeline {
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
-    write(view.bare, "Place on timeline");
+    write(view.bare, "Place");
     const words = `${count(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = capital(words);
