@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[1]
 SCREENSHOTS = ROOT / "build" / "screenshots"
 IMAGES = ROOT / "docs" / "images"
 PICTURES = {
-    "quickstart-done": "form",
     "studio-history-light-1280": "studio",
     "timeline-light-1280": "timeline",
 }
@@ -34,6 +33,7 @@ def main() -> None:
         )
     for seen, shown in PICTURES.items():
         write_still(SCREENSHOTS / f"{seen}.png", IMAGES / f"{shown}.png")
+    write_still(film[-1], IMAGES / "form.png")
     write_moving(film, IMAGES / MOVING)
 
 

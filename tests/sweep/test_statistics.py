@@ -647,6 +647,17 @@ def test_two_versions_of_a_prompt_are_compared_over_the_subjects_of_both() -> No
         compare_sweeps(first, second, by="colour")
 
 
+def test_a_single_further_pair_is_asked_for_in_the_singular() -> None:
+    def version(*ratings: int) -> pd.DataFrame:
+        rows = [cell(1, subject=f"s{n}", rating=r) for n, r in enumerate(ratings)]
+        return results(rows, "subject")
+
+    found: Any = compare_sweeps(version(1, 1, 1, 1), version(4, 3, 3, 1))
+
+    assert found.frame["more_pairs"].tolist() == [1]
+    assert "which chance explains. About one more would tell" in found.text
+
+
 def test_many_values_are_summed_up_and_the_largest_differences_named() -> None:
     some = compare(rated(2, better=0.8, values=6), "resolution")
     none = compare(rated(2, values=4), "resolution")
