@@ -20,10 +20,10 @@ from mediakit.widgets.gallery.payload import (
 )
 from mediakit.widgets.gallery.pending_updates import Outbox
 from mediakit.widgets.gallery.posters import is_embedded
+from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
-# One module in the browser, which knows no files beside it: the last one exports it.
 SCRIPTS = ("elements.js", "together.js", "sheets.js", "blind.js", "tile.js", "wall.js")
 
 
@@ -34,7 +34,7 @@ class GalleryWidget(anywidget.AnyWidget):
     differences, by messages: setting a trait sends nothing.
     """
 
-    _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
+    _esm = script_of(HERE, *SCRIPTS)
     _css = (HERE / "gallery.css").read_text("utf-8")
     wall = Dict().tag(sync=True)
     header = Dict().tag(sync=True)

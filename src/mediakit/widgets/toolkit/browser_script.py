@@ -1,0 +1,16 @@
+"""The script of a widget: one module in the browser, made of several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TOOLKIT = Path(__file__).parent
+
+
+def script_of(folder: Path, *names: str) -> str:
+    """Join the toolkit's elements and files of a folder; the last one has the export.
+
+    A widget's module can't import a file beside it: the browser gets its text alone.
+    """
+    files = (TOOLKIT / "elements.js", *(folder / name for name in names))
+    return "\n".join(file.read_text("utf-8") for file in files)

@@ -1,0 +1,97 @@
+// What every widget of ours draws with: elements, texts, and players of results.
+//
+// All text is set as text, never as markup. Each widget's script begins with this file.
+
+const UNPLAYABLE = "Your browser cannot show this file, or it has been deleted.";
+
+const make = (tag, name = "", text) => {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  if (text !== undefined) element.textContent = text;
+  return element;
+};
+// What does not change is not written: writing costs time and is announced again.
+const write = (element, text) => {
+  if (element.textContent !== text) element.textContent = text;
+};
+const set = (element, name, value) => {
+  if (value === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+};
+const many = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
+const clockText = (s) => {
+  const tenths = Math.round(s * 10) / 10;
+  const minutes = Math.floor(tenths / 60);
+  return `${minutes}:${(tenths % 60).toFixed(1).padStart(4, "0")}`;
+};
+// Resolves when an event comes, or fails to come in time.
+const comes = (element, names, ms) =>
+  new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      for (const name of names) element.removeEventListener(name, end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    for (const name of names) element.addEventListener(name, end);
+  });
+
+// A result as an element; the source stands on the tag itself: the only way that plays
+// in a live, reopened and exported notebook.
+const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
+  if (cell.medium === "image") {
+    const image = make("img", "mk-medium");
+    image.loading = "lazy";
+    image.alt = label;
+    image.src = cell.url;
+    return image;
+  }
+  const player = make(cell.medium === "audio" ? "audio" : "video", "mk-medium");
+  player.preload = preload;
+  if (label) player.setAttribute("aria-label", label);
+  if (cell.medium === "audio") {
+    player.controls = true;
+  } else {
+    player.setAttribute("muted", "");
+    player.muted = player.loop = player.playsInline = true;
+    if (poster) player.poster = poster;
+  }
+  player.src = cell.url;
+  return player;
+};
+// A player whose file the browser cannot play plays the copy that the kernel makes of it.
+// A video without a picture is not an error for a browser (H.265 with sound).
+// Returns what asks for the copy; it is asked for at once unless `waitsForPlay`.
+const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = false }) => {
+  const isOwn = () => medium.getAttribute("src") === cell.url;
+  const copy = async () => {
+    waits?.();
+    const { url, problem } = await source.copyOf(cell);
+    if (!isOwn()) return;
+    if (!url) {
+      fails(problem);
+      return;
+    }
+    medium.src = url;
+    plays?.();
+  };
+  const fail = () => {
+    if (!medium.getAttribute("src")) return;
+    if (!isOwn() || medium.tagName === "IMG") fails(UNPLAYABLE);
+    else if (waitsForPlay && medium.paused) medium.dataset.needsCopy = "true";
+    else copy();
+  };
+  medium.addEventListener("error", fail);
+  medium.addEventListener("loadedmetadata", () => {
+    if (medium.tagName === "VIDEO" && !medium.videoWidth) fail();
+  });
+  return copy;
+};
+// Gives back the connection and the memory of a player that is not needed any more.
+const letGo = (player) => {
+  if (!player.pause) return;
+  player.pause();
+  player.removeAttribute("src");
+  player.load();
+};
+const isPlayer = (element) => ["VIDEO", "AUDIO"].includes(element?.tagName);
