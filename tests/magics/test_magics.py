@@ -222,7 +222,7 @@ def test_jobs_are_a_table_newest_first(shell: Any, client: Client) -> None:
     table = shell.run_line_magic("jobs", "")
     assert [row[2] for row in table.rows] == ["newer", "older <b>"]
     assert table.rows[0][-1] == newer.id
-    assert table.rows[1][3:6] == ("completed", "$0.204", "$0.204")
+    assert table.rows[1][3:6] == ("Completed", "$0.204", "$0.204")
     assert "older &lt;b&gt;" in table._repr_html_()
     assert repr(table).splitlines()[0].split() == list(HEADS)
     assert len(shell.run_line_magic("jobs", "1").rows) == 1
@@ -250,11 +250,11 @@ def test_what_is_not_known_is_not_written_as_nothing(client: Client) -> None:
     [row] = JobsTable([entry(client, **unknown)]).rows
 
     assert row[2].endswith("…")
-    assert row[3:] == ("no answer yet", "unknown", "", "")
+    assert row[3:] == ("No answer yet", "unknown", "not charged yet", "")
     failed = entry(client, status=JobStatus.FAILED, error_code="timed_out")
     open_end = {"estimate_high_micro_usd": None}
     between = {"estimate_high_micro_usd": 300_000}
-    assert JobsTable([failed]).rows[0][3] == "failed: timed_out"
+    assert JobsTable([failed]).rows[0][3] == "Failed: timed_out"
     nothing = open_end | {"estimate_low_micro_usd": 0}
     assert JobsTable([entry(client, **open_end)]).rows[0][4] == "at least $0.204"
     assert JobsTable([entry(client, **nothing)]).rows[0][4] == "price not known yet"

@@ -32,6 +32,7 @@ from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.client.media_names import MediaNames
+from mediakit.client.posters import Posters
 from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
 from mediakit.client.preview_cache import PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
@@ -86,13 +87,15 @@ class Components:
             self.progress,
         )
         self.preparer = Preparer(catalog, self.remote_media, self.uploads)
+        previews = PreviewCache(home / "looks" if home else None)
+        self.posters = Posters(self.remote_media, previews, self.clock)
         outputs = Outputs(
             self._files_http,
             self.account_history,
             service,
             self.clock,
             self.progress,
-            PreviewCache(home / "looks" if home else None),
+            previews,
             self.media_names,
         )
         name = budget_name(project, budget)

@@ -10,6 +10,8 @@ from pathlib import Path
 from mediakit.client.download_targets import write_private
 from mediakit.private_folders import make_private_folder
 
+POSTER = ".jpg"
+"""The suffix of the picture of a result, which everything that shows it shares."""
 MAX_BYTES = 256 * 1024 * 1024
 
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mediakit.client.job_words import charge_word, state_of_entry, state_word
 from mediakit.client.titles import title_of
 from mediakit.estimates import NOT_KNOWN_YET
-from mediakit.history import Entry, EntryState
+from mediakit.history import Entry
 from mediakit.money import format_usd
-from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text
 
 LONGEST_TITLE = 48
 HEADS = ("asked", "function", "title", "state", "price", "charge", "job")
-STATES = {EntryState.UNANSWERED: "no answer yet", EntryState.REFUSED: "refused"}
 
 
 @dataclass(frozen=True)
@@ -65,26 +64,21 @@ def _row(entry: Entry) -> tuple[str, ...]:
         f"{entry.created_at.astimezone():%Y-%m-%d %H:%M}",
         entry.kind,
         _short(title_of(entry)),
-        state_of(entry),
+        _state(entry),
         price_of(entry),
-        charge_of(entry),
+        charge_word(entry),
         entry.job_id or "",
     )
 
 
+def _state(entry: Entry) -> str:
+    word = state_word(entry)
+    is_coded = state_of_entry(entry) == "failed" and entry.error_code
+    return f"{word}: {entry.error_code}" if is_coded else word
+
+
 def _short(title: str) -> str:
     return title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
-
-
-def state_of(entry: Entry) -> str:
-    """Write how a job stands, as last seen."""
-    if entry.deleted_at is not None:
-        return "erased"
-    if entry.status is JobStatus.FAILED and entry.error_code:
-        return f"failed: {entry.error_code}"
-    if entry.status is not None:
-        return entry.status.value
-    return STATES.get(entry.state, entry.state.value)
 
 
 def price_of(entry: Entry) -> str:
@@ -97,11 +91,3 @@ def price_of(entry: Entry) -> str:
     return (
         format_usd(low) if low == high else f"{format_usd(low)} to {format_usd(high)}"
     )
-
-
-def charge_of(entry: Entry) -> str:
-    """Write what a job was charged; no amount is written before that is settled."""
-    if entry.charge_micro_usd is not None:
-        return format_usd(entry.charge_micro_usd)
-    ended = entry.status is not None and entry.status.terminal
-    return "settling…" if ended and entry.gone_at is None else ""

@@ -12,6 +12,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from mediakit.client.job_words import STATE_WORDS
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.gallery.cells import (
     BEST_RATING,
@@ -41,15 +42,6 @@ KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,#1e7bd6)"
 TABLE = "border-collapse:collapse;margin:6px 0;font-size:12px"
 CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
 HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
-STATUS = {
-    "planned": "not sent yet",
-    "queued": "queued",
-    "running": "running",
-    "unsent": "unsent",
-    "invalid": "invalid",
-    "failed": "failed",
-    "completed": "completed",
-}
 
 
 def static_html(
@@ -250,7 +242,7 @@ def _facts_html(cell: WallCell) -> Markup:
 
 
 def _state_html(cell: WallCell, problem: str | None) -> Markup:
-    said = _quiet_html(STATUS[cell.status])
+    said = _quiet_html(STATE_WORDS[cell.status])
     if not problem:
         return said
     tone = BAD if cell.status == "failed" else QUIET
@@ -357,7 +349,7 @@ def _plain_rows(
             link = Markup("<a href='{}'>{}</a>")
             name = link.format(browser_url(address, environment), name)
         facts = [
-            STATUS[cell.status] if cell.status != "completed" else "",
+            STATE_WORDS[cell.status] if cell.status != "completed" else "",
             f"{cell.rating}★" if cell.rating else "",
             "kept" if cell.keep else "",
             _brief(cell.problem),

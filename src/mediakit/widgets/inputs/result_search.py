@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.catalog import Function, title_at
-from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.client.titles import title_of
 from mediakit.errors import InputError
@@ -20,7 +19,6 @@ from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.job.function_and_date import date_text
-from mediakit.widgets.job.preview import poster_kept
 from mediakit.widgets.job.text import seconds_text, shortened
 
 if TYPE_CHECKING:
@@ -113,14 +111,11 @@ class Results:
 
         One that was made before on this machine is not fetched again.
         """
-        job = await self._job(result.made.url)
-        kept = None if job is None else await to_thread.run_sync(poster_kept, job)
-        if kept is not None and kept.poster is not None:
-            return kept.poster
-        if result.made.media_type == "audio":
+        made = result.made
+        if made.media_type == "audio":
             return None
-        fetch = self._client.components.remote_media.poster
-        return await fetch(result.made.url, THUMBNAIL_MAX_PX)
+        find = self._client.components.posters.find
+        return await find(made.id, made.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
         """Return what is known of the media that are results of the history.
@@ -190,10 +185,6 @@ class Results:
         find = partial(store.outputs_at, service=service.identity)
         wanted = tuple(urls)
         return await to_thread.run_sync(find, wanted) if wanted else {}
-
-    async def _job(self, url: str) -> AsyncJob | None:
-        entry = (await self._entries([url])).get(url)
-        return None if entry is None else self._client.components.jobs.recalled(entry)
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
         """Return what a result is; its length is measured where nobody said it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,7 @@ from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
-from mediakit.client.preview_cache import PreviewCache
+from mediakit.client.preview_cache import POSTER
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.decoding import decoder_errors, opened, picture_track
@@ -195,26 +194,21 @@ def _kept(job: AsyncJob) -> Preview | None:
 
 
 def _kept_poster(job: AsyncJob) -> Preview | None:
-    return look_kept(job.preview_cache, job.id)
-
-
-def look_kept(preview_cache: PreviewCache, job_id: str) -> Preview | None:
-    """Return what this machine keeps of how a job's result looks; None for nothing.
-
-    Args:
-        preview_cache: Where it is kept.
-        job_id: The job.
-    """
-    text = preview_cache.read(job_id, LOOK)
+    cache = job.preview_cache
+    text = cache.read(job.id, LOOK)
     if text is None:
         return None
     try:
         said = json.loads(text)
-        poster = b64decode(said["poster"]) if said["poster"] else None
         facts = OutputFacts.from_json(said["facts"])
-        return Preview(poster=poster, codec=said["codec"], facts=facts)
+        preview = Preview(codec=said["codec"], facts=facts)
+        has_poster = bool(said["poster"])
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
+    poster = cache.read(job.id, POSTER) if has_poster else None
+    if has_poster and poster is None:
+        return None  # it was dropped: others were used later
+    return replace(preview, poster=poster)
 
 
 def _keep(job: AsyncJob, preview: Preview) -> None:
@@ -222,8 +216,13 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
         return
     if preview.clip is not None:
         job.preview_cache.keep(job.id, CLIP, preview.clip)
-    poster = b64encode(preview.poster).decode() if preview.poster else None
-    said = {"codec": preview.codec, "poster": poster, "facts": preview.facts.as_json}
+    if preview.poster is not None:
+        job.preview_cache.keep(job.id, POSTER, preview.poster)
+    said = {
+        "codec": preview.codec,
+        "poster": preview.poster is not None,
+        "facts": preview.facts.as_json,
+    }
     job.preview_cache.keep(job.id, LOOK, json.dumps(said).encode())
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from mediakit.client import JobState
+from mediakit.client.job_words import NOT_CHARGED, SETTLING, STATE_WORDS
 from mediakit.client.titles import NO_NAMES
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.money import format_usd
@@ -137,7 +138,7 @@ def seconds_text(seconds: float) -> str:
 
 def status_word(state: JobState) -> str:
     """Return how a job stands, in one word."""
-    return "Erased" if erased(state) else state.record.status.value.capitalize()
+    return STATE_WORDS["erased" if erased(state) else state.record.status.value]
 
 
 def erased(state: JobState) -> bool:
@@ -235,7 +236,7 @@ def price_text(state: JobState) -> str:
     """Write what a job costs, for a line of facts: its charge once it has ended."""
     status, estimate = state.record.status, state.estimate
     if status is JobStatus.FAILED and not state.charge_micro_usd:
-        return "not charged"
+        return NOT_CHARGED
     if status.terminal:
         text = charge_text(state)
         return text if text.startswith("$") else f"charge {text}"
@@ -274,12 +275,12 @@ def charge_text(state: JobState) -> str:
 def _unsettled_text(state: JobState) -> str:
     billing = state.record.billing
     if state.record.status is JobStatus.FAILED:
-        return "not charged, because the job failed"
+        return f"{NOT_CHARGED}, because the job failed"
     if billing is not None and billing.is_unreadable:
         return "unknown (the service's answer cannot be read)"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
-        return "settling… (the service cannot read it at the moment)"
-    return "settling…"
+        return f"{SETTLING} (the service cannot read it at the moment)"
+    return SETTLING
 
 
 def _compared(charge: int, estimate: Estimate | None) -> str:

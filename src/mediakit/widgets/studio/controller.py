@@ -24,11 +24,10 @@ from mediakit.widgets.job.uses.accepting_functions import Use
 from mediakit.widgets.job.uses.use_menu import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.studio.catalogue.forms import StudioForms
-from mediakit.widgets.studio.history.posters import Posters
 from mediakit.widgets.studio.history.query import HistoryQuery
 from mediakit.widgets.studio.history.rows import Row, row_of, settings_of
+from mediakit.widgets.studio.history.selection import pictured
 from mediakit.widgets.studio.history.selection_actions import Selecting
-from mediakit.widgets.studio.history.thumbnails import Thumbs
 from mediakit.widgets.studio.history.view import HistoryActs
 from mediakit.widgets.studio.html import kept_html, kept_text
 from mediakit.widgets.studio.spend_data import read_days, read_outlook, read_spend
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
 TYPING_PAUSE_S = 0.3
+THUMB_MAX_PX = 144
 
 _open_studios: dict[tuple[str, CellPlace], Studio] = {}
 _places = CellPlaces()
@@ -81,13 +81,10 @@ class Studio:
         self._outlook = ""
         self._state = StudioState()
         self._job: JobView | None = None
-        self._posters = Posters(client)
-        self._thumbs = Thumbs(self._posters.bring, self._clock)
         self._tasks = TaskRunner(client.io, self._say)
         self._selecting = Selecting(
             client,
             self._tasks,
-            self._posters,
             now=lambda: self._state,
             take=self._take,
             read_again=self._read_again,
@@ -300,7 +297,7 @@ class Studio:
         if query == self._state.page.query:  # else another answer is in flight
             self._take(lambda s: s.finding(s.page.found(found, projects)))
             self._write_cards()
-            await self._thumbs.bring(self._wanted, lambda: self._take(lambda s: s))
+            await self._bring_thumbs()
 
     async def _read_summary(self) -> None:
         if self._closed:
@@ -387,17 +384,21 @@ class Studio:
     def _rows(self) -> list[Row]:
         catalog, entries = self.client.catalog, self._state.page.rows
         names = self.client.components.media_names.known
+        known = self.client.components.posters.known
         rows = ((row_of(entry, catalog, names=names), entry) for entry in entries)
         return [
-            replace(row, thumb=self._thumbs.get(self._posters.key_of(entry)))
-            for row, entry in rows
+            replace(row, thumb=known(entry.job_id, THUMB_MAX_PX)) for row, entry in rows
         ]
 
-    def _wanted(self) -> list[str]:
-        """Return what names the pictures of the rows that are shown."""
-        if self._closed or self._state.place is not Place.HISTORY:
-            return []
-        return list(filter(None, map(self._posters.key_of, self._state.page.rows)))
+    async def _bring_thumbs(self) -> None:
+        for entry in self._state.page.rows:
+            if self._closed or self._state.place is not Place.HISTORY:
+                return
+            if pictured(entry):
+                find = self.client.components.posters.find
+                job_id, url = str(entry.job_id), str(entry.output_url)
+                await find(job_id, url, THUMB_MAX_PX)
+                self._take(lambda s: s)
 
     def _kept(self) -> tuple[str, str]:
         kept = (self.client.service.label, self._state.summary, self._rows())

@@ -32,8 +32,7 @@ from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.toolkit.styles import data_url
 
 POSTERS = 48
-POSTER_MAX_PX = 240
-POSTERS_AT_ONCE = 4
+POSTER_PX = 240
 
 
 class Wall:
@@ -56,7 +55,7 @@ class Wall:
     ) -> None:
         self._results = results
         self._owner = results.components.account_history.owner
-        self._posters: dict[str, str | None] = {}
+        self._looked_for: set[str] = set()
         self._running: asyncio.Task[None] | None = None
         self._latest: Progress | None = None
         plan = results.plan
@@ -100,7 +99,7 @@ class Wall:
                     problem=outcome.problem,
                     media_type=outcome.media_type,
                     url=outcome.output_url,
-                    poster=self._posters.get(outcome.job_id or ""),
+                    poster=self._poster(outcome.job_id),
                     charge_micro_usd=outcome.charge_micro_usd,
                     runtime_s=outcome.runtime_s,
                     rating=said.rating if said else None,
@@ -156,21 +155,23 @@ class Wall:
     async def _bring_posters(self, cells: Sequence[WallCell]) -> bool:
         """Make small pictures for the first cells; tell whether there are new ones."""
         wanted = list(self._without_posters(cells))
-        for start in range(0, len(wanted), POSTERS_AT_ONCE):
-            some = wanted[start : start + POSTERS_AT_ONCE]
-            await asyncio.gather(*(self._bring(cell) for cell in some))
+        await asyncio.gather(*map(self._bring, wanted))
         return bool(wanted)
 
     def _without_posters(self, cells: Sequence[WallCell]) -> Iterator[WallCell]:
         for cell in cells[:POSTERS]:
             is_seen = cell.url and cell.media_type in ("image", "video")
-            if is_seen and cell.job_id and cell.job_id not in self._posters:
+            if is_seen and cell.job_id and cell.job_id not in self._looked_for:
                 yield cell
 
     async def _bring(self, cell: WallCell) -> None:
-        media = self._results.components.remote_media
-        picture = await media.poster(str(cell.url), POSTER_MAX_PX)
-        self._posters[str(cell.job_id)] = data_url(picture) if picture else None
+        find = self._results.components.posters.find
+        await find(str(cell.job_id), str(cell.url), POSTER_PX)
+        self._looked_for.add(str(cell.job_id))
+
+    def _poster(self, job_id: str | None) -> str | None:
+        picture = self._results.components.posters.known(job_id, POSTER_PX)
+        return data_url(picture) if picture else None
 
     # -- what people do -----------------------------------------------------------
 

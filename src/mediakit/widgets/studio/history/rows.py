@@ -9,11 +9,15 @@ from datetime import UTC, tzinfo
 from typing import Any
 
 from mediakit.catalog import Catalog, title_at
+from mediakit.client.job_words import (
+    STATE_WORDS,
+    State,
+    charge_word,
+    state_of_entry,
+)
 from mediakit.client.titles import NO_NAMES, title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.money import format_usd
-from mediakit.records import JobStatus
 from mediakit.widgets.job.function_and_date import date_text, function_of
 from mediakit.widgets.job.player import web_url
 from mediakit.widgets.job.text import shortened
@@ -21,9 +25,13 @@ from mediakit.widgets.toolkit.styles import Tone
 
 PROMPT_SHOWN = 160
 ICONS: Mapping[str, str] = {"video": "film", "image": "picture-o", "audio": "music"}
-_TONES: Mapping[JobStatus, Tone] = {
-    JobStatus.COMPLETED: "good",
-    JobStatus.FAILED: "bad",
+_TONES: Mapping[State, Tone] = {
+    "completed": "good",
+    "erased": "quiet",
+    "failed": "bad",
+    "gone": "quiet",
+    "refused": "bad",
+    "unanswered": "warn",
 }
 NEVER_SENT_ON = "webhook_url"
 
@@ -78,13 +86,13 @@ def row_of(
     function = function_of(entry, catalog)
     makes = "video" if function is None else function.media_type
     media_type = entry.media_type or makes
-    state, tone = state_of(entry)
+    state = state_of_entry(entry)
     return Row(
         prompt=shortened(title_of(entry, names), PROMPT_SHOWN),
         function=title_at(entry.kind, entry.function),
-        state=state,
-        tone=tone,
-        charge=charge_text(entry),
+        state=STATE_WORDS[state],
+        tone=_TONES.get(state, "plain"),
+        charge=charge_word(entry),
         date=date_text(entry.created_at, zone),
         project=entry.project,
         icon=ICONS.get(media_type, "file-o"),
@@ -92,28 +100,6 @@ def row_of(
         job_id=entry.job_id,
         no_job=None if entry.job_id else _no_job(entry),
     )
-
-
-def state_of(entry: Entry) -> tuple[str, Tone]:
-    """Return how a submit stands, and how that is coloured."""
-    if entry.deleted_at is not None:
-        return "Erased", "quiet"
-    if entry.gone_at is not None:
-        return "Gone from the service", "quiet"
-    if entry.state is EntryState.REFUSED:
-        return "Refused", "bad"
-    if entry.status is None:
-        return "No answer", "warn"
-    return entry.status.value.capitalize(), _TONES.get(entry.status, "plain")
-
-
-def charge_text(entry: Entry) -> str:
-    """Write what a submit cost; an amount only once it is settled (spec 2.2)."""
-    if entry.charge_micro_usd is not None:
-        return format_usd(entry.charge_micro_usd)
-    if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
-        return "no charge"
-    return "charge unknown" if entry.gone_at is not None else "not settled yet"
 
 
 def settings_of(entry: Entry) -> dict[str, Any]:

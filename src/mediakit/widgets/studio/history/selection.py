@@ -83,6 +83,11 @@ def has_result(entry: Entry) -> bool:
     return entry.output_url is not None and entry.job_id is not None and is_there
 
 
+def pictured(entry: Entry) -> bool:
+    """Tell whether there is a picture of an entry's result."""
+    return has_result(entry) and entry.media_type != "audio"
+
+
 def is_erasable(entry: Entry) -> bool:
     """Tell whether there is a job that has ended and was not erased."""
     ended = entry.status is not None and entry.status.terminal

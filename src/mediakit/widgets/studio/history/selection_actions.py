@@ -13,10 +13,9 @@ from mediakit.widgets.studio.history.comparison_wall import (
     wall_of,
     with_poster,
 )
-from mediakit.widgets.studio.history.posters import Posters
 from mediakit.widgets.studio.history.rows import row_of
 from mediakit.widgets.studio.history.save_and_erase import erase_all, save_all
-from mediakit.widgets.studio.history.selection import Selection
+from mediakit.widgets.studio.history.selection import Selection, pictured
 from mediakit.widgets.studio.history.selection_bar import SelectionActs
 from mediakit.widgets.studio.state import Question, StudioState
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
@@ -33,7 +32,6 @@ class Selecting:
     Args:
         client: The client.
         tasks: Does the work on the I/O thread.
-        posters: Finds pictures of results.
         now: Returns the studio's state.
         take: Changes it.
         read_again: Reads the history and the spend again.
@@ -43,7 +41,6 @@ class Selecting:
         self,
         client: Client,
         tasks: TaskRunner,
-        posters: Posters,
         *,
         now: Callable[[], StudioState],
         take: Callable[[Change], None],
@@ -51,7 +48,6 @@ class Selecting:
     ) -> None:
         self._client = client
         self._tasks = tasks
-        self._posters = posters
         self._now = now
         self._take = take
         self._read_again = read_again
@@ -127,12 +123,13 @@ class Selecting:
         self, gallery: Gallery, entries: tuple[Entry, ...]
     ) -> None:
         for entry in entries:
-            key = self._posters.key_of(entry)
-            jpeg = await self._posters.bring(key, POSTER_PX) if key else None
+            find = self._client.components.posters.find
+            job_id, url = str(entry.job_id), str(entry.output_url)
+            jpeg = await find(job_id, url, POSTER_PX) if pictured(entry) else None
             if jpeg is not None:
                 gallery.update(
                     [
-                        with_poster(cell, jpeg) if cell.job_id == key else cell
+                        with_poster(cell, jpeg) if cell.job_id == job_id else cell
                         for cell in gallery.cells
                     ]
                 )

@@ -1,0 +1,95 @@
+"""Small pictures of results: in memory, on this machine's disk, or made once."""
+
+from __future__ import annotations
+
+import asyncio
+from io import BytesIO
+
+from anyio import to_thread
+
+from mediakit.client.media_inputs import RemoteMedia
+from mediakit.client.preview_cache import POSTER, PreviewCache
+from mediakit.clock import Clock
+from mediakit.media import POSTER_MAX_PX, poster_jpeg
+
+AT_ONCE = 4
+MOST_IN_MEMORY = 1_000
+AGAIN_AFTER_S = 60.0
+"""How long a picture that could not be made is not tried again."""
+
+
+class Posters:
+    """Finds pictures of results; each is made once and shared by all that show it.
+
+    The kernel fetches them, not the browser: a page full of players would take all
+    connections that a browser opens to one server.
+
+    Args:
+        media: Makes a picture of what is at a URL.
+        cache: Keeps it on this machine.
+        clock: Gives time.
+    """
+
+    def __init__(self, media: RemoteMedia, cache: PreviewCache, clock: Clock) -> None:
+        self._media = media
+        self._cache = cache
+        self._clock = clock
+        self._known: dict[tuple[str, int], bytes] = {}
+        self._failed_s: dict[str, float] = {}
+        self._finding: dict[tuple[str, int], asyncio.Task[bytes | None]] = {}
+        self._turn = asyncio.Semaphore(AT_ONCE)
+
+    def known(self, job_id: str | None, max_px: int) -> bytes | None:
+        """Return the picture of a job's result where it is in memory."""
+        return self._known.get((job_id or "", max_px))
+
+    async def find(self, job_id: str, url: str, max_px: int) -> bytes | None:
+        """Return a JPEG of a job's result; None if none can be made.
+
+        Args:
+            job_id: The job.
+            url: The URL of its result, a clip or a picture.
+            max_px: The limit for the longer side, in pixels.
+        """
+        key = (job_id, max_px)
+        if key in self._known:
+            return self._known[key]
+        if key not in self._finding:
+            finding = asyncio.ensure_future(self._found(job_id, url, max_px))
+            self._finding[key] = finding
+            finding.add_done_callback(lambda _: self._finding.pop(key, None))
+        # A caller that stops waiting must not cancel it for the others.
+        return await asyncio.shield(self._finding[key])
+
+    async def _found(self, job_id: str, url: str, max_px: int) -> bytes | None:
+        async with self._turn:
+            picture = await to_thread.run_sync(self._cache.read, job_id, POSTER)
+            if picture is None:
+                picture = await self._made(job_id, url)
+            if picture is None:
+                return None
+            small = await to_thread.run_sync(_scaled, picture, max_px)
+        if small is not None:
+            self._known[job_id, max_px] = small
+            if len(self._known) > MOST_IN_MEMORY:
+                del self._known[next(iter(self._known))]
+        return small
+
+    async def _made(self, job_id: str, url: str) -> bytes | None:
+        now_s = self._clock.monotonic_s()
+        if now_s - self._failed_s.get(job_id, -AGAIN_AFTER_S) < AGAIN_AFTER_S:
+            return None
+        made = await self._media.poster(url, POSTER_MAX_PX)
+        if made is None:
+            self._failed_s[job_id] = now_s
+            return None
+        self._failed_s.pop(job_id, None)
+        await to_thread.run_sync(self._cache.keep, job_id, POSTER, made)
+        return made
+
+
+def _scaled(picture: bytes, max_px: int) -> bytes | None:
+    try:
+        return poster_jpeg(BytesIO(picture), max_px)
+    except (OSError, ValueError):  # the file on the disk is broken
+        return None
