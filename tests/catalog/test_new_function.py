@@ -82,7 +82,7 @@ import tests.spec as spec
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.media import probe
-from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
+from mediakit.sandbox.seeding import US_PER_DAY, past_jobs
 from mediakit.sandbox.server.running import Sandbox, start
 from tools.write_reference import reference_page
 
@@ -100,7 +100,7 @@ for row in spec.prices():
 
 assert "## r7" in reference_page(catalog)
 past = past_jobs(catalog, days=90, jobs=900, keys_n=1, seed=1, now_us=99 * US_PER_DAY)
-assert function.path in {job.function for job in past}
+assert function.path in {job.columns["function"] for job in past}
 
 running = start(Sandbox(folder / "sandbox", speed=20, sketch=True))
 with Client(running.base_url, running.api_key, home=folder / "home") as client:

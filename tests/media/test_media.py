@@ -16,13 +16,13 @@ from PIL import Image
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.media import (
+    THUMBNAIL_MAX_PX,
     body_with_placeholders,
     facts_of,
     is_url,
     placeholder,
     poster_jpeg,
     probe,
-    thumbnail_jpeg,
 )
 from mediakit.media_limits import MediaName
 from tests.support.samples.media_samples import (
@@ -173,7 +173,7 @@ def test_posters_and_thumbnails_are_small_jpegs(tmp_path: Path) -> None:
         (poster_jpeg(clip), (320, 180)),
         (poster_jpeg(BytesIO(clip.read_bytes())), (320, 180)),
         (poster_jpeg(picture), (320, 213)),
-        (thumbnail_jpeg(picture), (160, 107)),
+        (poster_jpeg(picture, THUMBNAIL_MAX_PX), (160, 107)),
     ]:
         with Image.open(BytesIO(content)) as image:
             assert image.format == "JPEG"

@@ -17,8 +17,7 @@ from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Parent
 from mediakit.media import file_of
-from mediakit.media.remote import probe_url
-from mediakit.media.remote_posters import poster_at
+from mediakit.media.remote import poster_at, probe_url
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
 from mediakit.rules import Found

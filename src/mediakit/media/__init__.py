@@ -13,17 +13,16 @@ from mediakit.media.bodies import (
     preflight,
     probe_named,
 )
-from mediakit.media.kernel_files import kernel_folder, plain_name, write_kernel_file
-from mediakit.media.objects import file_of
-from mediakit.media.posters import (
-    POSTER_MAX_PX,
-    THUMBNAIL_MAX_PX,
-    poster_jpeg,
-    thumbnail_jpeg,
+from mediakit.media.files import (
+    file_of,
+    kernel_folder,
+    plain_name,
+    result_suffix,
+    size_text,
+    write_kernel_file,
 )
 from mediakit.media.probing import probe
-from mediakit.media.sizes import size_text
-from mediakit.media.suffixes import result_suffix
+from mediakit.media.samples import POSTER_MAX_PX, THUMBNAIL_MAX_PX, poster_jpeg
 
 __all__ = [
     "POSTER_MAX_PX",
@@ -43,6 +42,5 @@ __all__ = [
     "probe_named",
     "result_suffix",
     "size_text",
-    "thumbnail_jpeg",
     "write_kernel_file",
 ]

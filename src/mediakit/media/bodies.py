@@ -40,14 +40,7 @@ def local_file(value: str | Path) -> Path:
 
 
 def probe_named(item: MediaItem) -> MediaInfo:
-    """Read the properties of the local file that a body names; see `probe`.
-
-    Args:
-        item: The medium, as named in the body.
-
-    Raises:
-        InputError: It is not the name of a file, or the file is not acceptable.
-    """
+    """Read the properties of the local file that a body names; see `probe`."""
     # Checked before it becomes a path, which would turn "ftp://a" into "ftp:/a".
     if _OTHER_URL.match(item.value):
         accepted = "an http(s) URL or an existing file"
@@ -81,10 +74,7 @@ def facts_of(
 ) -> InputFacts:
     """Collect the known durations of a body's media, by URL or placeholder.
 
-    Args:
-        function: The function.
-        body: The body, as the user wrote it.
-        infos: The known properties of each medium, by its value in the body.
+    `infos` has the known properties of each medium, by its value in the body.
     """
     seconds = {
         placeholder(item.value): info.duration_s
@@ -99,15 +89,9 @@ def preflight(
 ) -> list[Problem]:
     """Check a body's media against the limits of the function.
 
-    Args:
-        function: The function.
-        body: The body, as the user wrote it.
-        infos: The known properties of each medium, by its value in the body; media
-            that are not in it are not checked.
-
-    Returns:
-        One problem for each medium that is not acceptable, and one for each field
-            whose media are too long together.
+    `infos` has the known properties of each medium, by its value in the body; other
+    media are not checked. There is one problem for each medium that is not acceptable,
+    and one for each field whose media are too long together.
     """
     if not infos:
         return []
@@ -152,13 +136,7 @@ def lengths_wanted(
 ) -> list[MediaItem]:
     """List the clips and sounds at URLs whose unknown duration affects the price.
 
-    Args:
-        function: The function.
-        body: The body, as the user wrote it.
-        facts: The known durations, by URL or placeholder.
-
-    Returns:
-        One item for each URL; none if there is no price.
+    One item for each URL, and none if there is no price.
     """
     unknown = {
         item.value: item

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from mediakit.media_limits import MediaName
 
 if TYPE_CHECKING:
+    import numpy as np
     from av import VideoFrame
     from av.container import InputContainer
     from av.video.stream import VideoStream
+    from numpy.typing import NDArray
 
 # FFmpeg also reads text as a film of a terminal, and a picture as a clip.
 CONTAINERS: Mapping[MediaName, frozenset[str]] = {
@@ -67,10 +69,6 @@ def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputCon
 
     Other formats are not opened: a playlist makes FFmpeg read other files, and a
     session description makes it open sockets.
-
-    Args:
-        file: The file, at its beginning; it must be seekable.
-        options: Further options of the demuxer.
     """
     import av
 
@@ -80,11 +78,7 @@ def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputCon
 
 
 def picture_track(container: InputContainer) -> VideoStream:
-    """Return the first picture track.
-
-    Raises:
-        ValueError: There is none, or FFmpeg does not know its codec.
-    """
+    """Return the first picture track; a ValueError says why there is none."""
     if not container.streams.video:
         raise ValueError("it has no picture")
     stream = container.streams.video[0]
@@ -107,3 +101,21 @@ def displayed_size(frame: VideoFrame) -> tuple[int, int]:
     if quarter_turns(frame) % 2:
         return frame.height, frame.width
     return frame.width, frame.height
+
+
+def upright_pixels(
+    frame: VideoFrame, size: tuple[int, int], pixel_format: str
+) -> NDArray[np.uint8]:
+    """Return a frame as it is displayed, scaled to a width and a height.
+
+    Args:
+        frame: The frame as it is stored.
+        size: The displayed size.
+        pixel_format: "gray" for height x width, "rgb24" for height x width x 3.
+    """
+    import numpy as np
+
+    turns = quarter_turns(frame)
+    width, height = size[::-1] if turns % 2 else size
+    small = frame.reformat(width, height, pixel_format, interpolation="AREA")
+    return np.rot90(small.to_ndarray(), turns)

@@ -22,6 +22,7 @@ from mediakit.media.decoding import (
     opened,
     picture_track,
     quarter_turns,
+    upright_pixels,
 )
 
 if TYPE_CHECKING:
@@ -45,12 +46,7 @@ def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) ->
     """Write a small H.264 preview of a clip in another process, and wait for it.
 
     It is at most `CLIP_MAX_PX` pixels wide and high, and has the first `CLIP_MAX_S`
-    seconds, with sound.
-
-    Args:
-        source: The clip.
-        target: The preview file; after an error it may be incomplete.
-        timeout_s: The time limit in seconds.
+    seconds, with sound. After an error the target may be incomplete.
 
     Raises:
         OSError: The clip cannot be read, or needs too much time or memory.
@@ -108,11 +104,7 @@ def _stay_small() -> None:
 
 
 def write_preview(source: Path, target: Path) -> None:
-    """Write a small H.264 preview of a clip, in this process.
-
-    Args:
-        source: The clip.
-        target: The preview file, an mp4.
+    """Write a small H.264 preview of a clip as mp4, in this process.
 
     Raises:
         OSError: The clip cannot be read, or the preview cannot be written.
@@ -186,17 +178,13 @@ def _shrunk(frame: av.VideoFrame, picture: Any) -> av.VideoFrame:
 
 
 def _upright(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
-    turns = quarter_turns(frame)
-    if turns == 0:
+    if quarter_turns(frame) == 0:
         return frame.reformat(width, height, "yuv420p")
     import av
     import numpy as np
 
-    stored = (height, width) if turns % 2 else (width, height)
-    pixels = np.rot90(frame.reformat(*stored, "rgb24").to_ndarray(), turns)
-    turned = np.ascontiguousarray(pixels, dtype=np.uint8)
-    upright = av.VideoFrame.from_ndarray(turned, "rgb24")
-    return upright.reformat(format="yuv420p")
+    pixels = np.ascontiguousarray(upright_pixels(frame, (width, height), "rgb24"))
+    return av.VideoFrame.from_ndarray(pixels, "rgb24").reformat(format="yuv420p")
 
 
 def _small(width: int, height: int) -> tuple[int, int]:

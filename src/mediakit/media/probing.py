@@ -68,13 +68,9 @@ def probe_file(
     *,
     probe_bytes: int = PROBE_BYTES,
 ) -> MediaInfo:
-    """Read the properties of an open file from its header.
+    """Read the properties of an open, seekable file from its header.
 
-    Args:
-        file: The file, at its beginning; it must be seekable.
-        expected: The expected medium.
-        size_bytes: The size of the file.
-        probe_bytes: The number of bytes to read before using what is known by then.
+    After `probe_bytes`, what is known by then has to do.
 
     Raises:
         OSError: It cannot be read as this medium.

@@ -1,4 +1,4 @@
-"""Read the properties of clips and sounds at URLs from their headers."""
+"""Read media at URLs: a header, or a poster, from a partial download."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from anyio import from_thread, move_on_after, to_thread
 
 from mediakit.errors import MediakitError
 from mediakit.media.probing import probe_file
+from mediakit.media.samples import poster_jpeg
 from mediakit.media_limits import MediaInfo, MediaName
 
 if TYPE_CHECKING:
@@ -61,16 +62,7 @@ async def probe_url(
 ) -> MediaInfo | None:
     """Read the properties of a medium at a URL from its header.
 
-    It downloads at most about 4 MB.
-
-    Args:
-        url: The URL.
-        expected: The expected medium.
-        http: Sends the requests.
-        limit_s: The time limit in seconds.
-
-    Returns:
-        The properties; None if they cannot be read for any reason.
+    It downloads at most about 4 MB. None if they cannot be read for any reason.
     """
 
     def probe(file: RemoteFile) -> MediaInfo:
@@ -79,6 +71,20 @@ async def probe_url(
         )
 
     return await read_remote(url, http, probe, limit_s=limit_s)
+
+
+async def poster_at(
+    url: str, max_px: int, http: Http, *, limit_s: float = LIMIT_S
+) -> bytes | None:
+    """Make a JPEG poster of a clip or a picture at a URL.
+
+    It downloads at most about 4 MB. None if it cannot be made for any reason.
+    """
+
+    def poster(file: RemoteFile) -> bytes:
+        return poster_jpeg(BufferedReader(file), max_px)
+
+    return await read_remote(url, http, poster, limit_s=limit_s)
 
 
 async def read_remote(
@@ -118,15 +124,9 @@ async def read_remote(
 class RemoteFile(RawIOBase):
     """A seekable file at a URL that is read in blocks; the blocks are kept.
 
-    If a server does not support ranges, only the start of the file is available.
-
-    Args:
-        http: Sends the requests, on the event loop that started this thread.
-        url: The URL.
-        abandoned: Set when the caller no longer waits for the result.
-
-    Raises:
-        OSError: It cannot be read, or only with more bytes than allowed.
+    If a server does not support ranges, only the start of the file is available. The
+    requests are sent on the event loop that started this thread; `abandoned` is set
+    when the caller no longer waits for the result.
     """
 
     def __init__(self, http: Http, url: str, abandoned: Event) -> None:

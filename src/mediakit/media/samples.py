@@ -1,18 +1,20 @@
-"""Sample the content of a file: a few frames, their brightness, the sound."""
+"""Sample the content of a file: a poster, a few frames, their brightness, the sound."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from mediakit.media.decoding import (
     decoder_errors,
+    displayed_size,
     opened,
     picture_track,
-    quarter_turns,
+    upright_pixels,
 )
 from mediakit.media.probing import duration_s
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from av.container import InputContainer
     from av.video.stream import VideoStream
     from numpy.typing import NDArray
+    from PIL.Image import Image as PILImage
 
     Luma = NDArray[np.uint8]
     Colours = NDArray[np.uint8]
@@ -30,54 +33,89 @@ MAX_PX = 640
 SMALL_PX = 64
 SHORT_S = 30.0
 WHITE = 255
+POSTER_AT_S = 1.0
+POSTER_MAX_PX = 320
+THUMBNAIL_MAX_PX = 160
+JPEG_QUALITY = 78
+
+
+def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
+    """Make a small JPEG of a picture, or of a clip's frame at about one second.
+
+    Args:
+        source: A picture or a clip, as a path or an open file.
+        max_px: The limit for the longer side, in pixels.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It has no picture.
+    """
+    from PIL import Image, ImageOps, UnidentifiedImageError
+
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            return poster_jpeg(file, max_px)
+    with decoder_errors():
+        try:
+            with Image.open(source) as image:
+                image.draft("RGB", (max_px, max_px))
+                return _jpeg(ImageOps.exif_transpose(image), max_px)
+        except UnidentifiedImageError:
+            source.seek(0)
+        with opened(source) as container:
+            frame = _poster_frame(container)
+            return _jpeg(Image.fromarray(_pixels(frame, "rgb24", max_px)), max_px)
+
+
+def _poster_frame(container: InputContainer) -> VideoFrame:
+    stream = picture_track(container)
+    at_s = min(POSTER_AT_S, (duration_s(container) or 0) / 2)
+    chosen = None
+    for frame in container.decode(stream):
+        chosen = frame
+        if frame.pts is None or frame.time >= at_s:
+            break
+    if chosen is None:
+        raise ValueError("it has no frame")
+    return chosen
+
+
+def _jpeg(image: PILImage, max_px: int) -> bytes:
+    small = image.convert("RGB")
+    small.thumbnail((max_px, max_px))
+    out = BytesIO()
+    small.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return out.getvalue()
 
 
 def sampled_lumas(path: Path, count: int) -> list[Luma]:
     """Return evenly spaced grey frames of a clip, at most `MAX_PX` on the longer side.
 
-    Frames of the same size are comparable, whatever the clip's resolution.
-
-    Args:
-        path: A clip, a picture or a sound.
-        count: The number of frames; a picture has one, a sound has none.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is not a clip, a picture or a sound.
+    Frames of the same size are comparable, whatever the clip's resolution. A picture
+    has one, a sound has none. Raises OSError and ValueError as `poster_jpeg` does.
     """
-    if _is_picture(path):
-        return [_picture(path, "L")]
-    with _container(path) as container:
-        if not container.streams.video:
-            return []
-        return [_luma(frame) for frame in _spread(container, count)]
+    return _sampled(path, count, "L")
 
 
 def sampled_colours(path: Path, count: int) -> list[Colours]:
-    """Return the same frames in colour: height x width x red, green and blue.
+    """Return the same frames in colour: height x width x red, green and blue."""
+    return _sampled(path, count, "RGB")
 
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is not a clip, a picture or a sound.
-    """
+
+def _sampled(path: Path, count: int, mode: str) -> list[NDArray[np.uint8]]:
     if _is_picture(path):
-        return [_picture(path, "RGB")]
+        return [_picture(path, mode)]
+    pixel_format = {"L": "gray", "RGB": "rgb24"}[mode]
     with _container(path) as container:
         if not container.streams.video:
             return []
-        return [_pixels(frame, "rgb24") for frame in _spread(container, count)]
+        return [_pixels(frame, pixel_format) for frame in _spread(container, count)]
 
 
 def brightness(path: Path, count: int) -> list[float]:
-    """Return the mean brightness of the first frames, from 0 (black) to 1 (white).
+    """Return the mean brightness of a clip's first frames, from 0 (black) to 1 (white).
 
-    Args:
-        path: A clip; the result for a picture or a sound is empty.
-        count: The number of consecutive frames.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is not a clip, a picture or a sound.
+    A picture and a sound have none.
     """
     if _is_picture(path):
         return []
@@ -85,20 +123,14 @@ def brightness(path: Path, count: int) -> list[float]:
         if not container.streams.video:
             return []
         frames = islice(container.decode(picture_track(container)), count)
-        small = (_luma(frame, SMALL_PX) for frame in frames)
+        small = (_pixels(frame, "gray", SMALL_PX) for frame in frames)
         return [float(luma.mean()) / WHITE for luma in small]
 
 
 def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
-    """Yield the samples of a clip or a sound, channels x samples; full scale is 1.
+    """Yield the first seconds of a clip's or a sound's samples, in blocks.
 
-    Args:
-        path: A clip or a sound; a picture yields nothing.
-        most_s: The position to stop at, in seconds.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is not a clip, a picture or a sound.
+    A block has channels x samples; full scale is 1. A picture has none.
     """
     import av
 
@@ -145,21 +177,13 @@ def _picture(path: Path, mode: str) -> NDArray[np.uint8]:
     return np.asarray(upright)
 
 
-def _luma(frame: VideoFrame, max_px: int = MAX_PX) -> Luma:
-    return _pixels(frame, "gray", max_px)
-
-
 def _pixels(
     frame: VideoFrame, pixel_format: str, max_px: int = MAX_PX
 ) -> NDArray[np.uint8]:
-    import numpy as np
-
-    scale = min(1, max_px / max(frame.width, frame.height))
-    width, height = (
-        max(1, round(side * scale)) for side in (frame.width, frame.height)
-    )
-    small = frame.reformat(width, height, format=pixel_format, interpolation="AREA")
-    return cast("Luma", np.rot90(small.to_ndarray(), quarter_turns(frame)))
+    width, height = displayed_size(frame)
+    scale = min(1, max_px / max(width, height))
+    size = max(1, round(width * scale)), max(1, round(height * scale))
+    return upright_pixels(frame, size, pixel_format)
 
 
 def _spread(container: InputContainer, count: int) -> Iterator[VideoFrame]:

@@ -71,19 +71,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
-    return Sandbox(
-        data_dir=folder,
-        host=options.host,
-        port=options.port,
-        api_key=options.api_key,
-        balance_micro_usd=parse_usd(options.balance_usd),
-        concurrency=options.concurrency,
-        queue_size=options.queue_size,
-        speed=options.speed,
-        keep_days=options.keep_days,
-        keep_gb=options.keep_gb,
-        allow_loopback_callbacks=options.allow_loopback_callbacks,
-    )
+    given = vars(options) | {
+        "data_dir": folder,
+        "balance_micro_usd": parse_usd(options.balance_usd),
+    }
+    return Sandbox(**{n: v for n, v in given.items() if n in Sandbox.model_fields})
 
 
 def _warn(settings: Sandbox) -> None:

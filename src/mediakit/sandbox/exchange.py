@@ -46,11 +46,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def validated(kind: type[Model], values: Mapping[str, Any]) -> Model:
-    """Read values as a model.
-
-    Raises:
-        RequestError: 422, naming the first invalid field.
-    """
+    """Read values as a model, or name the first invalid field."""
     try:
         return kind.model_validate(values)
     except ValidationError as problem:
@@ -82,20 +78,12 @@ def first_refusal(
 
 
 async def read_body(request: Request, kind: type[Model]) -> Model:
-    """Read a request's body as a model of this kind.
-
-    Raises:
-        RequestError: 422, naming the first invalid field; 408 when it does not arrive.
-    """
+    """Read a request's body as a model of this kind."""
     return validated(kind, await read_object(request))
 
 
 def read_query(request: Request, kind: type[Model]) -> Model:
-    """Read the query parameters of a request as a model of this kind.
-
-    Raises:
-        RequestError: 422, naming the first invalid parameter.
-    """
+    """Read the query parameters of a request as a model of this kind."""
     names = [name for name, _ in request.query_params.multi_items()]
     for name in kind.model_fields:
         if names.count(name) > 1:
@@ -104,11 +92,7 @@ def read_query(request: Request, kind: type[Model]) -> Model:
 
 
 async def read_object(request: Request) -> dict[str, Any]:
-    """Read the JSON object of a request.
-
-    Raises:
-        RequestError: 422, saying what is wrong with it; 408 when it does not arrive.
-    """
+    """Read the JSON object of a request."""
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             return parse_object(await _read(request))
@@ -132,11 +116,7 @@ async def _read(request: Request) -> bytes:
 
 
 def parse_object(raw: bytes) -> dict[str, Any]:
-    """Parse a JSON object, in which all numbers can be stored.
-
-    Raises:
-        RequestError: 422, saying what is wrong with it.
-    """
+    """Parse a JSON object, in which all numbers can be stored."""
     try:
         value = from_json(raw, allow_inf_nan=False)
     except ValueError as problem:

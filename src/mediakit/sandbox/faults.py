@@ -188,14 +188,7 @@ Found = TypeVar("Found", bound=Rule)
 
 @dataclass
 class Fault:
-    """A rule in force.
-
-    Args:
-        id: Its id.
-        rule: Its rule.
-        left_n: How often it can still happen; None for no limit.
-        created_us: When it was added.
-    """
+    """A rule in force, and how often it can still happen; None for no limit."""
 
     id: str
     rule: AnyRule
@@ -232,11 +225,7 @@ class Faults:
         return list(self._faults)
 
     def add(self, body: Mapping[str, Any], now_us: int) -> Fault:
-        """Put a rule in force.
-
-        Raises:
-            RequestError: It is not a rule, or its function is not served.
-        """
+        """Put a rule in force."""
         rule = read_rule(body)
         function = rule.where and rule.where.function
         if function and function not in {*self._kinds, *self._kinds.values()}:
@@ -314,11 +303,7 @@ class Faults:
 
 
 def read_rule(body: Mapping[str, Any]) -> AnyRule:
-    """Read a rule.
-
-    Raises:
-        RequestError: A field is missing, unknown or out of range.
-    """
+    """Read a rule."""
     try:
         return _RULES.validate_python(body)
     except ValidationError as problem:

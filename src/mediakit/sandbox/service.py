@@ -23,21 +23,7 @@ UNKNOWN_KEY = "The API key is not known here."
 
 @dataclass(frozen=True)
 class Service:
-    """One running sandbox.
-
-    Args:
-        settings: Its settings.
-        base_url: Its URL, without a slash at the end.
-        identity: Its name, for the lifetime of its data directory.
-        db: The durable state.
-        files: Outputs and uploads.
-        clock: The sandbox's time.
-        catalog: The functions that it serves.
-        faults: The scripted faults.
-        work: The loop that does due work, and that advances the clock.
-        open_accounts: Creates the default organization and its key when missing.
-        pauses: Each stops a kind of work and cancels what is in flight.
-    """
+    """One running sandbox: what its parts share."""
 
     settings: Sandbox
     base_url: str
@@ -77,11 +63,7 @@ def base_url_of(request: Request) -> str:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return the caller that a request's `X-API-Key` identifies (spec 5).
-
-    Raises:
-        RequestError: The key is missing or unknown (401), or inactive (403).
-    """
+    """Return the caller of a request's key; 401 or 403 without one (spec 5)."""
     secret = request.headers.get("x-api-key")
     if not secret:
         raise RequestError(401, "The header X-API-Key is missing.")

@@ -1,17 +1,26 @@
 """The settings of a sandbox."""
 
 import math
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD
 
+Natural = Annotated[int, Field(ge=0)]
 
-@dataclass(frozen=True)
-class Sandbox:
+
+def _header_text(key: str | None) -> str | None:
+    if key is None or (8 <= len(key) <= 200 and all("!" <= c <= "~" for c in key)):
+        return key
+    raise ValueError("8 to 200 visible characters")
+
+
+class Sandbox(BaseModel):
     """The settings of one sandbox.
 
     Args:
@@ -39,46 +48,39 @@ class Sandbox:
         InputError: A number is out of range.
     """
 
-    data_dir: str | Path
-    host: str = "127.0.0.1"
-    port: int = 0
-    api_key: str | None = field(default=None, repr=False)
-    balance_micro_usd: int = 100 * MICRO_PER_USD
-    concurrency: int = 2
-    queue_size: int = 50
-    speed: float = 1.0
-    allow_loopback_callbacks: bool = False
-    start_after_s: float = 0.0
-    settle_after_s: float = 1.5
-    keep_days: float = math.inf
-    keep_gb: float = 10.0
-    sketch: bool = False
-    delivery_timeout_s: float = 20.0
-    catalog: Catalog = field(default_factory=Catalog.default)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    def __post_init__(self) -> None:
-        accepted = {
-            "port": (0 <= self.port <= 65_535, "0 to 65535"),
-            "balance_micro_usd": (self.balance_micro_usd >= 0, "0 or more"),
-            "concurrency": (self.concurrency >= 0, "0 or more"),
-            "queue_size": (self.queue_size >= 0, "0 or more"),
-            "speed": (0 < self.speed <= 1_000_000, "above 0, up to 1000000"),
-            "start_after_s": (self.start_after_s >= 0, "0 or more"),
-            "settle_after_s": (self.settle_after_s >= 0, "0 or more"),
-            "keep_days": (self.keep_days > 0, "above 0"),
-            "keep_gb": (self.keep_gb > 0, "above 0"),
-            "delivery_timeout_s": (
-                0 < self.delivery_timeout_s <= 20,
-                "above 0, up to 20",
-            ),
-        }
-        for name, (fits, words) in accepted.items():
-            if not fits:
-                raise InputError(name, got=getattr(self, name), accepted=words)
-        if self.api_key is not None and not _is_header_text(self.api_key):
-            raise InputError(
-                "api_key", got="(not shown)", accepted="8 to 200 visible characters"
-            )
+    data_dir: Path
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 0
+    api_key: Annotated[str | None, AfterValidator(_header_text)] = Field(
+        default=None, repr=False
+    )
+    balance_micro_usd: Natural = 100 * MICRO_PER_USD
+    concurrency: Natural = 2
+    queue_size: Natural = 50
+    speed: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
+    allow_loopback_callbacks: bool = False
+    start_after_s: Annotated[float, Field(ge=0)] = 0.0
+    settle_after_s: Annotated[float, Field(ge=0)] = 1.5
+    keep_days: Annotated[float, Field(gt=0)] = math.inf
+    keep_gb: Annotated[float, Field(gt=0)] = 10.0
+    sketch: bool = False
+    delivery_timeout_s: Annotated[float, Field(gt=0, le=20)] = 20.0
+    catalog: Catalog = Field(default_factory=Catalog.default)
+
+    def __init__(self, data_dir: str | Path, **settings: Any) -> None:
+        try:
+            super().__init__(data_dir=data_dir, **settings)
+        except ValidationError as problem:
+            first = problem.errors(include_url=False)[0]
+            name = str(first["loc"][0])
+            got = "(not shown)" if name == "api_key" else first["input"]
+            accepted = first["msg"].removeprefix("Input should be ")
+            accepted = accepted.removeprefix("Value error, ")
+            if first["type"] == "extra_forbidden":
+                accepted = "left out: there is no such setting"
+            raise InputError(name, got=got, accepted=accepted) from None
 
 
 def is_loopback(host: str) -> bool:
@@ -89,7 +91,3 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _is_header_text(key: str) -> bool:
-    return 8 <= len(key) <= 200 and all("!" <= c <= "~" for c in key)

@@ -102,15 +102,9 @@ class WorkLoop:
         )
 
     async def advance_to(self, target_us: int) -> dict[str, int]:
-        """Skip to an instant, stopping at each due time.
+        """Skip to an instant, stopping at each due time; return what was done.
 
         Thus each of the nine attempts of one delivery happens at its own time.
-
-        Returns:
-            The number of tasks of each kind that were done.
-
-        Raises:
-            StalledError: Due work was not done within a minute.
         """
         return await self._advance(lambda: target_us)
 

@@ -55,12 +55,7 @@ class Event(Record):
 def read_event(event_id: str, body: bytes) -> Event:
     """Parse the body of a delivery whose signature was verified.
 
-    Args:
-        event_id: The `webhook-id`.
-        body: The raw bytes.
-
-    Raises:
-        SignatureError: The body is not an event ("payload").
+    Raises `SignatureError` ("payload") when it is not an event.
     """
     try:
         document = _parsed(body)

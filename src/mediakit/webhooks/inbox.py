@@ -90,13 +90,7 @@ SELECT MIN(due_us) FROM mediakit_inbox WHERE receiver = :receiver AND state = 'w
 
 @dataclass(frozen=True)
 class ClaimedEvent:
-    """An event that is being handled.
-
-    Args:
-        id: The `webhook-id`.
-        body: The verified bytes.
-        tries: The number of times handling has started, including this one.
-    """
+    """An event that is being handled; `tries` counts how often that was started."""
 
     id: str
     body: bytes
@@ -148,14 +142,11 @@ class Inbox:
             ) from error
 
     def know_keys(self, keys: Iterable[bytes]) -> None:
-        """Note the keys of a receiver that handler and key identify.
+        """Note the keys that are valid now, if handler and key identify the receiver.
 
         A receiver with the same handler and any of the keys is the same one after a
-        restart. So it finds its events also after its secret was rotated, if it saw
-        the old and the new one together, or one after the other in one process.
-
-        Args:
-            keys: All keys that are valid now.
+        restart. So it finds its events also after its secret was rotated, if it saw the
+        old and the new one together, or one after the other in one process.
         """
         new = [key for key in keys if key not in self._known_keys]
         if self._handler is None or not new:
@@ -173,29 +164,13 @@ class Inbox:
         self._known_keys.update(new)
 
     def add(self, event_id: str, body: bytes, now: datetime) -> bool:
-        """Add an event; it is on disk when this returns.
-
-        Args:
-            event_id: The `webhook-id`.
-            body: The raw bytes.
-            now: The current time, when the event is due.
-
-        Returns:
-            True if the event is to be handled; False if it is already known.
-        """
+        """Store an event, due now, on disk; False if it is known already."""
         return bool(
             self._changed(_ADD, event=event_id, body=body, now=_microseconds(now))
         )
 
     def claim(self, now: datetime) -> ClaimedEvent | None:
-        """Claim the oldest event that is due, so that no other process handles it.
-
-        Args:
-            now: The current time, when the lease starts.
-
-        Returns:
-            The event; None if none is due.
-        """
+        """Claim the oldest event that is due, so that no other process handles it."""
         until = now + timedelta(seconds=self.lease_s)
         row = self._row(_CLAIM, now=_microseconds(now), until=_microseconds(until))
         return None if row is None else ClaimedEvent(*row)

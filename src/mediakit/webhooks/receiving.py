@@ -265,11 +265,7 @@ class DisconnectedError(Exception):
 
 
 def _check_size(scope: Scope) -> None:
-    """Reject a body whose `Content-Length` is too large.
-
-    Raises:
-        RejectedError: It is larger than 1 MiB.
-    """
+    """Reject a body whose `Content-Length` is too large."""
     for name, value in scope["headers"]:
         # A number with more digits cannot be a valid length.
         if name == b"content-length" and value.isdigit() and _too_large(value):
@@ -281,12 +277,7 @@ def _too_large(digits: bytes) -> bool:
 
 
 async def _read_body(receive: Receive, timeout_s: float) -> bytes:
-    """Read a body.
-
-    Raises:
-        RejectedError: It is larger than 1 MiB, or does not arrive in time.
-        DisconnectedError: The sender disconnected.
-    """
+    """Read a body of at most 1 MiB that arrives in time."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _whole(receive)

@@ -78,11 +78,7 @@ def verify(
 
 
 def check_body(body: object) -> None:
-    """Check that a value is the raw bytes of a body.
-
-    Raises:
-        SignatureError: It is not bytes, is empty, or is larger than 1 MiB ("payload").
-    """
+    """Check that a value is the raw bytes of a body, neither empty nor too large."""
     if not isinstance(body, bytes):
         raise _bad_body(
             f"The body is {type(body).__name__}. Pass the raw bytes as received: JSON "
@@ -97,16 +93,7 @@ def check_body(body: object) -> None:
 def check_signature(
     signed: DeliveryHeaders, body: bytes, keys: Iterable[bytes]
 ) -> None:
-    """Check that one of the signatures was made with one of the keys.
-
-    Args:
-        signed: The parsed headers.
-        body: The raw bytes.
-        keys: Every key that is valid now.
-
-    Raises:
-        SignatureError: No signature matches, or the body is not UTF-8.
-    """
+    """Check that one of the signatures was made with one of the keys."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -137,13 +124,7 @@ def _bad_body(why: str) -> SignatureError:
 
 @dataclass(frozen=True)
 class DeliveryHeaders:
-    """The parsed headers of a delivery; nothing is verified yet.
-
-    Args:
-        id: The `webhook-id`.
-        timestamp_s: The time of sending, seconds since 1970.
-        signatures: Every `v1,<base64>` signature.
-    """
+    """The parsed headers of a delivery; nothing is verified yet."""
 
     id: str
     timestamp_s: int
@@ -151,12 +132,7 @@ class DeliveryHeaders:
 
 
 def parse_headers(headers: Headers, now: datetime) -> DeliveryHeaders:
-    """Parse the headers of a delivery, and check the age of its timestamp.
-
-    Raises:
-        SignatureError: A header is missing, repeated or unreadable, or the timestamp
-            differs by more than five minutes (spec 6.4).
-    """
+    """Parse the headers of a delivery; its timestamp may differ by five minutes."""
     found = _required_headers(headers)
     event_id = found[ID]
     if _ID.fullmatch(event_id) is None:
@@ -258,11 +234,7 @@ def _bad_header(why: str, reason: str) -> SignatureError:
 
 
 def keys_of(secret: object) -> tuple[bytes, ...]:
-    """Read the key of one secret, or the keys of all that are valid in a rotation.
-
-    Raises:
-        SignatureError: There is no secret, or one cannot be read ("secret").
-    """
+    """Read the key of one secret, or the keys of all that are valid in a rotation."""
     if isinstance(secret, str):
         return (_key_in(secret, "The secret"),)
     if isinstance(secret, bytes | bytearray) or not isinstance(secret, Iterable):

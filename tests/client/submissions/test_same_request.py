@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -240,7 +240,7 @@ def test_a_job_is_found_by_a_client_that_connected_while_the_service_was_away(
     settings = Sandbox(tmp_path / "data", api_key="a-key-of-tests", sketch=True)
     running = start(settings)
     base_url, home = running.base_url, tmp_path / "home"
-    again = replace(settings, port=int(base_url.rpartition(":")[2]))
+    again = settings.model_copy(update={"port": int(base_url.rpartition(":")[2])})
     call: dict[str, Any] = {"prompt": "a kite", "size": "64x64"}
     with Client(base_url, running.api_key, home=home) as client:
         first = client.submit("text-to-image", **call)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mediakit.records import ErrorCode
-from mediakit.sandbox.jobs.requested_failures import asked_failure
+from mediakit.sandbox.jobs.job_runner import asked_failure
 from tests.sandbox.conftest import Api, png
 
 REJECTION_STATUS = {

@@ -14,7 +14,7 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
 from mediakit.sandbox.jobs.pricing import hold_of
-from mediakit.sandbox.seeding.past_jobs import US_PER_DAY, past_jobs
+from mediakit.sandbox.seeding import US_PER_DAY, past_jobs
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.soak import trials
 
@@ -228,13 +228,15 @@ def test_every_function_has_a_past_with_a_price() -> None:
         catalog, days=365, jobs=jobs, keys_n=1, seed=3, now_us=20_000 * US_PER_DAY
     )
 
-    completed = [job for job in past if job.failure is None]
-    assert {job.function for job in completed} == {f.path for f in catalog}
+    completed = [job for job in past if job.columns["status"] == "completed"]
+    failed = [job for job in past if job.columns["status"] == "failed"]
+    assert {job.columns["function"] for job in completed} == {f.path for f in catalog}
     assert all(job.charge_micro_usd > 0 for job in completed)
-    assert all(job.charge_micro_usd == 0 for job in past if job.failure is not None)
+    assert all(job.charge_micro_usd == 0 for job in failed)
     video = {"prompt": "x", "duration": 15, "resolution": "4k"}
     most = hold_of(catalog.function("text-to-video"), video)
-    kites = [job for job in completed if "text-to-video" in job.function]
+    path = catalog.function("text-to-video").path
+    kites = [job for job in completed if job.columns["function"] == path]
     assert most == max(job.charge_micro_usd for job in kites)
 
 

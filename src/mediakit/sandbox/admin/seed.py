@@ -31,7 +31,7 @@ class SeedRequest(RequestBody):
 async def seed(request: Request) -> Response:
     """Handle POST /sandbox/seed with the past, and how much of it was added now."""
     # Imported here, because few sandboxes have a past, and all of them start.
-    from mediakit.sandbox.seeding.past_writer import keys_of
+    from mediakit.sandbox.seeding import keys_of
 
     service = service_of(request)
     asked = await read_body(request, SeedRequest)
@@ -48,8 +48,7 @@ def _past(
     service: Service, org: str, api_keys: list[str], asked: SeedRequest
 ) -> tuple[list[sqlite3.Row], int]:
     """Return the jobs of a past, and the number added: all of them, or none."""
-    from mediakit.sandbox.seeding.past_jobs import past_jobs
-    from mediakit.sandbox.seeding.past_writer import add_past, find_past
+    from mediakit.sandbox.seeding import add_past, find_past, past_jobs
 
     db = service.db
     # Without the date, so that tomorrow's call finds the same past.

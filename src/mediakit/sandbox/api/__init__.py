@@ -7,32 +7,13 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from mediakit.sandbox import wire
 from mediakit.sandbox.api import billing, jobs, uploads, webhooks
-from mediakit.sandbox.wire import (
-    Answer,
-    AttemptList,
-    Balance,
-    Content,
-    DailyQuery,
-    DailySpend,
-    Delivery,
-    DeliveryDetail,
-    DeliveryPage,
-    DeliveryQuery,
-    Job,
-    MonthlyReport,
-    MonthPath,
-    RequestBody,
-    RotatedSecret,
-    Rotation,
-    Secret,
-    UploadGrant,
-    UploadRequest,
-)
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 JOB = "/v1/media/jobs/{request_id}"
+MONTH = "/billing/monthly/{month}"
 LOG = "/v1/webhooks/deliveries"
 DELIVERY = f"{LOG}/{{delivery_id}}"
 SECRET = "/v1/webhooks/secret"
@@ -42,26 +23,16 @@ SECRET = "/v1/webhooks/secret"
 class Operation:
     """One operation of the interface, besides the submission of a job.
 
-    Args:
-        method: Its HTTP method.
-        path: Its path; names in braces are parameters.
-        handler: What handles it.
-        name: Its name in the description.
-        summary: What it does, in a few words.
-        answer: The model of its response; None for a table in CSV.
-        errors: The statuses of its errors, besides 401 and 403.
-        body: The model of its request body.
-        query: The model of its parameters.
+    Name and docstring of its handler describe it. Without an answer it is a table in
+    CSV; the errors are those besides 401 and 403.
     """
 
     method: str
     path: str
     handler: Handler
-    name: str
-    summary: str
-    answer: type[Answer] | None
+    answer: type[wire.Answer] | None
     errors: tuple[int, ...] = ()
-    body: type[RequestBody] | None = None
+    body: type[wire.RequestBody] | None = None
     query: type[BaseModel] | None = None
 
 
@@ -69,123 +40,71 @@ OPERATIONS = (
     Operation(
         "POST",
         "/v1/media/uploads",
-        uploads.grant,
-        "grantUpload",
-        "Request an upload grant.",
-        UploadGrant,
+        uploads.grant_upload,
+        wire.UploadGrant,
         (422,),
-        body=UploadRequest,
+        body=wire.UploadRequest,
     ),
-    Operation("GET", JOB, jobs.read, "readJob", "Read a job.", Job, (404,)),
+    Operation("GET", JOB, jobs.read_job, wire.Job, (404,)),
+    Operation("DELETE", JOB, jobs.erase_job, wire.Job, (404, 409)),
     Operation(
-        "DELETE",
-        JOB,
-        jobs.erase,
-        "eraseJob",
-        "Erase stored media and captured request.",
-        Job,
-        (404, 409),
+        "GET", f"{JOB}/content", jobs.read_content, wire.Content, (404, 409, 410)
     ),
-    Operation(
-        "GET",
-        f"{JOB}/content",
-        jobs.content,
-        "readContent",
-        "Find the output.",
-        Content,
-        (404, 409, 410),
-    ),
-    Operation(
-        "GET",
-        "/billing/balance",
-        billing.balance,
-        "readBalance",
-        "Spending capacity.",
-        Balance,
-    ),
+    Operation("GET", "/billing/balance", billing.read_balance, wire.Balance),
     Operation(
         "GET",
         "/billing/spend/daily",
-        billing.daily,
-        "readDailySpend",
-        "Daily spend.",
-        DailySpend,
+        billing.read_daily_spend,
+        wire.DailySpend,
         (422,),
-        query=DailyQuery,
+        query=wire.DailyQuery,
     ),
     Operation(
         "GET",
-        "/billing/monthly/{month}",
-        billing.monthly,
-        "readMonth",
-        "Monthly usage report.",
-        MonthlyReport,
+        MONTH,
+        billing.read_month,
+        wire.MonthlyReport,
         (422,),
-        query=MonthPath,
+        query=wire.MonthPath,
     ),
     Operation(
         "GET",
-        "/billing/monthly/{month}/csv",
-        billing.monthly_csv,
-        "readMonthCsv",
-        "The same month as CSV: a row for each model and a totals row.",
+        f"{MONTH}/csv",
+        billing.read_month_csv,
         None,
         (422,),
-        query=MonthPath,
+        query=wire.MonthPath,
     ),
     Operation(
         "GET",
         LOG,
-        webhooks.read_all,
-        "listDeliveries",
-        "List deliveries.",
-        DeliveryPage,
+        webhooks.list_deliveries,
+        wire.DeliveryPage,
         (422,),
-        query=DeliveryQuery,
+        query=wire.DeliveryQuery,
     ),
-    Operation(
-        "GET",
-        DELIVERY,
-        webhooks.read,
-        "readDelivery",
-        "One delivery.",
-        DeliveryDetail,
-        (404,),
-    ),
+    Operation("GET", DELIVERY, webhooks.read_delivery, wire.DeliveryDetail, (404,)),
     Operation(
         "GET",
         f"{DELIVERY}/attempts",
-        webhooks.attempts,
-        "listAttempts",
-        "Attempts of a delivery.",
-        AttemptList,
+        webhooks.list_attempts,
+        wire.AttemptList,
         (404,),
     ),
     Operation(
         "POST",
         f"{DELIVERY}/replay",
-        webhooks.replay,
-        "replayDelivery",
-        "Re-send a delivery.",
-        Delivery,
+        webhooks.replay_delivery,
+        wire.Delivery,
         (404, 409),
     ),
-    Operation(
-        "GET",
-        SECRET,
-        webhooks.read_secret,
-        "readSecret",
-        "Read the organization's secret.",
-        Secret,
-    ),
+    Operation("GET", SECRET, webhooks.read_secret, wire.Secret),
     Operation(
         "POST",
         f"{SECRET}/rotate",
         webhooks.rotate_secret,
-        "rotateSecret",
-        "Rotate the organization's secret.",
-        RotatedSecret,
+        wire.RotatedSecret,
         (422,),
-        body=Rotation,
+        body=wire.Rotation,
     ),
 )

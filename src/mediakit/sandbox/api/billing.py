@@ -35,8 +35,8 @@ CSV_COLUMNS = (
 )
 
 
-async def balance(request: Request) -> Response:
-    """Handle GET /billing/balance."""
+async def read_balance(request: Request) -> Response:
+    """Read the spending capacity."""
     service, caller = service_of(request), caller_of(request)
     org = find_org(service.db, caller.org)
     fields: dict[str, Any] = {"balance_micro_usd": org["balance_micro_usd"]}
@@ -55,8 +55,8 @@ async def balance(request: Request) -> Response:
     return WireResponse(Balance(**fields))
 
 
-async def daily(request: Request) -> Response:
-    """Handle GET /billing/spend/daily."""
+async def read_daily_spend(request: Request) -> Response:
+    """Read the daily spend."""
     service, caller = service_of(request), caller_of(request)
     asked = read_query(request, DailyQuery)
     first, last = asked.start_date, asked.end_date
@@ -77,8 +77,8 @@ async def daily(request: Request) -> Response:
     )
 
 
-async def monthly(request: Request) -> Response:
-    """Handle GET /billing/monthly/{month}."""
+async def read_month(request: Request) -> Response:
+    """Read the usage report of a month."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
     rows = reports.monthly(service.db, caller.org, first, last)
@@ -103,8 +103,8 @@ async def monthly(request: Request) -> Response:
     return WireResponse(MonthlyReport(**fields))
 
 
-async def monthly_csv(request: Request) -> Response:
-    """Handle GET /billing/monthly/{month}/csv, with a totals row at the end."""
+async def read_month_csv(request: Request) -> Response:
+    """Read a month as CSV: a row for each model and a totals row."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
     rows = reports.monthly(service.db, caller.org, first, last)

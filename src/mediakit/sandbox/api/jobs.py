@@ -18,8 +18,8 @@ FILE_HEADERS = {
 }
 
 
-async def read(request: Request) -> Response:
-    """Handle GET /v1/media/jobs/{request_id} with the job."""
+async def read_job(request: Request) -> Response:
+    """Read a job."""
     return job_response(request, _asked_for(request))
 
 
@@ -31,8 +31,8 @@ def job_response(request: Request, job: JobRow) -> Response:
     return WireResponse(Job(**fields))
 
 
-async def content(request: Request) -> Response:
-    """Handle GET .../content with the URL of the output."""
+async def read_content(request: Request) -> Response:
+    """Find the output."""
     job = _asked_for(request)
     if job.deleted_us is not None:
         raise RequestError(410, "The stored media of this job were erased.")
@@ -41,8 +41,8 @@ async def content(request: Request) -> Response:
     return WireResponse(Content(url=output_url(job, base_url_of(request))))
 
 
-async def erase(request: Request) -> Response:
-    """Handle DELETE: erase the stored media and the captured request."""
+async def erase_job(request: Request) -> Response:
+    """Erase stored media and captured request."""
     service, job = service_of(request), _asked_for(request)
     if not job.terminal:
         raise RequestError(

@@ -40,7 +40,7 @@ RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
 # The operations on the job that a submission returns.
 JOB_LINKS: Json = {
     name: {"operationId": name, "parameters": {"request_id": "$response.body#/id"}}
-    for name in ("readJob", "readContent", "eraseJob")
+    for name in ("read_job", "read_content", "erase_job")
 }
 
 
@@ -92,20 +92,23 @@ def _body(schema: Json) -> Json:
 
 def _described(operation: Operation) -> Json:
     if operation.answer is None:
-        done = _answer(operation.summary, {"type": "string"}, "text/csv")
+        done = _answer("The table.", {"type": "string"}, "text/csv")
     else:
-        words = (operation.answer.__doc__ or "").partition("\n")[0]
-        done = _answer(words, _ref(operation.answer))
+        done = _answer(_summary(operation.answer), _ref(operation.answer))
     errors = sorted({401, 403, *operation.errors})
     described: Json = {
-        "operationId": operation.name,
-        "summary": operation.summary,
+        "operationId": operation.handler.__name__,
+        "summary": _summary(operation.handler),
         "parameters": _parameters(operation),
         "responses": {"200": done, **{str(e): _message(e) for e in errors}},
     }
     if operation.body is not None:
         described["requestBody"] = _body(_ref(operation.body))
     return described
+
+
+def _summary(described: object) -> str:
+    return (described.__doc__ or "").partition("\n")[0]
 
 
 def _parameters(operation: Operation) -> list[Json]:

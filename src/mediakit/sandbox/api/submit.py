@@ -15,8 +15,8 @@ from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.exchange import RequestError, read_object
 from mediakit.sandbox.faults import Outage
 from mediakit.sandbox.files import new_name
+from mediakit.sandbox.jobs.job_runner import asked_failure
 from mediakit.sandbox.jobs.pricing import hold_of
-from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.service import (
     UNKNOWN_KEY,
     Service,

@@ -18,8 +18,8 @@ GRANT_VALID_S = 5 * 60
 UPLOAD_TIMEOUT_S = 5 * 60.0
 
 
-async def grant(request: Request) -> Response:
-    """Handle POST /v1/media/uploads with a grant."""
+async def grant_upload(request: Request) -> Response:
+    """Request an upload grant."""
     service, caller = service_of(request), caller_of(request)
     asked = await read_body(request, UploadRequest)
     now_us, base_url = service.clock.now_us(), base_url_of(request)

@@ -27,8 +27,8 @@ from mediakit.sandbox.wire import (
 )
 
 
-async def read_all(request: Request) -> Response:
-    """Handle GET /v1/webhooks/deliveries with a page, newest first."""
+async def list_deliveries(request: Request) -> Response:
+    """List deliveries, newest first."""
     service, caller = service_of(request), caller_of(request)
     asked = read_query(request, DeliveryQuery)
     cursor = asked.cursor
@@ -52,15 +52,15 @@ async def read_all(request: Request) -> Response:
     )
 
 
-async def read(request: Request) -> Response:
-    """Handle GET /v1/webhooks/deliveries/{delivery_id}, its event included."""
+async def read_delivery(request: Request) -> Response:
+    """Read a delivery, its event included."""
     delivery = _asked_for(request)
     body = deliveries.body_of(service_of(request).db, delivery.event)
     return WireResponse(detail_of(delivery, body))
 
 
-async def attempts(request: Request) -> Response:
-    """Handle GET .../attempts with every attempt, in order."""
+async def list_attempts(request: Request) -> Response:
+    """List the attempts of a delivery, in order."""
     delivery = _asked_for(request)
     rows = deliveries.attempts_of(service_of(request).db, delivery.id)
     data = [
@@ -70,8 +70,8 @@ async def attempts(request: Request) -> Response:
     return WireResponse(AttemptList.model_validate({"data": data}))
 
 
-async def replay(request: Request) -> Response:
-    """Handle POST .../replay: send it again, under its `webhook-id` (spec 3.2)."""
+async def replay_delivery(request: Request) -> Response:
+    """Send a delivery again, under its `webhook-id` (spec 3.2)."""
     service, delivery = service_of(request), _asked_for(request)
     url, now_us = _receiver(service, delivery), service.clock.now_us()
     if not deliveries.replay(service.db, delivery.id, url, now_us):
@@ -109,12 +109,12 @@ def _receiver(service: Service, delivery: DeliveryRow) -> str:
 
 
 async def read_secret(request: Request) -> Response:
-    """Handle GET /v1/webhooks/secret; the first read creates the secret."""
+    """Read the organization's secret; the first read creates it."""
     return secret_response(service_of(request), caller_of(request).org)
 
 
 async def rotate_secret(request: Request) -> Response:
-    """Handle POST /v1/webhooks/secret/rotate, for owners and admins."""
+    """Rotate the organization's secret, as an owner or an admin."""
     caller = caller_of(request)
     if not caller.manages:
         raise RequestError(403, "Only owners and admins may rotate the secret.")

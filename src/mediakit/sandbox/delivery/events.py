@@ -41,11 +41,7 @@ def announce(service: Service, job_id: str) -> None:
 
 
 def announce_test(service: Service, endpoint: EndpointRow) -> str:
-    """Record a `webhook.test` for one endpoint, whatever its filter (spec 6.1).
-
-    Returns:
-        The id of its delivery.
-    """
+    """Record a `webhook.test` for an endpoint; return its delivery's id (spec 6.1)."""
     at_us = service.clock.now_us()
     data = PingData(endpoint_id=endpoint.id)
     event = Event(type=TEST, timestamp=iso(at_us), data=data)

@@ -77,10 +77,6 @@ async def fetch(
 
     It follows no redirects, uses no proxy of the environment, keeps no cookies, and
     requests no compression, so that it counts the bytes that were sent.
-
-    Raises:
-        BlockedError: The URL or one of its addresses is not allowed.
-        FetchError: It could not be read, or exceeds a limit.
     """
     address, backend = str(parsed(url)), GuardedBackend(allow_loopback=allow_loopback)
     try:

@@ -68,11 +68,7 @@ def is_allowed(address: Address, *, allow_loopback: bool) -> bool:
 
 
 async def resolve(host: str, port: int) -> list[Address]:
-    """Resolve a host name or a literal address, once.
-
-    Raises:
-        UnresolvedError: It resolves to nothing.
-    """
+    """Resolve a host name or a literal address, once."""
     ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
@@ -89,11 +85,7 @@ async def resolve(host: str, port: int) -> list[Address]:
 async def checked_addresses(
     host: str, port: int, *, allow_loopback: bool
 ) -> list[Address]:
-    """Resolve a host and check all its addresses.
-
-    Raises:
-        BlockedError: It resolves to nothing, or to any address that is not allowed.
-    """
+    """Resolve a host and check all its addresses."""
     addresses = await resolve(host, port)
     if not all(is_allowed(a, allow_loopback=allow_loopback) for a in addresses):
         raise BlockedError(
@@ -104,11 +96,7 @@ async def checked_addresses(
 
 
 def parsed(url: str) -> httpx.URL:
-    """Parse an http(s) URL without credentials.
-
-    Raises:
-        BlockedError: It is not one.
-    """
+    """Parse an http(s) URL without credentials."""
     try:
         parts = httpx.URL(url)
     except httpx.InvalidURL:
@@ -129,11 +117,7 @@ MAX_URL_LENGTH = 2_048
 
 
 async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -> None:
-    """Check a callback URL against the callback policy.
-
-    Raises:
-        BlockedError: It violates the policy; the message says how.
-    """
+    """Check a callback URL against the callback policy."""
     if len(url) > MAX_URL_LENGTH:
         raise BlockedError(f"it is longer than {MAX_URL_LENGTH:,} characters")
     parts = parsed(url)
@@ -146,11 +130,7 @@ async def check_callback_url(url: str, *, own_port: int, allow_loopback: bool) -
 def check_callback_addresses(
     parts: httpx.URL, addresses: Iterable[Address], *, own_port: int
 ) -> None:
-    """Check the addresses of a callback's host against the callback policy.
-
-    Raises:
-        BlockedError: They violate the policy; the message says how.
-    """
+    """Check the addresses of a callback's host against the callback policy."""
     port = _port(parts)
     if all(address.is_loopback for address in addresses):
         if port == own_port:

@@ -36,14 +36,7 @@ _NETWORK_ERRORS = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one attempt.
-
-    Args:
-        status_code: The receiver's status; None without a response.
-        reason: Why the attempt failed (spec 6.5); None when it succeeded.
-        retry_after: The receiver's `Retry-After`; None when it sent none.
-        duration_ms: How long it took, in real milliseconds.
-    """
+    """The outcome of one attempt: a reason says why it failed (spec 6.5)."""
 
     status_code: int | None = None
     reason: str | None = None

@@ -55,27 +55,14 @@ def _texts(value: object, label: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Finds the sandbox's own files on disk and fetches all others.
-
-    Args:
-        db: The database, which lists the sandbox's files.
-        files: The sandbox's files.
-        allow_loopback: Whether other URLs may reach this machine.
-    """
+    """Finds the sandbox's own files on disk and fetches all others."""
 
     db: Database
     files: Files
     allow_loopback: bool
 
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
-        """Fetch media to disk.
-
-        Returns:
-            A readable path by URL.
-
-        Raises:
-            InputRefusedError: A URL cannot be fetched; the message names the field.
-        """
+        """Fetch media to disk; return a readable path by URL."""
         paths: dict[str, Path] = {}
         fetching = _Fetching(folder, allow_loopback=self.allow_loopback)
         for item in media:

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -21,7 +22,6 @@ from mediakit.sandbox.faults import FailRender, LateSettlement
 from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
-from mediakit.sandbox.jobs.requested_failures import asked_failure
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import admission, jobs
@@ -29,13 +29,27 @@ from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
 from mediakit.sandbox.work import persist
-from mediakit.schema import InputFacts
+from mediakit.schema import InputFacts, canonical_json
 
 logger = logging.getLogger(__name__)
 
 MS_PER_S = 1_000
 INTERNAL_MESSAGE = "The sandbox failed while it ran this job. Nothing was charged."
+_ASKED = re.compile(r"sandbox:fail=([a-z_]+)")
 FAULT_MESSAGE = "A scripted fault of the sandbox failed the job. Nothing was charged."
+
+
+def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
+    """Find the failure that a body asks for, anywhere in its texts.
+
+    `sandbox:fail=content_moderation` in the prompt, or after the `#` of a media URL,
+    fails the job with that code (spec 7.3).
+    """
+    found = _ASKED.search(canonical_json(body).decode())
+    if found is None or found[1] not in set(ErrorCode):
+        return None
+    message = f"The request asks for this failure ({found[0]})."
+    return ErrorCode(found[1]), message
 
 
 class _FailureError(Exception):

@@ -16,14 +16,10 @@ UNLISTED_MICRO_USD = 50_000
 
 
 def hold_of(function: Function, body: Body) -> int | None:
-    """Return the hold of a job when it is submitted, micro-USD.
+    """Return the hold of a job when it is submitted, micro-USD; None without a price.
 
-    It is the upper end of the price. When that depends on the length of a clip that
-    has not been measured, it is the lower end, and the rest is held when the job
-    starts.
-
-    Returns:
-        None when this combination of fields has no price (spec 4.3).
+    It is the upper end of the price. When that depends on the length of a clip that has
+    not been measured, it is the lower end, and the rest is held when the job starts.
     """
     try:
         estimate = function.estimate(body)
@@ -34,11 +30,7 @@ def hold_of(function: Function, body: Body) -> int | None:
 
 
 def price_of(function: Function, body: Body, facts: InputFacts) -> int | None:
-    """Return the highest price of a job whose clips are measured, micro-USD.
-
-    Returns:
-        None when its price still has no upper end.
-    """
+    """Return the highest price of a job with measured clips, or None without an end."""
     return _highest(function.estimate(body, facts))
 
 

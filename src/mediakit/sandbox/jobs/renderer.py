@@ -27,17 +27,7 @@ def render_request(
     *,
     sketch: bool = False,
 ) -> RenderRequest:
-    """Return the render request of a job.
-
-    Args:
-        job: The job's id.
-        function: The function. Fields that it does not declare are ignored.
-        body: The canonical body.
-        inputs: The paths of the body's media on disk, by URL.
-        output: The file to write.
-        seed: The same body and seed give the same output.
-        sketch: Draw only the first frame of each shot of a film.
-    """
+    """Return the render request of a job; undeclared fields are left out."""
     function = function.of(body)
     every, fields = function.is_open, function.fields
     return RenderRequest(
@@ -119,15 +109,6 @@ class Renderer:
     A worker is started when a job needs one and none is idle, and gets jobs only when
     all its imports are done. It is replaced after a number of jobs, because encoders do
     not release all memory, and when it crashes or takes too long.
-
-    Args:
-        workers: The number of jobs that are rendered at once.
-        max_jobs_per_worker: The number of jobs after which a worker is replaced.
-        timeout_s: The longest time for one job, real seconds.
-        pool: Where idle workers are.
-
-    Attributes:
-        workers_n: The number of jobs that are rendered at once.
     """
 
     def __init__(
@@ -165,28 +146,15 @@ class Renderer:
     async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a worker is free.
 
-        Raises:
-            RenderError: `invalid_input` for an input that cannot be used, `timed_out`
-                for a job that took too long, `internal` otherwise.
+        The error of a failure is `invalid_input` for an input that cannot be used,
+        `timed_out` for a job that took too long, `internal` otherwise.
         """
         return Rendered(**await self._answer(request))
 
     async def probe(
         self, job: str, media: Mapping[str, tuple[str, Path]]
     ) -> Mapping[str, float]:
-        """Measure the lengths of clips and sounds, once a worker is free.
-
-        Args:
-            job: The job's id.
-            media: The media type ("video" or "audio") and path of each, by field.
-
-        Returns:
-            Seconds by field, as the client measures them.
-
-        Raises:
-            RenderError: A file is not of its media type (`invalid_input`), or the
-                worker failed (`timed_out`, `internal`).
-        """
+        """Measure clips and sounds, once a worker is free; return seconds by field."""
         media_types = {field: medium for field, (medium, _) in media.items()}
         paths = {field: path for field, (_, path) in media.items()}
         request = RenderRequest(job, PROBE, media_types, paths, output=Path())
@@ -247,11 +215,7 @@ class Renderer:
                 self._busy.discard(worker)
 
     async def _worker(self) -> Worker:
-        """Return a worker that is alive and below its number of jobs.
-
-        Raises:
-            WorkerGoneError: None can be started, or the renderer was closed.
-        """
+        """Return a worker that is alive and below its number of jobs."""
         while (worker := self._pool.take()) and not worker.fit(self._max_jobs):
             await to_thread.run_sync(worker.leave)
         if self._closed:

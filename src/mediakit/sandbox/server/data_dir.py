@@ -29,23 +29,14 @@ PRIVATE_FOLDERS = ("files", "scratch")
 
 @dataclass(frozen=True)
 class Account:
-    """What stays the same for the lifetime of a data directory.
-
-    Args:
-        identity: The sandbox's name, whatever its port.
-        api_key: The organization's key.
-    """
+    """What stays the same for the lifetime of a data directory."""
 
     identity: str
     api_key: str = field(repr=False)
 
 
 class DataDir:
-    """A data directory and the small files in it that are not the database.
-
-    Raises:
-        ServiceError: It cannot be created or written.
-    """
+    """A data directory and the small files in it that are not the database."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).expanduser().resolve()
@@ -79,9 +70,6 @@ class DataDir:
         """Return the descriptor of the lock; None while another server has it.
 
         The lock ends with the process, however that ends, or when it is closed.
-
-        Raises:
-            ServiceError: Its file system has no locks.
         """
         descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CLOEXEC)
         try:

@@ -52,11 +52,7 @@ WARM_AFTER_S = 0.1
 
 
 class Host:
-    """One server on one data directory, in a daemon thread.
-
-    Raises:
-        ServiceError: The port is taken, or the server does not start.
-    """
+    """One server on one data directory, in a daemon thread."""
 
     alive: ClassVar["weakref.WeakSet[Host]"] = weakref.WeakSet()
 
@@ -245,11 +241,7 @@ def resume_clock(db: Database, system: Clock, speed: float) -> SandboxClock:
 
 
 def listen(host: str, port: int, previous_url: str | None) -> socket.socket:
-    """Listen on the given port, or on the previous one, which old media URLs contain.
-
-    Raises:
-        ServiceError: The address cannot be listened on.
-    """
+    """Listen on the given port, or on the previous one, which old URLs contain."""
     previous = urlsplit(previous_url or "").port
     if not port and previous is not None:
         try:

@@ -14,7 +14,6 @@ import os
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +37,7 @@ CALL_TIMEOUT_S = 600.0
 
 
 class RunningSandbox:
-    """A sandbox that is served by this process or by another one.
-
-    Args:
-        settings: Its settings if this process serves it, now or later.
-        data_dir: Its data directory.
-        host: Its server in this process; None when another process serves it.
-    """
+    """A sandbox that is served by this process or by another one."""
 
     def __init__(self, settings: Sandbox, data_dir: DataDir, host: Host | None) -> None:
         account = data_dir.account()
@@ -176,7 +169,7 @@ class RunningSandbox:
     def _take_over(self) -> None:
         """Serve as soon as the server in the other process has ended."""
         # The key stays: all clients have it.
-        settings = replace(self._settings, api_key=None)
+        settings = self._settings.model_copy(update={"api_key": None})
         has_failed = False
         while not self._stopped.wait(TAKEOVER_INTERVAL_S):
             try:
@@ -298,18 +291,7 @@ def call(
     path: str,
     body: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Make one call to the sandbox's admin interface.
-
-    Args:
-        base_url: The sandbox's URL.
-        api_key: An active key of the sandbox.
-        method: The HTTP method.
-        path: The path below `/sandbox/`.
-        body: The JSON object to send; None sends none.
-
-    Raises:
-        ServiceError: The sandbox does not respond, or rejects the call.
-    """
+    """Make one call to the sandbox's admin interface, below `/sandbox/`."""
     try:
         with _http(api_key, CALL_TIMEOUT_S) as http:
             response = http.request(method, f"{base_url}/sandbox/{path}", json=body)

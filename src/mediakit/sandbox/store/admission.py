@@ -22,15 +22,10 @@ US_PER_DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a job is rejected.
+    """Why a job is rejected, in words for people, and when it may be sent again.
 
-    Args:
-        code: The code of its error.
-        message: One or more sentences for people.
-        retry_at_us: When the same limit accepts it again; None when no fixed time is
-            known.
-        over_usage_limit: A member's or a key's own limit is the reason: it has the
-            code of a rate limit and another HTTP status (spec 4.3).
+    `over_usage_limit`: a member's or a key's own limit is the reason. It has the code
+    of a rate limit and another HTTP status (spec 4.3).
     """
 
     code: ErrorCode
@@ -43,20 +38,8 @@ class Refusal:
 class NewJob:
     """A valid submission to admit.
 
-    Args:
-        id: The job id, shape `media_<uuid>`.
-        org: The organization.
-        api_key: The id of the key.
-        function: The path `vendor/model/function`.
-        body: The canonical body, as JSON.
-        file: The unguessable name of its future output.
-        price_micro_usd: What it may cost at most; None when it has no price.
-        created_us: When it was submitted.
-        start_due_us: When it may start.
-        settle_due_us: When it settles if it is rejected.
-        webhook_url: The callback URL of its end.
-        base_url: The URL at which the caller reached the service.
-        refusal: A requested rejection; None for other jobs.
+    `price_micro_usd` is what it may cost at most; None when it has no price. `base_url`
+    is the URL at which the caller reached the service.
     """
 
     id: str
@@ -95,11 +78,7 @@ class KeyGoneError(LookupError):
 
 
 def find_repeated(db: Database, org: str, repeat: Repeatable) -> JobRow | None:
-    """Find the job of an idempotency key; None when the key is new.
-
-    Raises:
-        KeyReusedError: The key is bound to another request.
-    """
+    """Find the job of an idempotency key; None when the key is new."""
     row = db.one(
         "SELECT request_sha256, job FROM idempotency WHERE org = ? AND key = ?",
         org,
@@ -126,11 +105,6 @@ def submit(
     Returns:
         The new job, and why it was rejected, if it was; None when the key already has
         a job.
-
-    Raises:
-        KeyReusedError: The key is bound to another request.
-        KeyGoneError: The API key no longer exists; no job was created.
-        NoBillingPlanError: No job was created.
     """
     with db.transaction():
         if repeat is not None and find_repeated(db, new.org, repeat) is not None:
@@ -191,11 +165,7 @@ def _insert(db: Database, new: NewJob, refusal: Refusal | None) -> None:
 def hold_more(
     db: Database, job_id: str, to_micro_usd: int, now_us: int
 ) -> Refusal | None:
-    """Raise the hold of a job whose price is known only now.
-
-    Returns:
-        Why the hold was rejected, with nothing changed; None when it was raised.
-    """
+    """Raise the hold of a job whose price is known only now, or return why not."""
     with db.transaction():
         job = find(db, job_id)
         if job is None:

@@ -30,9 +30,6 @@ class Database:
 
     An inline statement costs tens of microseconds, less than a hop to a thread, and
     with one writer no transaction waits for another.
-
-    Raises:
-        ServiceError: The file was made by another version of mediakit.
     """
 
     def __init__(self, path: Path) -> None:

@@ -19,21 +19,8 @@ FROM delivery JOIN event ON event.id = delivery.event
 class DeliveryRow:
     """The delivery of one event to one receiver.
 
-    Args:
-        seq: Its position in the log.
-        id: Its id, shape `delivery_<uuid>`.
-        org: The organization.
-        event: The event's id.
-        event_type: The event's type.
-        job: The job of the event; None for a test.
-        endpoint: The endpoint; None for the `webhook_url` of a job.
-        url: The URL to post to.
-        status: One of the four of spec 3.2.
-        attempts_n: The number of all attempts.
-        round_n: The number of attempts that count since the last replay.
-        due_us: When the next attempt is due; None unless it is pending.
-        created_us: When it was created.
-        ended_us: When it was last delivered, failed or canceled.
+    `endpoint` is None for the `webhook_url` of a job, `job` is None for a test.
+    `round_n` counts the attempts since the last replay, `attempts_n` all of them.
     """
 
     seq: int
@@ -58,12 +45,9 @@ def add_event(
     due_us: int,
     **event: Value,
 ) -> list[str]:
-    """Store an event with a pending delivery to each receiver.
+    """Store an event with a pending delivery to each receiver; return their ids.
 
     A receiver is an endpoint, None for the `webhook_url` of a job, and a URL.
-
-    Returns:
-        The ids of the deliveries.
     """
     ids: list[str] = []
     with db.transaction():
@@ -168,11 +152,7 @@ def end(db: Database, delivery_id: str, status: str, now_us: int) -> None:
 
 
 def replay(db: Database, delivery_id: str, url: str, now_us: int) -> bool:
-    """Restart the schedule of an ended delivery, with the same event (spec 3.2).
-
-    Returns:
-        False, with nothing changed, unless it was delivered or failed.
-    """
+    """Restart the schedule of a delivered or failed delivery (spec 3.2)."""
     changed = db.run(
         "UPDATE delivery SET status = 'pending', round_n = 0, due_us = ?, url = ?"
         " WHERE id = ? AND status IN ('delivered', 'failed')",

@@ -16,16 +16,7 @@ SECRET_BYTES = 32
 
 @dataclass(frozen=True)
 class EndpointRow:
-    """A registered endpoint.
-
-    Args:
-        id: Its id, shape `endpoint_<uuid>`.
-        org: The organization.
-        url: Where events are posted.
-        events: The types it receives; None for all, including future ones.
-        state: `enabled`, `disabled`, or `gone` after a 410 response.
-        created_us: When it was registered.
-    """
+    """A registered endpoint; without `events` it receives all of them."""
 
     id: str
     org: str
@@ -129,13 +120,10 @@ def current_secret(db: Database, owner: str, now_us: int) -> str:
 def rotate_secret(
     db: Database, owner: str, now_us: int, overlap_us: int
 ) -> tuple[str, bool]:
-    """Replace the current secret by a new one (spec 6.6).
+    """Replace the current secret; return the new one, and whether the old one overlaps.
 
     The current one still signs during the overlap. An older one that still signed ends
     at once: after two rotations inside the overlap the newest two sign.
-
-    Returns:
-        The new secret, and whether there is an old one that still signs.
     """
     with db.transaction():
         db.run("DELETE FROM secret WHERE owner = ? AND expires_us IS NOT NULL", owner)

@@ -129,11 +129,7 @@ def complete(
     settle_due_us: int,
     **columns: Value,
 ) -> bool:
-    """End a running job as completed, with its charge pending.
-
-    Returns:
-        False when this run of the job is no longer the running one.
-    """
+    """End a running job, with its charge pending; False for a stale run."""
     with db.transaction():
         if not _end(db, job, now_us, status="completed", **columns):
             return False
@@ -153,11 +149,7 @@ def fail(
     now_us: int,
     settle_due_us: int,
 ) -> bool:
-    """End a running job as failed: its hold is released, its charge is 0.
-
-    Returns:
-        False when this run of the job is no longer the running one.
-    """
+    """End a running job as failed, with no hold and charge; False for a stale run."""
     error = {"error_code": code, "error_message": message}
     with db.transaction():
         if not _end(db, job, now_us, status="failed", **error):

@@ -27,12 +27,8 @@ _ORG = (
 class Caller:
     """The sender of a request.
 
-    Args:
-        org: The organization's id.
-        api_key: The id of the key, not the key itself.
-        active: Whether the key may be used.
-        role: The role of the key's member; a key of the organization itself has the
-            role of its owner.
+    `api_key` is the id of the key. A key of the organization itself has the role of its
+    owner.
     """
 
     org: str
@@ -129,11 +125,7 @@ def add_member(db: Database, **columns: Value) -> str:
 
 
 def add_key(db: Database, now_us: int, **columns: Value) -> tuple[str, str]:
-    """Create a key of an organization, or of one of its members.
-
-    Returns:
-        The id of the key, and the key, which is shown once and not stored.
-    """
+    """Create a key; return its id, and the key, which is not stored."""
     secret = f"mk_{secrets.token_urlsafe(24)}"
     return _add_key(db, secret, now_us, **columns), secret
 

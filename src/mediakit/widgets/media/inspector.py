@@ -9,7 +9,7 @@ from anyio import to_thread
 
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
-from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe, thumbnail_jpeg
+from mediakit.media import THUMBNAIL_MAX_PX, poster_jpeg, probe
 from mediakit.media_limits import MediaName
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
@@ -77,9 +77,7 @@ def _inspect(path: Path, kind: MediaName) -> Inspection:
 
 def _thumbnail(path: Path, kind: MediaName) -> bytes | None:
     try:
-        if kind == "image":
-            return thumbnail_jpeg(path)
-        if kind == "video":
+        if kind != "audio":
             return poster_jpeg(path, THUMBNAIL_MAX_PX)
     except (OSError, ValueError):
         # The header could be read, the picture cannot; the service decides.

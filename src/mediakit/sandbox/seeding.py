@@ -1,6 +1,11 @@
-"""Generates past jobs that never ran, with prices from the catalog."""
+"""A generated past: jobs and charges of earlier months, to have something to look at.
 
-from collections.abc import Mapping, Sequence
+Its jobs never ran; their prices are those of the catalog.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -10,7 +15,11 @@ from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.estimates import MS_PER_S, Per
 from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S, to_instant
+from mediakit.sandbox.files import new_name
 from mediakit.sandbox.jobs.pricing import charge_of, hold_of, price_of, usage_of
+from mediakit.sandbox.store import orgs
+from mediakit.sandbox.store.database import Database, Value
+from mediakit.sandbox.store.money import enter
 from mediakit.schema import InputFacts, Purpose
 
 PICTURE = f"{SITE}/{FILES['image']}"
@@ -54,24 +63,12 @@ FAILURES = {
 
 @dataclass(frozen=True)
 class PastJob:
-    """A job that ended in the past, dated in microseconds since 1970."""
+    """A job that ended in the past, with the columns of its row."""
 
-    function: str
-    media_type: str
-    body: Mapping[str, Any]
     key_index: int
-    created_us: int
-    started_us: int
-    ended_us: int
+    columns: Mapping[str, Value]
     settled_us: int
-    usage: Mapping[str, Any] | None
     charge_micro_usd: int
-    failure: tuple[ErrorCode, str] | None
-
-    @property
-    def content_type(self) -> str:
-        """Return the type of the output that it would have had."""
-        return CONTENT_TYPES[self.media_type]
 
 
 def past_jobs(
@@ -89,7 +86,7 @@ def past_jobs(
     functions = _functions(catalog)
     chosen = random.choices(starts, weights, k=jobs)
     made = [_past_job(random, words, functions, keys_n, day) for day in chosen]
-    return sorted(made, key=lambda job: job.created_us)
+    return sorted(made, key=lambda job: int(job.columns["created_us"] or 0))
 
 
 def _activity(today_us: int, days_ago: int, days: int) -> float:
@@ -142,19 +139,34 @@ def _past_job(
     created_us = day_us + round(random.triangular(7, 21, 14) * 3_600 * US_PER_S)
     started_us = created_us + random.randrange(5 * US_PER_S)
     ended_us = started_us + random.randrange(8 * US_PER_S, 240 * US_PER_S)
-    return PastJob(
-        function=function.path,
-        media_type=function.media_type,
-        body=request_of(body, words, clip_s=clip_s),
-        key_index=min(random.randrange(keys_n) for _ in range(2)),
-        created_us=created_us,
-        started_us=started_us,
-        ended_us=ended_us,
-        settled_us=ended_us + SETTLED_AFTER_US,
-        usage=None if failed else usage,
-        charge_micro_usd=0 if failed else charge,
-        failure=random.choice(list(FAILURES.items())) if failed else None,
-    )
+    settled_us = ended_us + SETTLED_AFTER_US
+    request = _request_of(body, words, clip_s=clip_s)
+    key_index = min(random.randrange(keys_n) for _ in range(2))
+    end: dict[str, Value]
+    if failed:
+        code, message = random.choice(list(FAILURES.items()))
+        end = {"status": "failed", "error_code": code, "error_message": message}
+    else:
+        end = {
+            "status": "completed",
+            "media_type": function.media_type,
+            "content_type": CONTENT_TYPES[function.media_type],
+            "usage": None if usage is None else json.dumps(usage),
+            "runtime_ms": (ended_us - started_us) // 1_000,
+        }
+    columns: dict[str, Value] = {
+        "function": function.path,
+        "body": json.dumps(request),
+        "run_no": 1,
+        "created_us": created_us,
+        "start_due_us": created_us,
+        "started_us": started_us,
+        "ended_us": ended_us,
+        # There never was an output, so the job reads as erased.
+        "deleted_us": settled_us,
+        **end,
+    }
+    return PastJob(key_index, columns, settled_us, 0 if failed else charge)
 
 
 def _bill(
@@ -184,13 +196,10 @@ def _output_ms(
     return DEFAULT_S * MS_PER_S
 
 
-def request_of(
+def _request_of(
     body: Mapping[str, Any], random: Random, *, clip_s: int
 ) -> dict[str, Any]:
-    """Return the same request with its own prompt and media.
-
-    Neither affects the price: a clip is named by its length.
-    """
+    """Return the same request with its own prompt and media, at the same price."""
     names = {CLIP: f"{SITE}/clip-{clip_s}s.mp4"}
     first = random.randrange(PICTURES)
     prompt = random.choice(PROMPTS)
@@ -206,3 +215,106 @@ def _named(value: Any, names: Mapping[str, str], first: int) -> Any:
     if value == PICTURE:
         return f"{SITE}/picture-{first % PICTURES + 1:02}.png"
     return names.get(value, value) if isinstance(value, str) else value
+
+
+# -- In the store -----------------------------------------------------------------
+
+_PAST = """
+SELECT job.*, charge.charge_micro_usd, charge.settled_us,
+  lower(hex(substr(api_key.sha256, 1, 8))) AS account
+FROM job JOIN charge ON charge.job = job.id JOIN api_key ON api_key.id = job.api_key
+WHERE job.id = ?
+"""
+
+
+def add_past(
+    db: Database,
+    org: str,
+    api_keys: Sequence[str],
+    past: Sequence[PastJob],
+    job_ids: Sequence[str],
+) -> None:
+    """Write ended jobs with their money, in one transaction.
+
+    Their total charge is granted on the first day, so that the balance stays as it
+    was, and was never below zero in the past.
+    """
+    with db.transaction():
+        postpaid = orgs.find_org(db, org)["mode"] == "postpaid"
+        spent = 0 if postpaid else sum(job.charge_micro_usd for job in past)
+        if spent:
+            first_us = int(past[0].columns["created_us"] or 0)
+            orgs.grant(db, org, spent, is_credit=False, now_us=first_us)
+        for job, job_id in zip(past, job_ids, strict=True):
+            _add_job(db, org, api_keys[job.key_index], job, job_id)
+            paid = 0 if postpaid else job.charge_micro_usd
+            at_us = job.settled_us
+            enter(db, org, "charge", -paid, credit_micro_usd=0, at_us=at_us, job=job_id)
+        db.run(
+            "UPDATE org SET balance_micro_usd = balance_micro_usd - ? WHERE id = ?",
+            spent,
+            org,
+        )
+
+
+def _add_job(db: Database, org: str, api_key: str, job: PastJob, job_id: str) -> None:
+    owner: dict[str, Value] = {"org": org, "api_key": api_key}
+    charge_micro_usd = job.charge_micro_usd
+    db.insert(
+        "job",
+        id=job_id,
+        file=new_name(),
+        hold_micro_usd=charge_micro_usd,
+        **owner,
+        **job.columns,
+    )
+    db.insert(
+        "charge",
+        job=job_id,
+        function=job.columns["function"],
+        completed=job.columns["status"] == "completed",
+        charge_micro_usd=charge_micro_usd,
+        hold_micro_usd=charge_micro_usd,
+        state="settled",
+        due_us=job.settled_us,
+        settled_us=job.settled_us,
+        **owner,
+    )
+
+
+def find_past(db: Database, job_ids: Sequence[str]) -> list[sqlite3.Row]:
+    """Read the jobs of a past with their charges; none when it was never added.
+
+    A past is added in one transaction: all of it exists, or nothing.
+    """
+    if db.one(_PAST, job_ids[0]) is None:
+        return []
+    found = (db.one(_PAST, job_id) for job_id in job_ids)
+    return [row for row in found if row is not None]
+
+
+def keys_of(db: Database, org: str, names: Iterable[str], now_us: int) -> list[str]:
+    """List the keys of a past: the organization's first one, and its members'.
+
+    Missing members are created, each with a key that is not shown.
+    """
+    with db.transaction():
+        own: str = db.value(
+            "SELECT id FROM api_key WHERE org = ? AND member IS NULL ORDER BY rowid",
+            org,
+        )
+        own = own or orgs.add_key(db, now_us, org=org)[0]
+        return [own, *(_key_of(db, org, name, now_us) for name in names)]
+
+
+def _key_of(db: Database, org: str, name: str, now_us: int) -> str:
+    key_id: str | None = db.value(
+        "SELECT api_key.id FROM member JOIN api_key ON api_key.member = member.id"
+        " WHERE member.org = ? AND member.name = ? ORDER BY api_key.rowid",
+        org,
+        name,
+    )
+    if key_id is None:
+        member = orgs.add_member(db, org=org, name=name, role="member")
+        key_id, _ = orgs.add_key(db, now_us, org=org, member=member)
+    return key_id
