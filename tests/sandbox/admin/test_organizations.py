@@ -74,15 +74,6 @@ def test_each_sees_its_own_balance_and_spend(
     assert admin.api.balance() == 100_000_000  # the default one submitted nothing
 
 
-@pytest.mark.spec("4.20")
-def test_each_has_its_own_signing_secret(users: dict[str, Api]) -> None:
-    def secret(user: Api) -> str:
-        text: str = user.http.get("/v1/webhooks/secret").json()["secret"]
-        return text
-
-    assert secret(users[ALICE]) == secret(users[ALICE]) != secret(users[BOB])
-
-
 def test_spend_is_listed_by_key(admin: AdminClient) -> None:
     org = admin.org(concurrency=1)
     keys = [admin.key(org) for _ in range(2)]
@@ -257,27 +248,3 @@ def test_what_cannot_be_changed_is_422_and_named(
     answer = admin.http.patch("/orgs/org_sandbox", json=fields)
 
     assert message(answer, 422).startswith(f"{field}: ")
-
-
-def test_a_member_of_another_organization_gets_no_key(admin: AdminClient) -> None:
-    stranger = admin.member(admin.org())
-
-    answer = admin.http.post(f"/orgs/{admin.org()}/keys", json={"member": stranger})
-
-    assert message(answer, 422).startswith("member: ")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "fields"),
-    [
-        ("PATCH", "/orgs/org_none", {}),
-        ("POST", "/orgs/org_none/grants", {"usd": 1, "kind": "fund"}),
-        ("POST", "/orgs/org_none/members", {"name": "a"}),
-        ("POST", "/orgs/org_none/keys", {}),
-        ("PATCH", "/keys/key_none", {"state": "active"}),
-    ],
-)
-def test_what_is_not_there_is_404(
-    admin: AdminClient, method: str, path: str, fields: dict[str, Any]
-) -> None:
-    assert message(admin.http.request(method, path, json=fields), 404)

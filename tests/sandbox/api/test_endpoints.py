@@ -116,24 +116,6 @@ def test_a_bad_field_is_422_and_named(
     assert answer.json()["message"].startswith(f"{field}: ")
 
 
-@pytest.mark.parametrize(
-    ("method", "tail"),
-    [
-        ("GET", ""),
-        ("PATCH", ""),
-        ("DELETE", ""),
-        ("POST", "/test"),
-        ("GET", "/secret"),
-        ("POST", "/secret/rotate"),
-    ],
-)
-def test_an_unknown_endpoint_is_404(idle: Api, method: str, tail: str) -> None:
-    answer = admin_call(idle, method, f"endpoints/endpoint_none{tail}", {})
-
-    assert answer.status_code == 404
-    assert list(answer.json()) == ["message"]
-
-
 @pytest.mark.spec("6.1")
 def test_a_test_goes_to_any_endpoint_whatever_its_filter(
     hooked: Api, receiver: Receiver

@@ -1,15 +1,20 @@
 """A job from queued to erased, over HTTP (spec 2.1, 3.1, 4.18)."""
 
+import os
 from datetime import UTC, datetime
 from io import BytesIO
+from pathlib import Path
 
 import av
 import pytest
 
+from mediakit.sandbox.render.protocol import RenderRequest
+from mediakit.sandbox.render.scenes import render
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 
 
-def test_a_job_runs_completes_and_settles(api: Api) -> None:
+def test_a_job_runs_completes_and_settles(sandboxes: StartSandbox) -> None:
+    api = sandboxes(settle_after_s=3_600)
     before = api.balance()
     submitted = api.submit("text-to-video", KITE)
 
@@ -25,6 +30,8 @@ def test_a_job_runs_completes_and_settles(api: Api) -> None:
         "usage": {"output_seconds": 3},
         "billing": ended["billing"],
     }
+    assert ended["billing"] == {"state": "pending"}
+    api.running.advance(hours=2)
     settled = api.settled(submitted["id"])
     assert settled["billing"] == {"state": "settled", "charge_micro_usd": 204_000}
     assert settled == ended | {"billing": settled["billing"]}
@@ -48,11 +55,25 @@ def test_a_file_that_is_no_picture_fails_the_job_and_costs_nothing(api: Api) -> 
     assert api.balance() == before
 
 
-def test_billing_is_null_then_pending_then_settled(sandboxes: StartSandbox) -> None:
-    api = sandboxes(settle_after_s=3_600)
-    job_id = api.submit("image-upscale", {"image_url": "https://10.0.0.1/a.png"})["id"]
+def test_an_output_is_synced_to_disk_once(
+    api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, synced, sync = api.upload("image/png", png()), list[str](), os.fsync
 
-    assert api.ended(job_id)["billing"] == {"state": "pending"}
+    def fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    job = api.ended(api.submit("image-upscale", {"image_url": url})["id"])
+    # The same in this process, as the worker does it.
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(png())
+    body, inputs = {"image_url": url}, {url: picture}
+    render(RenderRequest("media_1", "image-upscale", body, inputs, tmp_path / "out"))
+
+    name = job["output"]["image"]["url"].rpartition("/")[2].partition(".")[0]
+    assert [file.partition(".")[0] for file in synced] == [name]
 
 
 def test_queued_jobs_start_by_themselves_when_a_slot_is_free(
@@ -84,15 +105,6 @@ def test_content_is_409_until_completed_and_then_the_output_url(api: Api) -> Non
     answer = api.http.get(f"/v1/media/jobs/{job_id}/content")
 
     assert answer.json() == {"url": job["output"]["image"]["url"]}
-
-
-@pytest.mark.parametrize("path", ["", "/content"])
-def test_an_unknown_job_is_404(idle: Api, path: str) -> None:
-    answer = idle.http.get(f"/v1/media/jobs/media_nothing{path}")
-
-    assert answer.status_code == 404
-    assert list(answer.json()) == ["message"]
-    assert idle.http.delete("/v1/media/jobs/media_nothing").status_code == 404
 
 
 def test_a_job_that_has_not_ended_has_no_content_and_is_not_erased(idle: Api) -> None:

@@ -1,6 +1,7 @@
 """The guarded way out: which addresses are reached, and what is fetched."""
 
 import asyncio
+import tracemalloc
 from ipaddress import ip_address
 
 import httpcore
@@ -69,6 +70,16 @@ def test_other_spellings_of_loopback_are_judged_as_what_they_resolve_to(
 def test_what_is_no_plain_http_url_is_refused(url: str) -> None:
     with pytest.raises(BlockedError):
         parsed(url)
+
+
+def test_checking_a_url_does_not_list_all_ports() -> None:
+    url = "https://93.184.216.34:65535/hook"
+    tracemalloc.start()
+    parsed(url)
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak_bytes < 100_000
 
 
 def test_the_connection_itself_is_guarded_also_for_literal_addresses() -> None:

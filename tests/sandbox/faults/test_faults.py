@@ -125,13 +125,6 @@ def test_any_rule_is_refused_or_can_be_kept_and_read_again(
         assert read_rule(read.model_dump(mode="json", exclude_unset=True)) == read
 
 
-def test_a_fault_that_is_not_there_cannot_be_taken_back(calm: Api) -> None:
-    gone = calm.http.delete("/sandbox/faults/fault_1")
-
-    assert gone.status_code == 404
-    assert calm.running.clear_faults() == 0
-
-
 def test_a_status_is_answered_before_anything_is_done(calm: Api) -> None:
     calm.running.fault(
         "status", status=429, retry_after=7, count=1, where={"method": "POST"}
@@ -372,17 +365,6 @@ def test_a_drifted_rate_changes_the_charge_up_to_what_was_held(
 
     assert job["billing"]["charge_micro_usd"] == charge
     assert calm.balance() == before - charge
-
-
-def test_unavailable_billing_is_read_as_unavailable_a_number_of_times(
-    calm: Api,
-) -> None:
-    job = calm.settled(calm.submit(VIDEO, KITE)["id"])
-    calm.running.fault("billing_unavailable", count=2)
-
-    states = [calm.job(job["id"])["billing"]["state"] for _ in range(3)]
-
-    assert states == ["unavailable", "unavailable", "settled"]
 
 
 def test_a_sandbox_that_is_started_again_has_no_faults(

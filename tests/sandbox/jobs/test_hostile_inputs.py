@@ -249,16 +249,14 @@ def test_a_path_that_climbs_leads_nowhere(open_api: Api, path: str) -> None:
     answer = raw_answer(open_api, request.encode())
 
     assert answer.split(b" ")[1] in (b"400", b"404", b"405")
-    assert b"signing_secret" not in answer
+    assert b"api_key" not in answer
     assert b"root:" not in answer
 
 
 @pytest.mark.parametrize("path", ["../x", "%2e%2e%2fx", "..%2f..%2fx"])
 def test_a_put_that_climbs_is_refused(open_api: Api, path: str) -> None:
-    granted = httpx.URL(open_api.grant("image/png", 3)["upload_url"])
-    query = granted.query.decode()
     request = (
-        f"PUT /uploads/{path}?{query} HTTP/1.1\r\nHost: localhost\r\n"
+        f"PUT /uploads/{path} HTTP/1.1\r\nHost: localhost\r\n"
         "Connection: close\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\nabc"
     )
 

@@ -19,11 +19,6 @@ CODES = [code.value for code in ErrorCode]
 
 
 @pytest.mark.spec("7.3")
-def test_there_are_the_twelve_codes_of_the_interface() -> None:
-    assert len(CODES) == 12
-
-
-@pytest.mark.spec("7.3")
 @pytest.mark.parametrize("code", CODES)
 def test_a_job_fails_with_the_code_that_its_prompt_asks_for(
     api: Api, code: str
@@ -47,18 +42,6 @@ def test_a_function_without_a_prompt_is_asked_in_the_url_of_a_medium(api: Api) -
     job = api.ended(api.submit("image-upscale", {"image_url": url})["id"])
 
     assert job["error"]["code"] == "content_moderation"
-
-
-def test_the_key_of_an_asked_rejection_is_bound_and_replays_the_failed_job(
-    api: Api,
-) -> None:
-    body = {"prompt": "sandbox:fail=admission_suspended"}
-    first = api.post("text-to-video", body, key="asked")
-    again = api.post("text-to-video", body, key="asked")
-
-    assert (first.status_code, again.status_code) == (403, 200)
-    assert again.json()["id"] == first.json()["id"]
-    assert again.json()["status"] == "failed"
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,9 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) ->
         {"concurrency": -1},
         {"speed": 0},
         {"speed": float("nan")},
+        {"keep_days": 0},
+        {"keep_gb": float("nan")},
+        {"no_such_setting": 1},
         {"api_key": "short"},
         {"api_key": "with a space in it"},
     ],
@@ -481,19 +484,6 @@ def test_who_is_attached_takes_over_at_the_same_address(
     assert attached.base_url == first.words[0]
     assert answers(attached.base_url)
     attached.stop()
-
-
-def test_a_dead_owners_data_is_served_by_the_next_process(
-    tmp_path: Path, other: Callable[..., Other]
-) -> None:
-    first = other()
-    first.kill()
-
-    running = start_embedded(tmp_path / "data")
-
-    assert running.owned
-    assert running.base_url == first.words[0]
-    running.stop()
 
 
 def children_of(pid: int) -> list[int]:

@@ -187,13 +187,6 @@ def test_an_organization_keeps_its_balance_and_takes_new_limits(
         assert db.value("SELECT concurrency FROM org") == 7
 
 
-def test_the_key_itself_is_not_in_the_database(tmp_path: Path) -> None:
-    with opened(tmp_path / "db"):
-        pass
-
-    assert b"a-secret-key" not in (tmp_path / "db").read_bytes()
-
-
 @pytest.mark.parametrize("version", [1, 99])
 def test_a_file_of_another_version_is_refused_in_words(
     tmp_path: Path, version: int
