@@ -4,8 +4,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -149,6 +149,39 @@ class WorkLoop:
         # which a later start would continue.
         self._clock.advance_to(to_us)
         save_clock(self._db, self._clock)
+
+
+class Pausable:
+    """Starts tasks, unless it is paused."""
+
+    def __init__(self) -> None:
+        self._pauses_n = 0
+
+    @property
+    def is_paused(self) -> bool:
+        """Return whether nothing may be started."""
+        return self._pauses_n > 0
+
+    def tasks(self) -> Collection[asyncio.Task[None]]:
+        """Return the tasks that run."""
+        raise NotImplementedError
+
+    async def cancel(self) -> None:
+        """Cancel the tasks that run."""
+        tasks = tuple(self.tasks())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Cancel the tasks that run, and start nothing meanwhile."""
+        self._pauses_n += 1
+        try:
+            await self.cancel()
+            yield
+        finally:
+            self._pauses_n -= 1
 
 
 async def persist(what: str, attempt: Callable[[], Result]) -> Result:

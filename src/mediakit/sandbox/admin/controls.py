@@ -40,9 +40,7 @@ async def status(request: Request) -> Response:
         {
             "identity": service.identity,
             "base_url": service.base_url,
-            "now": iso(service.clock.now_us()),
-            "ahead_s": service.clock.ahead_s(),
-            "speed": settings.speed,
+            **_time(service),
             "concurrency": settings.concurrency,
             "queue_size": settings.queue_size,
             "allow_loopback_callbacks": settings.allow_loopback_callbacks,
@@ -117,14 +115,15 @@ class Skip(RequestBody):
 
 async def read_clock(request: Request) -> Response:
     """Handle GET /sandbox/clock: the time, its speed and its lead over real time."""
-    service = service_of(request)
-    return JSONResponse(
-        {
-            "now": iso(service.clock.now_us()),
-            "speed": service.settings.speed,
-            "ahead_s": service.clock.ahead_s(),
-        }
-    )
+    return JSONResponse(_time(service_of(request)))
+
+
+def _time(service: Service) -> dict[str, Any]:
+    return {
+        "now": iso(service.clock.now_us()),
+        "speed": service.settings.speed,
+        "ahead_s": service.clock.ahead_s(),
+    }
 
 
 async def advance(request: Request) -> Response:

@@ -12,9 +12,8 @@ from mediakit.safe_text import shown
 from mediakit.sandbox.api import webhooks
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.delivery.events import Subscribable, announce_test
-from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.exchange import NO_STORE, RequestError, WireResponse, read_body
-from mediakit.sandbox.service import Service, service_of
+from mediakit.sandbox.service import service_of
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.endpoints import MAX_ENDPOINTS, EndpointRow, distinct
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
@@ -27,6 +26,7 @@ from mediakit.sandbox.wire import (
 )
 
 MADE = 201
+UNCHANGED = "Nothing was changed."
 
 Filter = Annotated[list[Subscribable], Field(min_length=1)]
 
@@ -50,7 +50,7 @@ async def add(request: Request) -> Response:
     """Handle POST /sandbox/endpoints: register one, and show its secret."""
     service, org = service_of(request), _org(request)
     asked = await read_body(request, EndpointRequest)
-    await _check_url(service, asked.url)
+    await webhooks.check_callback(service, "url", asked.url, UNCHANGED)
     now_us = service.clock.now_us()
     endpoint = EndpointRow(
         id=f"endpoint_{uuid.uuid4()}",
@@ -87,7 +87,7 @@ async def change(request: Request) -> Response:
     service = service_of(request)
     changes = (await read_body(request, EndpointChange)).given()
     if "url" in changes:
-        await _check_url(service, changes["url"])
+        await webhooks.check_callback(service, "url", changes["url"], UNCHANGED)
     if "events" in changes:
         changes["events"] = distinct(changes["events"])
     # Read after the host was resolved: the endpoint may have changed meanwhile.
@@ -153,14 +153,3 @@ def _asked_for(request: Request) -> EndpointRow:
     if endpoint is None:
         raise RequestError(404, "There is no endpoint with this id.")
     return endpoint
-
-
-async def _check_url(service: Service, url: str) -> None:
-    try:
-        await check_callback_url(
-            url,
-            own_port=service.port,
-            allow_loopback=service.settings.allow_loopback_callbacks,
-        )
-    except BlockedError as problem:
-        raise RequestError(400, f"url: {problem}. Nothing was changed.") from None

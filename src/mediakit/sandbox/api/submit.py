@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from mediakit.catalog import Function
 from mediakit.sandbox.api.jobs import job_response
+from mediakit.sandbox.api.webhooks import check_callback
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import announce
-from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.exchange import RequestError, read_object
 from mediakit.sandbox.faults import Outage
 from mediakit.sandbox.files import new_name
@@ -55,7 +55,9 @@ async def submit(request: Request) -> Response:
     # may have vanished since, and the job exists anyway.
     existing = _repeated(service, caller, repeat)
     if existing is None:
-        await _check_callback(service, webhook_url)
+        if webhook_url is not None:
+            then = "No job was created."
+            await check_callback(service, WEBHOOK_FIELD, webhook_url, then)
         base_url = base_url_of(request)
         new = _new_job(service, caller, function, canonical, webhook_url, base_url)
         existing, refusal = _admit(service, new, repeat)
@@ -116,21 +118,6 @@ def _repeated(
             409,
             "This Idempotency-Key was used with another body, path or webhook_url. "
             "No job was created; send this request with a new key.",
-        ) from None
-
-
-async def _check_callback(service: Service, webhook_url: str | None) -> None:
-    if webhook_url is None:
-        return
-    try:
-        await check_callback_url(
-            webhook_url,
-            own_port=service.port,
-            allow_loopback=service.settings.allow_loopback_callbacks,
-        )
-    except BlockedError as problem:
-        raise RequestError(
-            400, f"{WEBHOOK_FIELD}: {problem}. No job was created."
         ) from None
 
 

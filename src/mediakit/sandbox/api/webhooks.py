@@ -4,6 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mediakit.sandbox.clock import US_PER_S, iso
+from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.exchange import (
     NO_STORE,
     RequestError,
@@ -103,6 +104,18 @@ def _receiver(service: Service, delivery: DeliveryRow) -> str:
             409, "Its endpoint is no longer enabled: nothing can be sent to it."
         )
     return endpoint.url
+
+
+async def check_callback(service: Service, field: str, url: str, then: str) -> None:
+    """Refuse a callback URL that the policy does not allow with 400 (spec 6.2)."""
+    try:
+        await check_callback_url(
+            url,
+            own_port=service.port,
+            allow_loopback=service.settings.allow_loopback_callbacks,
+        )
+    except BlockedError as problem:
+        raise RequestError(400, f"{field}: {problem}. {then}") from None
 
 
 # -- Secrets ----------------------------------------------------------------------

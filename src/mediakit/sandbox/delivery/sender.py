@@ -2,8 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Collection
-from contextlib import asynccontextmanager
+from collections.abc import Collection
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from mediakit.sandbox.delivery.events import TEST
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
-from mediakit.sandbox.work import RETRY_S, persist
+from mediakit.sandbox.work import RETRY_S, Pausable, persist
 
 if TYPE_CHECKING:
     from mediakit.sandbox.delivery.posting import Outcome, Poster
@@ -57,7 +56,7 @@ def push_back_us(retry_after: str | None) -> int:
     return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
 
 
-class Sender:
+class Sender(Pausable):
     """Attempts each due delivery and records the outcome.
 
     A delivery that the end of the process interrupts stays due: the next start sends
@@ -67,11 +66,11 @@ class Sender:
     def __init__(
         self, service: Service, system: Clock, jitter: Random | None = None
     ) -> None:
+        super().__init__()
         self._service = service
         self._system = system
         self._jitter = jitter or Random()
         self._attempts: dict[str, asyncio.Task[None]] = {}
-        self._pauses_n = 0
 
     @cached_property
     def _poster(self) -> "Poster":
@@ -85,30 +84,13 @@ class Sender:
             system=self._system,
         )
 
-    @asynccontextmanager
-    async def paused(self) -> AsyncIterator[None]:
-        """Cancel the attempts in flight, and send nothing meanwhile."""
-        self._pauses_n += 1
-        try:
-            await self.cancel()
-            yield
-        finally:
-            self._pauses_n -= 1
-
-    async def cancel(self) -> None:
-        """Cancel the attempts in flight."""
-        tasks = self.tasks()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def tasks(self) -> Collection[asyncio.Task[None]]:
         """Return the attempts in flight."""
         return tuple(self._attempts.values())
 
     def start_due(self, now_us: int) -> int:
         """Start to attempt all due deliveries, up to a limit; return their number."""
-        free = 0 if self._pauses_n else MAX_IN_FLIGHT - len(self._attempts)
+        free = 0 if self.is_paused else MAX_IN_FLIGHT - len(self._attempts)
         db = self._service.db
         due = deliveries.due(db, now_us, besides=self._attempts, limit=free)
         for delivery in due:
@@ -118,7 +100,7 @@ class Sender:
 
     def next_due_us(self) -> int | None:
         """Return when the next delivery is due that is not in flight."""
-        if self._pauses_n or len(self._attempts) >= MAX_IN_FLIGHT:
+        if self.is_paused or len(self._attempts) >= MAX_IN_FLIGHT:
             return None  # the end of either wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
 

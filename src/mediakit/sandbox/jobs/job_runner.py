@@ -5,8 +5,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -28,7 +27,7 @@ from mediakit.sandbox.store import admission, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
-from mediakit.sandbox.work import persist
+from mediakit.sandbox.work import Pausable, persist
 from mediakit.schema import InputFacts, canonical_json
 
 logger = logging.getLogger(__name__)
@@ -68,41 +67,26 @@ class _Finished:
     runtime_ms: int
 
 
-class JobRunner:
+class JobRunner(Pausable):
     """Starts queued jobs as slots become free, and ends them."""
 
     def __init__(
         self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock
     ) -> None:
+        super().__init__()
         self._service = service
         self._inputs = inputs
         self._renderer = renderer
         self._system = system
         self._running: set[asyncio.Task[None]] = set()
-        self._pauses_n = 0
 
-    async def cancel(self) -> None:
-        """Cancel the running jobs; the next start runs them again."""
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-
-    @asynccontextmanager
-    async def paused(self) -> AsyncIterator[None]:
-        """Cancel the running jobs, and start nothing meanwhile.
-
-        Their rows stay "running"; the caller removes them.
-        """
-        self._pauses_n += 1
-        try:
-            await self.cancel()
-            yield
-        finally:
-            self._pauses_n -= 1
+    def tasks(self) -> Collection[asyncio.Task[None]]:
+        """Return the jobs that run; the next start runs them again if it is cut off."""
+        return self._running
 
     def start_due(self, now_us: int) -> int:
         """Start every job that may start at an instant; return their number."""
-        if self._pauses_n:
+        if self.is_paused:
             return 0
         stuck = self._service.faults.stuck_functions()
         started_n = 0
@@ -120,7 +104,7 @@ class JobRunner:
 
     def next_start_us(self) -> int | None:
         """Return when the next queued job may start; None when none waits for time."""
-        if self._pauses_n or self._is_full():
+        if self.is_paused or self._is_full():
             return None  # the end of a job wakes the loop
         stuck = self._service.faults.stuck_functions()
         return jobs.next_start_us(self._service.db, stuck)
