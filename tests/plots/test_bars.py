@@ -11,7 +11,8 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex
 
 from mediakit.errors import InputError
-from mediakit.plots import COLOURS, alt_text, changes, cost_per_keeper, share
+from mediakit.plots import alt_text, changes, cost_per_keeper, share
+from mediakit.plots.style import FUNCTION_COLOURS
 from tests.plots.drawn import bars, figure_of, notes, said, title
 from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.support.soak import trials
@@ -33,7 +34,8 @@ def test_the_largest_is_on_top_with_its_sum_and_part():
     ]
     assert title(axes) == "Spend by function: $7.00"
     assert axes.yaxis_inverted()
-    assert [to_hex(bar.get_facecolor()) for bar in axes.patches] == [*COLOURS[:2]]
+    own = [FUNCTION_COLOURS[name][0] for name in ("r1", "keyframes")]
+    assert [to_hex(bar.get_facecolor()) for bar in axes.patches] == own
     assert alt_text(axes) == (
         "Spend by function: $7.00. r1 $6.00  85.7 %; keyframes $1.00  14.3 %."
     )

@@ -192,8 +192,12 @@ def test_a_year_of_twelve_functions_is_nine_layers_with_months_underneath():
     rows = [row(day, amount, f"f{amount}") for day in range(365) for amount in amounts]
     axes = spend_by_day(daily_frame(rows))
     assert len(axes.collections) == 9
-    top = height_at(axes.collections[-1], 364)[1]
-    assert top == pytest.approx(sum(amounts) / 1_000_000)
+    # A year is drawn by week, and nothing is lost in the first and the last one.
+    top = height_at(axes.collections[-1], 100)[1]
+    assert top == pytest.approx(7 * sum(amounts) / 1_000_000)
+    assert axes.frame["charge_micro_usd"].sum() == 365 * sum(amounts)
+    assert set(axes.frame["day"].dt.day_name()) == {"Monday"}
+    assert title(axes).startswith("Spend by week, 1 October 2026 to")
     assert {"Nov", "2027", "Sep"} <= {*ticks(axes.xaxis)}
 
 

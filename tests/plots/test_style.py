@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from mediakit import plots
 from mediakit.errors import InputError
-from mediakit.plots.style import COLOURS, DARK_COLOURS
+from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
 from mediakit.sweep.statistics import bradley_terry, compare
 from tests.plots.drawn import figure_of
 from tests.plots.made_frames import charges, daily, monthly
@@ -223,3 +223,13 @@ print(sorted({"pandas", "numpy", "matplotlib"} & set(sys.modules)))
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert found.stdout == "[]\n"
+
+
+def test_a_function_has_one_colour_however_large_it_is_and_whatever_it_is_called():
+    own = LIGHT.functions["r5"]
+    assert LIGHT.of(["text-to-video", "r5", "other (3)"])[1:] == [own, LIGHT.other]
+    assert LIGHT.of(["R5", "sandbox/r5/r5"]) == [own, own]
+    # Other names take what is left, in order.
+    named = LIGHT.of(["text-to-video", "Harbour", "Dunes"])
+    assert len(set(named)) == 3
+    assert named[1:] == list(COLOURS[1:3])

@@ -18,12 +18,11 @@ from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, JobState
 from mediakit.estimates import Estimate, per_second
 from mediakit.magics.table import JobsTable
+from mediakit.plots import share
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
-from mediakit.widgets.dashboard.html import kept_html as month_html
-from mediakit.widgets.dashboard.html import panels_html, status_html
-from mediakit.widgets.dashboard.panels import Panel, Swatch
-from mediakit.widgets.dashboard.state import DashboardState
+from mediakit.widgets.dashboard.page import plots_html, saved_html
+from mediakit.widgets.dashboard.plots import Plot, drawn
 from mediakit.widgets.form.code_view import code_html
 from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.html import values_html
@@ -150,14 +149,16 @@ def studio_of(text: str) -> Iterator[str]:
 
 
 def month_of(text: str) -> Iterator[str]:
-    state = DashboardState("2026-10", ("2026-10",)).failing(text)
-    yield status_html(state)
-    yield month_html(state)
+    yield saved_html(text, text, None)
     frame = pd.DataFrame({"prompt": [text], text: [text]})
-    swatch = Swatch(text, "#000", "#fff")
-    drawn = Panel(text, alt=text, legend=(swatch,), frame=frame)
-    yield panels_html([drawn, Panel(text, trouble=text)])
-    yield month_html(replace(state, trouble="", panels=(drawn,)))
+
+    def draw(axes: Any, _: object) -> Any:
+        named = pd.DataFrame({"function": [text], "charge_micro_usd": [1]})
+        return share(named, ax=axes, theme="light")
+
+    plot = replace(drawn(text, draw), frame=frame)
+    yield plots_html([plot, Plot(text, trouble=text)])
+    yield plots_html([plot], saved=True)
 
 
 PRODUCERS: dict[str, Callable[[str], str | Iterator[str]]] = {

@@ -16,6 +16,7 @@ from mediakit.plots.frames import (
     listed,
     names_of,
     notes_of,
+    without_free_failures,
 )
 from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on, percent, signed
 from mediakit.spend.dates import month_name, month_text
@@ -73,7 +74,7 @@ def share(
         parts = [f"  {percent(charge, total)}" for charge in charges]
     texts = [f"{format_cents(c)}{part}" for c, part in zip(charges, parts, strict=True)]
     names = drawn[by].tolist()
-    _draw(canvas, names, charges, texts, canvas.palette.series(len(drawn)))
+    _draw(canvas, names, charges, texts, canvas.palette.of(names))
     canvas.dollars_across("USD", notes_of(len(frame) - len(known), "a charge"))
     title = f"{title}: {format_cents(total)}"
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
@@ -215,6 +216,7 @@ def cost_per_keeper(
     if len(getattr(charges, "index", "?")):  # an empty frame has no parameters
         needed[column] = None
     check(charges, needed, "a frame of charges")
+    charges, free = without_free_failures(charges)
     known = charges[charges[CHARGE].notna()]
     if column not in known:
         known = known.assign(**{column: pd.Series(dtype="str")})
@@ -249,7 +251,7 @@ def cost_per_keeper(
     _draw(canvas, drawn[by].tolist(), bars, shown, colours, keep)
     unrated, jobs = int(drawn["unrated"].sum()), int(drawn["jobs"].sum())
     notes = [f"{unrated:,} of {jobs:,} jobs not rated"] if unrated else []
-    all_notes = [*notes, *notes_of(len(charges) - len(known), "a charge")]
+    all_notes = [*notes, *free, *notes_of(len(charges) - len(known), "a charge")]
     canvas.dollars_across("USD per kept result", all_notes)
     text = f"{title}. {listed(drawn[by].tolist(), texts)}."
     return canvas.finish(drawn, title, " ".join([text, *(f"{n}." for n in notes)]))

@@ -15,6 +15,7 @@ from mediakit.plots.frames import (
     names_of,
     notes_of,
     other,
+    without_free_failures,
 )
 from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on, signed
 
@@ -65,6 +66,7 @@ def estimates(
     if len(getattr(charges, "index", "?")):  # an empty frame has no parameters
         needed[column] = None
     check(charges, needed, "a frame of charges")
+    charges, free = without_free_failures(charges)
     known = charges[charges[money].notna().all(axis=1)].reset_index(drop=True)
     columns: dict[str, Any] = {
         name: known[name]
@@ -76,7 +78,7 @@ def estimates(
     drawn = pd.DataFrame(columns)
     drawn[VARIANCE] = drawn[CHARGE] - drawn[ESTIMATE_HIGH]
     canvas = canvas_on(ax, theme)
-    notes = notes_of(len(charges) - len(known), "an estimate or a charge")
+    notes = [*free, *notes_of(len(charges) - len(known), "an estimate or a charge")]
     title = "Charge against estimate"
     if drawn.empty:
         nothing = "No charges with an estimate"
@@ -86,7 +88,7 @@ def estimates(
     parts = [drawn[drawn[by] == name] for name in names]
     texts = [_difference(part) for part in parts]
     _format(canvas, drawn[money])
-    looks = zip(canvas.palette.series(len(names)), MARKERS, strict=False)
+    looks = zip(canvas.palette.of(names), MARKERS, strict=False)
     for name, part, text, look in zip(names, parts, texts, looks, strict=True):
         label = f"{canvas.name(name)}: {text}"
         _draw(canvas, part, label, *look, many=len(drawn) > MANY_JOBS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
-from mediakit.plots.style import MOST_NAMES
+from mediakit.plots.style import MOST_NAMES, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 DAY = "day"
 CHARGE = "charge_micro_usd"
 FUNCTION, KIND = "function", "kind"
+STATUS = "status"
 UNNAMED = "not named"
 DATETIMES = "datetimes"
 WHOLE = "whole numbers"
@@ -107,7 +108,7 @@ def largest(
 
 def other(count: int) -> str:
     """Return the name for a group of names."""
-    return f"other ({count})"
+    return f"{OTHER}{count})"
 
 
 def notes_of(left_out: int, lacking: str) -> list[str]:
@@ -121,3 +122,18 @@ def notes_of(left_out: int, lacking: str) -> list[str]:
 def listed(names: Sequence[str], texts: Sequence[str]) -> str:
     """Return pairs as a sentence of a text alternative."""
     return "; ".join(f"{n} {text}" for n, text in zip(names, texts, strict=True))
+
+
+def without_free_failures(charges: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out failed jobs that cost nothing: they have no result.
+
+    Returns:
+        The other rows, and a note on those that are left out.
+    """
+    if STATUS not in charges:
+        return charges, []
+    free = (charges[STATUS] == "failed") & (charges[CHARGE].fillna(0) == 0)
+    count = int(free.sum())
+    jobs = "job" if count == 1 else "jobs"
+    notes = [f"{count:,} failed {jobs} at no charge not drawn"] if count else []
+    return charges[~free.astype("bool")], notes

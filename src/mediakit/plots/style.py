@@ -9,7 +9,7 @@ from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
     from matplotlib.artist import Artist
@@ -42,6 +42,27 @@ DARK_COLOURS = (
     "#a3a33a",
 )
 MOST_NAMES = len(COLOURS)
+# Each function has its own colour in all plots: on a light and on a dark background.
+FUNCTION_COLOURS = {
+    "text-to-video": ("#332288", "#7468e0"),
+    "r1": ("#44aa99", "#4cc4b0"),
+    "r1-finalize": ("#99ddff", "#c0e9ff"),
+    "r2": ("#4477aa", "#6ba0d6"),
+    "r3": ("#bbcc33", "#cbdb4d"),
+    "r3b": ("#663333", "#a86b6b"),
+    "r4": ("#225555", "#4a8f8f"),
+    "r5": ("#aa4499", "#cc6cbc"),
+    "r5b": ("#ffaabb", "#ffc2ce"),
+    "r6": ("#666633", "#98985a"),
+    "keyframes": ("#cc6677", "#e0808e"),
+    "region-replace": ("#882255", "#b8508c"),
+    "compose-video": ("#117733", "#2c9150"),
+    "video-upscale": ("#88ccee", "#9adcff"),
+    "image-upscale": ("#ddcc77", "#eedd88"),
+    "text-to-image": ("#999933", "#a3a33a"),
+    "image-to-image": ("#ee8866", "#ff9f7d"),
+}
+OTHER = "other ("  # how the name of a group of names begins
 
 NOTEBOOK_SIZE = (9.0, 3.6)  # inches
 COMPACT_BELOW = 5.0  # inches of an Axes; a dashboard's are narrower
@@ -62,6 +83,7 @@ class Palette:
         quiet: Of labels, ticks and notes.
         grid: Of grid lines.
         colours: One for each of the largest.
+        functions: Of functions, by their short names.
         other: Of the "other" group.
         accent: Of a single line or of bars that mean the same.
         up: Of an increase, and of a limit.
@@ -73,14 +95,26 @@ class Palette:
     quiet: str
     grid: str
     colours: tuple[str, ...]
+    functions: Mapping[str, str]
     other: str
     accent: str
     up: str
     down: str
 
-    def series(self, count: int) -> list[str]:
-        """Return colours for a number of names; the ninth is "other"."""
-        return [*self.colours, self.other][:count]
+    def of(self, names: Sequence[str]) -> list[str]:
+        """Return a colour for each name: a function's own, or the next free one."""
+        own = [self.functions.get(_kind_of(name)) for name in names]
+        free = iter([colour for colour in self.colours if colour not in own])
+        return [
+            self.other if name.startswith(OTHER) else colour or next(free, self.other)
+            for name, colour in zip(names, own, strict=True)
+        ]
+
+
+def _kind_of(name: str) -> str:
+    """Return a function's short name from that, from its title or from its path."""
+    last = name.rsplit("/", 1)[-1]
+    return last.lower().replace(" ", "-")
 
 
 # Orange-red and blue can be distinguished with any colour vision.
@@ -90,6 +124,7 @@ LIGHT = Palette(
     quiet="#555555",
     grid="#dddddd",
     colours=COLOURS,
+    functions={name: light for name, (light, _) in FUNCTION_COLOURS.items()},
     other="#bbbbbb",
     accent="#1976d2",
     up="#c4501b",
@@ -101,6 +136,7 @@ DARK = Palette(
     quiet="#bdbdbd",
     grid="#444444",
     colours=DARK_COLOURS,
+    functions={name: dark for name, (_, dark) in FUNCTION_COLOURS.items()},
     other="#8a8a8a",
     accent="#64b5f6",
     up="#ff9466",
@@ -134,7 +170,7 @@ def _palette_of_settings() -> Palette:
     if setting("axes.prop_cycle", None) is not None:
         cycle = [entry["color"] for entry in rcParams["axes.prop_cycle"]]
         colours = tuple((cycle * MOST_NAMES)[:MOST_NAMES])
-        ours = replace(ours, accent=cycle[0])
+        ours = replace(ours, accent=cycle[0], functions={})
     return replace(
         ours,
         paper=paper,

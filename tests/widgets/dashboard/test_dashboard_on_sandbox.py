@@ -1,25 +1,35 @@
-"""The dashboard and the report of a client, over a sandbox with a past."""
+"""A seeded month in the dashboard, the report, the files and the frames."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+import mediakit as mk
 from mediakit import Client
 from mediakit.errors import InputError
-from mediakit.money import parse_usd
+from mediakit.money import format_cents, format_usd, parse_usd
 from mediakit.sandbox.server.running import Sandbox, start
-from mediakit.widgets.dashboard import panels
-from mediakit.widgets.dashboard.figures import figures_of, verdict_of
-from mediakit.widgets.dashboard.month_data import By
+from mediakit.widgets.dashboard.dashboard import Dashboard
+from mediakit.widgets.dashboard.exports import Format
+from mediakit.widgets.dashboard.figures import figures_of, values_of, verdict_of
+from mediakit.widgets.dashboard.month import By
 from tests.support.soak import trials
-from tests.support.widgets import shown, until
-from tests.widgets.dashboard.test_dashboard import leave_out_pixels, settle
+from tests.support.widgets import shown
+from tests.widgets.dashboard.test_dashboard import (
+    leave_out_pictures,
+    prepared,
+    settle,
+)
 
 # The seeded past is made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
+
+CHARGE = "charge_micro_usd"
 
 
 @pytest.fixture(scope="module")
@@ -32,53 +42,84 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     running.stop()
 
 
-def test_a_seeded_month_is_explained_and_its_charges_are_the_bill(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    leave_out_pixels(monkeypatch)
+@pytest.fixture
+def dashboard(client: Client, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dashboard]:
+    leave_out_pictures(monkeypatch)
     dashboard = client.spend.dashboard(budget="$200")
     settle(dashboard)
-    dashboard.choose_month(dashboard.state.months[1])
+    dashboard.choose_month(dashboard.month_box.options[1][1])
     settle(dashboard)
-    until(lambda: not dashboard._tasks._tasks)
-    reading = dashboard.state.reading
+    yield dashboard
+    dashboard.close()
+
+
+def total(frame: pd.DataFrame) -> int:
+    return int(frame[CHARGE].sum())
+
+
+def test_one_month_has_one_amount_and_one_count_of_jobs_wherever_it_is_shown(
+    client: Client, dashboard: Dashboard, tmp_path: Path
+) -> None:
+    month, reading = dashboard.month, dashboard.reading
     assert reading is not None
-    assert dashboard.state.trouble == ""
     assert reading.troubles == ()
     verdict = verdict_of(reading)
     assert verdict is not None
     assert verdict.tone == "good"
-    charged = int(reading.charges["charge_micro_usd"].sum())
-    assert charged == reading.charged_micro_usd > 0
-    assert "Against the budget" in shown(dashboard)
-    assert all(not panel.trouble for panel in dashboard.state.panels)
+    first, last = f"{month}-01", f"{month}-{pd.Period(month).days_in_month}"
+    spend = client.spend
+    frames = {
+        "daily": spend.daily(first, last),
+        "monthly": spend.monthly(month),
+        "CSV of the month": spend.monthly_csv(month),
+        "charges": spend.charges(first, last),
+        "exported CSV": pd.read_csv(io.BytesIO(prepared(dashboard, Format.CSV))),
+        "exported Excel": pd.read_excel(io.BytesIO(prepared(dashboard, Format.EXCEL))),
+    }
+    amounts = {name: total(frame) for name, frame in frames.items()}
+    forecast = spend.forecast(month)
+    amounts["forecast"] = forecast.expected_micro_usd
+    amounts["dashboard"] = reading.charged_micro_usd
+    assert len(set(amounts.values())) == 1, amounts
+    (charged,) = set(amounts.values())
+    assert charged > 0
+    assert format_usd(charged) in forecast.text
 
-    # The plots have been drawn once.
-    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
-    parts = {}
-    for by in By:
-        dashboard._view.by.value = by.value
-        settle(dashboard)
-        until(lambda: not dashboard._tasks._tasks)
-        assert dashboard.state.reading is not None
-        values = dashboard.state.choices
-        # Each part has a sum of its own, and together they are the bill.
-        sums = [figures_of(dashboard.state.reading, each)[0].exact for each in values]
-        parts[by] = sum(map(parse_usd, sums))
-    assert set(parts.values()) == {charged}
-    dashboard.close()
-    until(lambda: not dashboard._tasks._tasks)
+    # A job that failed is settled at no charge: the service does not count it.
+    charges = frames["charges"]
+    jobs = {name: int(frames[name]["jobs"].sum()) for name in list(frames)[:3]}
+    jobs["charges"] = int((charges[CHARGE] != 0).sum())
+    figures = {each.label: each for each in figures_of(reading, None)}
+    jobs["dashboard"] = int(figures["charged jobs"].text.replace(",", ""))
+    assert len(set(jobs.values())) == 1, jobs
+
+    page = spend.report(month, tmp_path / "month.html").read_text("utf-8")
+    for text in (shown(dashboard), page):
+        assert f"{jobs['charges']:,} charged job" in text
+        assert format_cents(charged).lstrip("$") in text
+    assert format_usd(charged).lstrip("$") in page
+    free = len(charges) - jobs["charges"]
+    said = f"{free:,} more at no charge ({free:,} failed)" if free else ""
+    assert figures["charged jobs"].exact == said
 
 
-def test_the_report_of_a_client_is_written(
-    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_budget_with_a_name_counts_its_own_requests_in_both_of_its_answers(
+    client: Client,
 ) -> None:
-    leave_out_pixels(monkeypatch)
-    path = client.spend.report(None, tmp_path / "month.html", budget="$200")
-    assert path == tmp_path / "month.html"
-    text = path.read_text("utf-8")
-    assert "all of it is explained" in text
-    assert "<h3>Against the budget</h3>" in text
+    team = mk.Budget("team", "$200", period="month")
+    status, forecast = client.spend.budget(team), client.spend.forecast(budget=team)
+    assert status.spent_micro_usd == forecast.so_far_micro_usd == 0
+    assert "under the budget 'team'" in forecast.text
+
+
+@pytest.mark.parametrize("by", By)
+def test_the_parts_of_a_seeded_month_are_its_bill(dashboard: Dashboard, by: By) -> None:
+    dashboard.by_box.value = by.value
+    settle(dashboard)
+    reading = dashboard.reading
+    assert reading is not None
+    sums = [figures_of(reading, each)[0].exact for each in values_of(reading)]
+    assert sum(map(parse_usd, sums)) == reading.charged_micro_usd
 
 
 def test_a_budget_that_is_no_amount_is_refused_before_anything_is_read(

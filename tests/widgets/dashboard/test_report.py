@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+import re
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,9 +15,8 @@ import anyio
 import pytest
 
 from mediakit.errors import InputError, ServiceError
-from mediakit.widgets.dashboard import panels
-from mediakit.widgets.dashboard import report as module
-from mediakit.widgets.dashboard.report import write_report
+from mediakit.widgets.dashboard import page as module
+from mediakit.widgets.dashboard.page import write_report
 from tests.spend.fake_spend import (
     FORMULA,
     HOSTILE,
@@ -25,10 +25,12 @@ from tests.spend.fake_spend import (
     FakeSpend,
     charges_frame,
 )
+from tests.widgets.dashboard.test_dashboard import leave_out_pictures
 
 # Pictures and files of a module are made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
 VOID = {"meta", "img", "source", "br"}
+TAGS_NOT_NEEDED = {"script", "link", "iframe"}
 
 
 class Page(HTMLParser):
@@ -59,8 +61,11 @@ class Page(HTMLParser):
         return [v for t, n, v in self.attributes if (t, n) == (tag, name)]
 
 
-def write(path: Path, spend: Any = None, month: str | None = None) -> Path:
-    return anyio.run(write_report, spend or FakeSpend(), TODAY, month, path, None)
+def write(
+    path: Path, spend: Any = None, month: str | None = None, **labels: str
+) -> Path:
+    spend = spend or FakeSpend()
+    return anyio.run(write_report, spend, TODAY, month, path, None, labels)
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +80,7 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
     page = Page(html)
     assert page.open == []
     assert "Spend · October 2026" in page.text
-    assert "charged$53.40" in page.text
+    assert "$53.40charged" in page.text
     assert "✓ $53.40 charged in October 2026; all of it is explained." in page.text
     assert "Read on 20 October 2026." in page.text
     for function in ("R1", "Text to video", "Video upscale", "Keyframes"):
@@ -87,15 +92,18 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
 
 def test_the_page_needs_no_network_and_no_script(html: str) -> None:
     page = Page(html)
-    assert {"script", "link", "iframe"}.isdisjoint(page.tags)
+    assert TAGS_NOT_NEEDED.isdisjoint(page.tags)
     urls = [
         value
         for tag, name, value in page.attributes
-        if name in ("src", "href", "srcset")
+        if name in ("src", "href", "srcset", "xlink:href")
     ]
     assert urls
-    assert all(url.startswith("data:") for url in urls)
-    assert "url(" not in html
+    assert all(url.startswith(("data:", "#")) for url in urls)
+    assert set(re.findall(r"url\((.)", html)) <= {"#"}
+    # Each plot is drawn once, and takes the colours of the reader's theme.
+    assert page.tags.count("svg") == 6
+    assert "prefers-color-scheme:dark" in html
 
 
 def test_the_csv_in_the_page_has_the_exact_sum(html: str) -> None:
@@ -121,7 +129,7 @@ def test_what_is_not_explained_is_listed(
         async def reconcile(self, month: str | None = None) -> FakeReconciliation:
             return Unexplained("2026-10", 1, False, text="$0.000017 is not explained.")
 
-    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
+    leave_out_pictures(monkeypatch)
     page = Page(write(tmp_path / "page.html", Spend()).read_text("utf-8"))
     assert "! $0.000017 is not explained." in page.text
     assert "sandbox/r1/r1$0.000017elsewhere" in page.text
@@ -131,7 +139,7 @@ def test_a_month_that_is_over_is_reported_whole_and_an_empty_one_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST_CHARGES", 10)
-    monkeypatch.setattr(panels, "panel_of", lambda title, _: panels.Panel(title))
+    leave_out_pictures(monkeypatch)
     charged = charges_frame(date(2026, 8, 1), date(2026, 9, 30))
     spend = FakeSpend(charged)
     page = Page(write(tmp_path / "p.html", spend, "2026-09").read_text("utf-8"))

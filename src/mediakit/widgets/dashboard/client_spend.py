@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from mediakit.client.loop import blocking, io_thread
 
 if TYPE_CHECKING:
     from mediakit.client.budgets import AnyBudget
-    from mediakit.widgets.dashboard.controller import Dashboard
+    from mediakit.widgets.dashboard.dashboard import Dashboard
 
 
 class AsyncSpend(spend.AsyncSpend):
@@ -21,7 +22,12 @@ class AsyncSpend(spend.AsyncSpend):
         return f"{super().__repr__()[:-1]}; report(...) writes a month as a page>"
 
     async def report(
-        self, month: str | None, path: str | Path, *, budget: AnyBudget | None = None
+        self,
+        month: str | None,
+        path: str | Path,
+        *,
+        budget: AnyBudget | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Path:
         """Write the spend of a month as one HTML page, which opens without Jupyter.
 
@@ -32,6 +38,8 @@ class AsyncSpend(spend.AsyncSpend):
             month: YYYY-MM in UTC; None for the current one.
             path: The file, such as "october.html".
             budget: The budget to compare with, a `Budget` or an amount.
+            labels: Names for API keys, by their id, such as {"key_...": "Mia"}; the
+                page then lists what each key spent.
 
         Returns:
             The file.
@@ -41,13 +49,13 @@ class AsyncSpend(spend.AsyncSpend):
                 an amount, or the file cannot be written.
             ServiceError: The service does not respond.
         """
-        from mediakit.widgets.dashboard.report import write_report
+        from mediakit.widgets.dashboard.page import write_report
 
         held = budget_of("report", budget)
 
         reports: Any = self
         return await write_report(
-            reports, self.service_clock.today(), month, Path(path), held
+            reports, self.service_clock.today(), month, Path(path), held, labels or {}
         )
 
 
@@ -62,7 +70,11 @@ class Spend(spend.Spend):
     report = blocking(AsyncSpend.report)
 
     def dashboard(
-        self, month: str | None = None, *, budget: AnyBudget | None = None
+        self,
+        month: str | None = None,
+        *,
+        budget: AnyBudget | None = None,
+        labels: Mapping[str, str] | None = None,
     ) -> Dashboard:
         """Return the dashboard of a month, to display in a cell.
 
@@ -74,12 +86,13 @@ class Spend(spend.Spend):
             month: The month to begin with, YYYY-MM in UTC; the current one when
                 omitted.
             budget: The budget to compare with, a `Budget` or an amount.
+            labels: Names for API keys, by their id, such as {"key_...": "Mia"}.
 
         Raises:
             InputError: The month cannot be read or has not begun, or the budget is not
                 an amount.
         """
-        from mediakit.widgets.dashboard.controller import Dashboard
+        from mediakit.widgets.dashboard.dashboard import Dashboard
         from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         reports: Any = self.core
@@ -89,5 +102,6 @@ class Spend(spend.Spend):
             self.core.service_clock.today,
             month=month,
             budget=budget_of("dashboard", budget),
+            labels=labels or {},
             cell=current_cell(),
         )

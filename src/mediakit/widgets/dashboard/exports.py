@@ -13,15 +13,16 @@ from markupsafe import Markup
 from mediakit.errors import InputError
 from mediakit.money import format_usd
 from mediakit.spend.exporting import export_bytes, to_focus, write_file
-from mediakit.widgets.dashboard.month_data import CHARGE
+from mediakit.widgets.dashboard.figures import free_text
+from mediakit.widgets.dashboard.month import CHARGE
 from mediakit.widgets.toolkit.styles import data_url, line_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
+VOILA = "VOILA_REQUEST_URL"
 MOST_LINK_BYTES = 8_000_000
 KB, MB = 1_000, 1_000_000
-VOILA = "VOILA_REQUEST_URL"
 
 
 class Format(StrEnum):
@@ -33,14 +34,11 @@ class Format(StrEnum):
     FOCUS = "FOCUS"
 
 
+_EXCEL = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 _FILES: Mapping[Format, tuple[str, str, str]] = {
     Format.CSV: (".csv", "", "text/csv"),
     Format.PARQUET: (".parquet", "", "application/vnd.apache.parquet"),
-    Format.EXCEL: (
-        ".xlsx",
-        "",
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ),
+    Format.EXCEL: (".xlsx", "", _EXCEL),
     Format.FOCUS: (".csv", "-focus", "text/csv"),
 }
 TOOLTIPS: Mapping[Format, str] = {
@@ -59,22 +57,20 @@ class Prepared:
         name: Its name.
         content: Its bytes.
         media_type: Its type.
-        rows: The number of charges.
-        total_micro_usd: Their exact sum.
+        facts: Its jobs, their exact sum, and its size.
     """
 
     name: str
     content: bytes = field(repr=False)
     media_type: str
-    rows: int
-    total_micro_usd: int
+    facts: str
 
     @property
-    def facts(self) -> str:
-        """Describe its content."""
-        charges = "charge" if self.rows == 1 else "charges"
-        total = format_usd(self.total_micro_usd)
-        return f"{self.rows:,} {charges}, {total}, {size_text(len(self.content))}"
+    def link(self) -> Markup:
+        """Return an HTML link with the file embedded."""
+        url = data_url(self.content, self.media_type)
+        link = Markup('<a download="{}" href="{}">Download {}</a>')
+        return link.format(self.name, url, self.name)
 
 
 def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
@@ -90,13 +86,18 @@ def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
     """
     suffix, ending, media_type = _FILES[form]
     frame = to_focus(charges) if form is Format.FOCUS else charges
-    return Prepared(
-        f"{stem}{ending}{suffix}",
-        export_bytes(frame, suffix, escape_formulas=True),
-        media_type,
-        len(charges),
-        int(charges[CHARGE].sum()),
-    )
+    content = export_bytes(frame, suffix, escape_formulas=True)
+    facts = f"{jobs_text(charges)}, {format_usd(int(charges[CHARGE].sum()))}"
+    facts = f"{facts}, {size_text(len(content))}"
+    return Prepared(f"{stem}{ending}{suffix}", content, media_type, facts)
+
+
+def jobs_text(charges: pd.DataFrame) -> str:
+    """Count settled jobs, such as "196 charged jobs and 13 more at no charge"."""
+    jobs = int((charges[CHARGE] != 0).sum())
+    free = free_text(charges)
+    text = f"{jobs:,} charged {'job' if jobs == 1 else 'jobs'}"
+    return f"{text} and {free}" if free else text
 
 
 def save(prepared: Prepared, folder: str) -> Path:
@@ -113,23 +114,16 @@ def save(prepared: Prepared, folder: str) -> Path:
     return path
 
 
-def data_link(prepared: Prepared, words: str) -> Markup:
-    """Return an HTML link with the file embedded."""
-    url = data_url(prepared.content, prepared.media_type)
-    return Markup('<a download="{}" href="{}">{}</a>').format(prepared.name, url, words)
-
-
 def link_html(prepared: Prepared, *, may_save: bool) -> Markup:
     """Return the link, or the reason if the file is too large for one."""
-    if len(prepared.content) > MOST_LINK_BYTES:
-        instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
-        text = (
-            f"{prepared.name} ({prepared.facts}) is too large for a download link; "
-            f"the limit is {size_text(MOST_LINK_BYTES)}. {instead}"
-        )
-        return line_html(text, "warn")
-    link = data_link(prepared, f"Download {prepared.name}")
-    return link + " " + line_html(prepared.facts)
+    if len(prepared.content) <= MOST_LINK_BYTES:
+        return prepared.link + " " + line_html(prepared.facts)
+    instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
+    text = (
+        f"{prepared.name} ({prepared.facts}) is too large for a download link; "
+        f"the limit is {size_text(MOST_LINK_BYTES)}. {instead}"
+    )
+    return line_html(text, "warn")
 
 
 def size_text(size_bytes: int) -> str:

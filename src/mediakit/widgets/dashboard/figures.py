@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_usd
-from mediakit.widgets.dashboard.month_data import CHARGE, By, MonthReading
+from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,6 @@ def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
         before=_rows_of(reading.before, by, only),
         charges=_rows_of(reading.charges, by, only),
         monthly=_rows_of(reading.monthly, by, only),
-        monthly_before=_rows_of(reading.monthly_before, by, only),
         budget=None,
         forecast=None,
     )
@@ -166,11 +165,21 @@ def _figures(
     yield Figure(cents_text(charged), label, format_usd(charged))
     if only is None and whole.forecast is not None:
         yield forecast_figure(whole.forecast)
-    jobs = shown.daily["jobs"].sum()
-    yield Figure(f"{int(jobs):,}", "job" if jobs == 1 else "jobs")
+    jobs = int(shown.daily["jobs"].sum())
+    free = "" if only else free_text(shown.charges)
+    yield Figure(f"{jobs:,}", f"charged {'job' if jobs == 1 else 'jobs'}", free)
     if only is None or whole.by is not By.KEY:
         yield _kept_figure(shown.charges)
     yield _change_figure(charged if only else _daily_sum(whole), shown)
+
+
+def free_text(charges: pd.DataFrame) -> str:
+    """Say how many settled jobs the service did not charge; empty for none."""
+    free = int((charges[CHARGE] == 0).sum())
+    failed = int(((charges[CHARGE] == 0) & (charges["status"] == "failed")).sum())
+    if not free:
+        return ""
+    return f"{free:,} more at no charge ({failed:,} failed)"
 
 
 def _daily_sum(reading: MonthReading) -> int:
@@ -196,7 +205,7 @@ def _kept_figure(charges: pd.DataFrame) -> Figure:
 
 def _change_figure(charged: int, shown: MonthReading) -> Figure:
     before = int(shown.before[CHARGE].sum())
-    label = f"on {shown.before_name}"
+    label = f"vs {shown.before_name}"
     exact = f"{format_usd(before)} in {shown.before_name}"
     if before <= 0:
         return Figure(UNKNOWN, f"nothing charged in {shown.before_name}", exact)

@@ -1,4 +1,4 @@
-"""The dashboard's state and words, without a kernel."""
+"""The figures of a month and what they are read from, without a kernel."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError, ServiceError
+from mediakit.widgets.dashboard.exports import jobs_text
 from mediakit.widgets.dashboard.figures import (
     cents_text,
     figures_of,
@@ -21,27 +22,29 @@ from mediakit.widgets.dashboard.figures import (
     values_of,
     verdict_of,
 )
-from mediakit.widgets.dashboard.html import kept_text, status_html, table_html
-from mediakit.widgets.dashboard.month_data import (
+from mediakit.widgets.dashboard.month import (
     By,
     MonthReading,
+    compared_days,
+    offered,
     read_checks,
     read_month,
+    readable_month,
 )
-from mediakit.widgets.dashboard.months import compared_days, offered, readable_month
-from mediakit.widgets.dashboard.state import DashboardState
+from mediakit.widgets.dashboard.page import table_html
 from tests.spend.fake_spend import TODAY, FakeReconciliation, FakeSpend
 
 MONTH = "2026-10"
-START = DashboardState(MONTH, offered(TODAY, MONTH))
 
 
 def read(
-    spend: FakeSpend | None = None, month: str = MONTH, by: By = By.FUNCTION
+    spend: FakeSpend | None = None,
+    by: By = By.FUNCTION,
+    labels: dict[str, str] | None = None,
 ) -> Any:
     async def both() -> MonthReading:
         fake: Any = spend or FakeSpend()
-        found = await read_month(fake, month, by, None, TODAY)
+        found = await read_month(fake, MONTH, by, None, TODAY, labels or {})
         return await read_checks(fake, found)
 
     return anyio.run(both)
@@ -57,9 +60,6 @@ def texts(reading: MonthReading, only: str | None = None) -> dict[str, str]:
     return {each.label: each.text for each in figures_of(reading, only)}
 
 
-# -- months -------------------------------------------------------------------------
-
-
 def test_a_month_that_is_not_over_is_compared_with_as_many_days() -> None:
     assert compared_days(MONTH, TODAY) == (
         date(2026, 9, 1),
@@ -72,72 +72,60 @@ def test_a_month_that_is_not_over_is_compared_with_as_many_days() -> None:
         date(2026, 2, 28),
         "February",
     )
+    assert compared_days(MONTH, date(2026, 10, 1))[2] == "September 1"
 
 
-@pytest.mark.parametrize("month", ["2026-11", "2027-01", "October", "2026-13"])
-def test_a_month_that_has_not_begun_or_is_none_is_refused(month: str) -> None:
-    with pytest.raises(InputError, match="month"):
-        readable_month(month, TODAY)
+def test_months_that_have_begun_are_offered_and_others_are_refused() -> None:
+    months = offered(TODAY, "2023-02")
+    assert (months[0], months[-1]) == (MONTH, "2023-02")
+    assert readable_month(None, TODAY) == MONTH
+    for wrong in ("2026-11", "2026-13", "October", ""):
+        with pytest.raises(InputError, match="month"):
+            readable_month(wrong, TODAY)
 
 
-# -- states -------------------------------------------------------------------------
-
-
-def test_a_month_loads_keeps_forgets_and_fails_without_showing_a_wrong_number(
+def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
     reading: MonthReading,
 ) -> None:
-    assert "Loading the spend of October 2026…" in status_html(START)
-    shown = replace(START.having_checked(reading), is_loading=False)
-    divided = shown.choosing_by(By.PROJECT)
-    assert divided.choices == ()
-    assert "53.40" in status_html(divided)
-    assert "Loading" in status_html(divided)
-    other = shown.choosing_month("2026-09")
-    assert (other.reading, other.panels, other.only) == (None, (), None)
-    assert other.notice == "Loading the spend of September 2026…"
-    failed = START.having_read(reading).failing("The service does not answer.")
-    assert not failed.is_loading
-    assert status_html(failed).count("The service does not answer.") == 1
-    assert "53.40" not in status_html(failed)
-    assert failed.retrying().trouble == ""
-
-
-# -- figures ------------------------------------------------------------------------
-
-
-def test_the_figures_of_a_month_are_exact(reading: MonthReading) -> None:
     assert texts(reading) == {
         "charged": "$53.40",
         "month's end, 80 %": "$64.08–$85.44",  # noqa: RUF001
-        "jobs": "45",
+        "charged jobs": "45",
         "per kept result": "$1.84",
-        "on September 1–20": "+0.1 %",  # noqa: RUF001
+        "vs September 1–20": "+0.1 %",  # noqa: RUF001
     }
     exact = int(reading.charges["charge_micro_usd"].sum())
     assert reading.charged_micro_usd == exact
     assert figures_of(reading, None)[0].exact == "$53.399146"
+    # A job that failed cost nothing: it is no charged job, and it is said.
+    failed = reading.charges.head(2).assign(charge_micro_usd=0, status="failed")
+    charges = pd.concat([reading.charges, failed], ignore_index=True)
+    (jobs,) = (
+        each
+        for each in figures_of(replace(reading, charges=charges), None)
+        if each.label == "charged jobs"
+    )
+    assert (jobs.text, jobs.exact) == ("45", "2 more at no charge (2 failed)")
+    assert jobs_text(charges) == ("45 charged jobs and 2 more at no charge (2 failed)")
 
 
-def test_one_function_alone_has_its_own_sums(reading: MonthReading) -> None:
-    first = values_of(reading)[0]
-    assert first == "R1"
-    shown = narrowed(reading, first)
-    charged = int(shown.daily["charge_micro_usd"].sum())
-    assert texts(reading, first)["charged, of $53.40"] == cents_text(charged)
-    assert charged == int(shown.charges["charge_micro_usd"].sum())
-    # What the whole month comes to says nothing of one function.
-    assert shown.forecast is None
-    parts = [
-        int(narrowed(reading, each).daily["charge_micro_usd"].sum())
-        for each in values_of(reading)
-    ]
-    assert sum(parts) == reading.charged_micro_usd
+@pytest.mark.parametrize("by", By)
+def test_the_parts_of_a_month_are_the_whole(by: By) -> None:
+    found = read(by=by)
+    parts = [narrowed(found, each) for each in values_of(found)]
+    sums = [int(part.daily["charge_micro_usd"].sum()) for part in parts]
+    assert sum(sums) == found.charged_micro_usd
+    assert sums == sorted(sums, reverse=True)
+    if by is not By.KEY:  # charges know no key
+        own = [int(part.charges["charge_micro_usd"].sum()) for part in parts]
+        assert own == sums
+    # What the whole month comes to says nothing of one part.
+    assert parts[0].forecast is None
 
 
-def test_projects_are_listed_and_what_has_none_is_still_in_the_sum() -> None:
-    found = read(by=By.PROJECT)
-    assert set(values_of(found)) == {"Dunes", "Harbour", "no project"}
-    assert int(found.daily["charge_micro_usd"].sum()) == found.charged_micro_usd
+def test_keys_have_the_names_that_they_were_given() -> None:
+    (key,) = values_of(read(by=By.KEY))[:1]
+    assert values_of(read(by=By.KEY, labels={key: "Mia"}))[0] == "Mia"
 
 
 def test_functions_of_several_models_that_share_a_name_stay_apart(
@@ -145,12 +133,7 @@ def test_functions_of_several_models_that_share_a_name_stay_apart(
 ) -> None:
     # The daily report calls what r1 to r6 do by one name.
     daily = reading.daily.assign(function="reference-to-video")
-    shared = replace(reading, daily=daily)
-    assert values_of(shared) == values_of(reading)
-    for name in values_of(shared):
-        alone, before = narrowed(shared, name), narrowed(reading, name)
-        sums = [int(each.daily["charge_micro_usd"].sum()) for each in (alone, before)]
-        assert sums[0] == sums[1] == int(alone.charges["charge_micro_usd"].sum())
+    assert values_of(replace(reading, daily=daily)) == values_of(reading)
 
 
 def test_without_a_keeper_and_without_a_month_before_there_is_a_dash(
@@ -193,25 +176,16 @@ def test_a_range_is_written_in_whole_dollars_if_it_reaches_100() -> None:
     assert range_text(171_400_000, 171_400_001) == "$171"
 
 
-# -- reading ------------------------------------------------------------------------
-
-
 def test_what_cannot_be_compared_is_said_and_what_cannot_be_read_is_an_error() -> None:
     for name in ("reconcile", "forecast"):
         found = read(FakeSpend(failing=[name]))
         assert found.troubles == ("The service does not answer.",)
-        state = START.having_read(found).having_checked(found)
-        assert "53.40" in status_html(state)
-        assert "The service does not answer." in status_html(state)
     for name in ("daily", "monthly", "charges"):
         with pytest.raises(ServiceError):
             read(FakeSpend(failing=[name]))
 
 
-# -- tables -------------------------------------------------------------------------
-
-
-def test_a_table_is_exact_and_says_how_many_rows_more(reading: MonthReading) -> None:
+def test_a_table_is_exact_and_says_how_many_rows_more() -> None:
     frame = pd.DataFrame(
         {
             "charge_micro_usd": [1_020_003] * 20,
@@ -223,5 +197,3 @@ def test_a_table_is_exact_and_says_how_many_rows_more(reading: MonthReading) -> 
     for text in ("1.020003", "2026-10-01", "and 5 more"):
         assert text in html
     assert "<NA>" not in html
-    state = START.having_read(reading).having_checked(reading)
-    assert "$53.40 charged" in kept_text(state)

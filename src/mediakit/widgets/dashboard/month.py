@@ -1,22 +1,17 @@
-"""Reads the data of a month's dashboard and report."""
+"""Reads what a dashboard or a report shows of a calendar month in UTC."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio
 
-from mediakit.errors import MediakitError, ServiceError
-from mediakit.spend.dates import end_of_month, month_of
-from mediakit.widgets.dashboard.months import (
-    compared_days,
-    first_day,
-    month_before,
-)
+from mediakit.errors import InputError, MediakitError, ServiceError
+from mediakit.spend.dates import MONTHS, end_of_month, month_of, month_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +19,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READ_TIMEOUT_S = 120.0
+MOST_OFFERED = 24
 CHARGE = "charge_micro_usd"
+NO_LABELS: Mapping[str, str] = {}
 
 
 class By(StrEnum):
@@ -45,8 +42,72 @@ class By(StrEnum):
         return "api_key_id" if self is By.KEY else self.value.lower()
 
 
+# -- calendar months ------------------------------------------------------------------
+
+
+def first_day(month: str) -> date:
+    """Return the first day of a month."""
+    return date.fromisoformat(f"{month}-01")
+
+
+def month_before(month: str) -> str:
+    """Return the month before a month."""
+    return month_of(first_day(month) - timedelta(days=1))
+
+
+def offered(today: date, chosen: str) -> tuple[str, ...]:
+    """Return the months to choose from, the newest first.
+
+    Args:
+        today: The day in UTC.
+        chosen: The displayed month; always included, however old it is.
+    """
+    months = [month_of(today)]
+    while len(months) < MOST_OFFERED or months[-1] > chosen:
+        months.append(month_before(months[-1]))
+    return tuple(months)
+
+
+def readable_month(month: str | None, today: date) -> str:
+    """Return the month to show; the current one when None.
+
+    Raises:
+        InputError: It is not a month, or it has not begun.
+    """
+    current = month_of(today)
+    asked = current if month is None else month_text(month)
+    if asked > current:
+        accepted = f'a month that has begun, at most "{current}"'
+        raise InputError("month", got=month, accepted=accepted, spec="4.19")
+    return asked
+
+
+def compared_days(month: str, today: date) -> tuple[date, date, str]:
+    """Return the days of the previous month to compare a month with.
+
+    The current month is compared with the same number of days.
+
+    Args:
+        month: The month.
+        today: The day in UTC.
+
+    Returns:
+        The first and the last day, and their name: "September", "September 1-22".
+    """
+    before = month_before(month)
+    first, last = first_day(before), end_of_month(before)
+    name = MONTHS[first.month - 1]
+    if month == month_of(today) and today.day < last.day:
+        last = first.replace(day=today.day)
+        name = f"{name} 1" if last == first else f"{name} 1–{last.day}"  # noqa: RUF001
+    return first, last, name
+
+
+# -- reading --------------------------------------------------------------------------
+
+
 class SpendReports(Protocol):
-    """The reports that a dashboard needs; `AsyncSpend` implements them."""
+    """The reports that a month needs; `AsyncSpend` implements them."""
 
     async def daily(
         self, start: str | date, end: str | date, *, by: str
@@ -81,7 +142,6 @@ class MonthReading:
         before: The days to compare with.
         before_name: Their name, such as "September".
         monthly: The service's monthly report.
-        monthly_before: The same for the month before.
         charges: The settled charges of this history.
         budget: The budget to compare with; None for none.
         budget_days: What counts against it, by day; None where all spend does.
@@ -98,7 +158,6 @@ class MonthReading:
     before: pd.DataFrame
     before_name: str
     monthly: pd.DataFrame
-    monthly_before: pd.DataFrame
     charges: pd.DataFrame
     budget: Any = None
     budget_days: pd.DataFrame | None = None
@@ -126,9 +185,23 @@ class MonthReading:
         """Tell whether nothing was charged and no job settled."""
         return self.daily.empty and self.monthly.empty and self.charges.empty
 
+    def with_checks_of(self, other: MonthReading) -> MonthReading:
+        """Return the reading with the checks of another reading of its month."""
+        return replace(
+            self,
+            reconciliation=other.reconciliation,
+            forecast=other.forecast,
+            troubles=other.troubles,
+        )
+
 
 async def read_month(
-    spend: SpendReports, month: str, by: By, budget: Any, today: date
+    spend: SpendReports,
+    month: str,
+    by: By,
+    budget: Any,
+    today: date,
+    labels: Mapping[str, str] = NO_LABELS,
 ) -> MonthReading:
     """Read the frames of a month; see `read_checks` for the rest.
 
@@ -138,6 +211,7 @@ async def read_month(
         by: How the daily frames are grouped.
         budget: The budget to compare with; None for none.
         today: The day in UTC.
+        labels: Names for API keys, by their id.
 
     Raises:
         MediakitError: A report cannot be read.
@@ -145,16 +219,22 @@ async def read_month(
     first, last = first_day(month), min(end_of_month(month), today)
     start, end, name = compared_days(month, today)
 
+    async def daily(first: date, last: date) -> pd.DataFrame:
+        frame = await spend.daily(first, last, by=by.name_of_daily)
+        if by is By.KEY and labels:
+            keys = frame[by.column]
+            frame[by.column] = keys.map(lambda key: labels.get(key, key))
+        return frame
+
     async def read() -> MonthReading:
         return MonthReading(
             month=month,
             today=today,
             by=by,
-            daily=await spend.daily(first, last, by=by.name_of_daily),
-            before=await spend.daily(start, end, by=by.name_of_daily),
+            daily=await daily(first, last),
+            before=await daily(start, end),
             before_name=name,
             monthly=await spend.monthly(month),
-            monthly_before=await spend.monthly(month_before(month)),
             charges=await spend.charges(first, last),
             budget=budget,
             budget_days=await _budget_days(spend, budget, month),
@@ -174,40 +254,30 @@ async def _budget_days(
     return frame
 
 
-def with_checks_of(reading: MonthReading, other: MonthReading) -> MonthReading:
-    """Return the reading with the checks of another reading of its month."""
-    return replace(
-        reading,
-        reconciliation=other.reconciliation,
-        forecast=other.forecast,
-        troubles=other.troubles,
-    )
-
-
 async def read_checks(spend: SpendReports, reading: MonthReading) -> MonthReading:
     """Return the reading with reconciliation and forecast.
 
     Each read error becomes a sentence in `troubles`; the frames are shown anyway.
     """
     month, troubles = reading.month, list[str]()
-    reconciliation = await _attempt(spend.reconcile(month), troubles)
+
+    async def attempt(read: Awaitable[Any]) -> Any:
+        try:
+            return await _in_time(read)
+        except MediakitError as error:
+            troubles.append(str(error))
+            return None
+
+    reconciliation = await attempt(spend.reconcile(month))
     forecast = None
     if reading.is_current:
-        forecast = await _attempt(spend.forecast(month, reading.budget), troubles)
+        forecast = await attempt(spend.forecast(month, reading.budget))
     return replace(
         reading,
         reconciliation=reconciliation,
         forecast=forecast,
         troubles=tuple(troubles),
     )
-
-
-async def _attempt(read: Awaitable[Any], troubles: list[str]) -> Any:
-    try:
-        return await _in_time(read)
-    except MediakitError as error:
-        troubles.append(str(error))
-        return None
 
 
 async def _in_time(read: Awaitable[T]) -> T:

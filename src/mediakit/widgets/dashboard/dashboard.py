@@ -1,0 +1,506 @@
+"""The dashboard of a month's spend, as plain widgets."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as w
+from anyio import to_thread
+from IPython.display import publish_display_data
+from markupsafe import Markup
+
+from mediakit.client.loop import IOThread
+from mediakit.errors import MediakitError
+from mediakit.spend.dates import month_name
+from mediakit.widgets.dashboard import plots
+from mediakit.widgets.dashboard.exports import (
+    TOOLTIPS,
+    Format,
+    Prepared,
+    link_html,
+    prepare,
+    save,
+    saves_here,
+)
+from mediakit.widgets.dashboard.figures import figures_of, narrowed, values_of
+from mediakit.widgets.dashboard.month import (
+    NO_LABELS,
+    By,
+    MonthReading,
+    SpendReports,
+    offered,
+    read_checks,
+    read_month,
+    readable_month,
+)
+from mediakit.widgets.dashboard.page import (
+    LIVE_CSS,
+    checks_html,
+    empty_text,
+    figures_html,
+    plots_html,
+    saved_html,
+    saved_text,
+)
+from mediakit.widgets.dashboard.plots import Plot
+from mediakit.widgets.toolkit.accessible_names import Namer
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.styles import (
+    error_html,
+    line_html,
+    style_block,
+    style_tag,
+)
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALL = ""
+ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}
+
+_open: dict[CellPlace, Dashboard] = {}
+_places = CellPlaces()
+
+
+class Dashboard:
+    """An interactive dashboard of a month's spend.
+
+    Reports are read on the I/O thread and plots are drawn on a worker thread. When its
+    cell runs again, a new dashboard takes over the selection and closes the old one.
+
+    Args:
+        spend: The reports.
+        io: The I/O thread.
+        today: Returns the day in UTC.
+        month: The month to begin with; the current one when None.
+        budget: The budget to compare with, a `Budget` or an amount.
+        labels: Names for API keys, by their id.
+        cell: The cell that creates it; None outside a cell, and in another widget.
+        before: The dashboard that it replaces; that of the cell when None.
+        environment: The environment, to detect Voilà; this process's when omitted.
+
+    Raises:
+        InputError: It is not a month, or it has not begun.
+    """
+
+    def __init__(
+        self,
+        spend: SpendReports,
+        io: IOThread,
+        today: Callable[[], date],
+        *,
+        month: str | None = None,
+        budget: Any = None,
+        labels: Mapping[str, str] = NO_LABELS,
+        cell: Cell | None = None,
+        before: Dashboard | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self._spend, self._today, self._budget = spend, today, budget
+        self._labels, self._asked = labels, month
+        self.month = readable_month(month, today())
+        self.by = By.FUNCTION
+        self.only: str | None = None
+        self.reading: MonthReading | None = None
+        self.trouble = ""
+        self.plots: tuple[Plot, ...] = ()
+        self.further: tuple[Plot, ...] = ()
+        self._export: Prepared | None = None
+        self._lock = threading.RLock()
+        self._turn = 0
+        self._is_closed = self._is_showing = self._is_loading = False
+        self._tasks = TaskRunner(io, self._say)
+        self._handle = CardHandle()
+        self._may_save = saves_here(os.environ if environment is None else environment)
+        self._place = None if cell is None else _places.take("dashboard", cell)
+        self._make_widgets()
+        if self._place is not None:
+            before = _open.pop(self._place, None)
+            _open[self._place] = self
+        if before is not None:
+            self._continue(before)
+        with self._lock:
+            turn = self._begin()
+        if not self._may_save:
+            # A page of Voilà asks for every value once, and misses what changes before
+            # it has drawn them: what it is given is complete.
+            io.post(self._bring, turn).result()
+        else:
+            self._tasks.run(partial(self._bring, turn))
+
+    def _make_widgets(self) -> None:
+        self._factory = WidgetFactory()
+        make = self._factory.make
+        self._guard = guarded(self._say, self._lock)
+        self._head = make(w.HTML, "mk-sp-head")
+        self.month_box = make(w.Dropdown, "mk-bare mk-sp-pick", description="Month")
+        self.by_box = make(
+            w.ToggleButtons,
+            "mk-bare mk-sp-by",
+            description="Group by",
+            options=tuple(each.value for each in By),
+        )
+        self.only_box = make(w.Dropdown, "mk-bare mk-sp-pick", description="Show only")
+        self.export_box = make(
+            w.ToggleButton, "mk-small mk-opens", description="Export"
+        )
+        tooltip = "Read the month again"
+        self.refresh_button = self._button("Refresh", tooltip, self.refresh)
+        self.retry_button = self._button("Retry", tooltip, self.refresh)
+        controls = make(
+            w.HBox,
+            "mk-sp-controls",
+            children=(
+                *(self.month_box, self.by_box, self.only_box),
+                *(self.export_box, self.refresh_button),
+            ),
+        )
+        self._top = make(w.HBox, "mk-sp-top", children=(self._head, controls))
+        self.format_buttons = {
+            form: self._button(form.value, TOOLTIPS[form], partial(self._pick, form))
+            for form in Format
+        }
+        self._said = make(w.HTML, "mk-live")
+        self.folder_box = make(
+            w.Text, "mk-sp-folder mk-bare", description="Folder", placeholder="Folder"
+        )
+        self.save_button = self._button(
+            "Save to folder",
+            "Save the prepared file where the kernel runs",
+            lambda: self._tasks.run(partial(self._write, self.folder_box.value)),
+        )
+        self._export_row = make(w.HBox, "mk-sp-export")
+        self._trouble = make(w.HTML, "mk-live")
+        self._status = make(w.HTML, "mk-live")
+        self._plots = make(w.HTML)
+        self.more_box = make(w.ToggleButton, "mk-fold", description="More plots")
+        self._further = make(w.HTML)
+        self._namer = make(Namer, "mk-names")
+        classes = "mk-form mk-month" + ("" if self._place else " mk-part")
+        self.widget = make(w.VBox, classes)
+        self._hear(self.month_box, self.choose_month)
+        self._hear(self.by_box, lambda value: self._choose_by(By(value)))
+        self._hear(self.only_box, lambda value: self._choose_only(value or None))
+        self._hear(self.export_box, lambda _: self._drop_export())
+        self._hear(self.more_box, lambda _: self._restart())
+
+    def _button(self, words: str, tooltip: str, act: Callable[[], object]) -> Any:
+        made = self._factory.make(
+            w.Button, "mk-small", description=words, tooltip=tooltip
+        )
+        made.on_click(self._guard(lambda _: act()))
+        return made
+
+    def _hear(self, widget: Any, act: Callable[[Any], object]) -> None:
+        def hear(change: Any) -> None:
+            if not self._is_showing:  # otherwise the code changed it, not the user
+                act(change.new)
+
+        widget.observe(self._guard(hear), "value")
+
+    def _continue(self, before: Dashboard) -> None:
+        with before._lock:
+            self.by = before.by
+            self.more_box.value = before.more_box.value
+            if before._asked == self._asked:
+                self.month = before.month
+            before.close()
+
+    # -- public properties --------------------------------------------------------
+
+    @property
+    def title(self) -> str:
+        """Return the heading."""
+        return f"Spend · {month_name(self.month)}"
+
+    @property
+    def notice(self) -> str:
+        """Return the one line in place of the figures; empty when there are some."""
+        if self.trouble:
+            return self.trouble
+        if self.reading is None:
+            return f"Loading the spend of {month_name(self.month)}…"
+        return empty_text(self.month) if self.reading.is_empty else ""
+
+    def __repr__(self) -> str:
+        return f"<Dashboard of {self.month}>"
+
+    def _ipython_display_(self) -> None:
+        """Show the live dashboard and its static copy."""
+        self._keep()
+        self._handle.display()
+        show: Callable[..., None] = publish_display_data
+        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """Return the live widget, and a static copy for use without a kernel."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = self._saved()[0]
+        return bundle
+
+    def close(self) -> None:
+        """Close the dashboard and free its widgets."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            if self._place is not None and _open.get(self._place) is self:
+                del _open[self._place]
+            self._handle.close()
+            for part in (
+                *(self.retry_button, self._said, self.folder_box, self.save_button),
+                *(self._export_row, self._plots, self.more_box, self._further),
+                *(*self.format_buttons.values(), self.widget),
+            ):
+                close_tree(part)
+            self._factory.close()
+
+    # -- what people do -----------------------------------------------------------
+
+    def choose_month(self, month: str) -> None:
+        """Show another month.
+
+        Args:
+            month: "YYYY-MM" in UTC.
+
+        Raises:
+            InputError: It is not a month, or it has not begun.
+        """
+        with self._lock:
+            self.month = readable_month(month, self._today())
+            self.only, self.reading = None, None
+            self.plots = self.further = ()
+            self._restart()
+
+    def refresh(self) -> None:
+        """Read the month again."""
+        with self._lock:
+            self._restart(reads=True)
+
+    def _choose_by(self, by: By) -> None:
+        self.by, self.only = by, None
+        self._restart()
+
+    def _choose_only(self, only: str | None) -> None:
+        self.only, self.further = only, ()
+        self._restart()
+
+    def _restart(self, *, reads: bool = False) -> None:
+        turn = self._begin(reads=reads)
+        self._tasks.run(partial(self._bring, turn))
+
+    def _begin(self, *, reads: bool = False) -> int:
+        """Start a turn, in which what is missing is read and drawn."""
+        self._turn += 1
+        reading, self.trouble, self._trouble.value = self.reading, "", ""
+        self._is_loading = reads or reading is None or reading.by is not self.by
+        self._drop_export()
+        return self._turn
+
+    def _drop_export(self) -> None:
+        self._export, self._said.value = None, ""
+        self._show()
+
+    def _pick(self, form: Format) -> None:
+        self._drop_export()
+        self._said.value = line_html(f"Preparing {form}…", "plain")
+        self._tasks.run(partial(self._prepare, form))
+
+    # -- on the I/O thread --------------------------------------------------------
+
+    async def _bring(self, turn: int) -> None:
+        """Read and draw what is missing; ends when another turn has begun."""
+        try:
+            reading = await self._read(turn)
+        except MediakitError as error:
+            self._put(turn, trouble=sentence_of(error))
+            return
+        if turn != self._turn or reading.is_empty:
+            return
+        only = self.only
+        shown = narrowed(reading, only)
+        first = await to_thread.run_sync(plots.by_day, shown)
+        second = Plot(plots.so_far_title(shown))
+        waits = only is None and reading.is_current and not reading.is_checked
+        if not waits:
+            second = await to_thread.run_sync(plots.so_far, shown)
+        self._put(turn, plots=(first, second))
+        if not reading.is_checked and turn == self._turn:
+            reading = await read_checks(self._spend, reading)
+            self._put(turn, reading=reading)
+        if waits and turn == self._turn:
+            second = await to_thread.run_sync(plots.so_far, reading)
+            self._put(turn, plots=(first, second))
+        if self.more_box.value and not self.further and turn == self._turn:
+            further = await to_thread.run_sync(plots.further, narrowed(reading, only))
+            self._put(turn, further=further)
+
+    async def _read(self, turn: int) -> MonthReading:
+        known = self.reading
+        if known is not None and not self._is_loading:
+            return known
+        by = self.by
+        reading = await read_month(
+            self._spend, self.month, by, self._budget, self._today(), self._labels
+        )
+        if known is not None and known.by is not by and known.is_checked:
+            # Only the grouping has changed; the totals of the month are the same.
+            reading = reading.with_checks_of(known)
+        self._put(turn, reading=reading, further=())
+        return reading
+
+    async def _prepare(self, form: Format) -> None:
+        reading, turn = self.reading, self._turn
+        if reading is None:
+            return
+        charges = narrowed(reading, self.only).charges
+        made, stem = None, f"spend-{reading.month}"
+        try:
+            made = await to_thread.run_sync(prepare, charges, form, stem)
+            said = link_html(made, may_save=self._may_save)
+        except MediakitError as error:
+            said = line_html(sentence_of(error), "plain")
+        with self._lock:
+            if turn == self._turn and not self._is_closed:
+                self._export, self._said.value = made, said
+                self._show()
+
+    async def _write(self, folder: str) -> None:
+        prepared = self._export
+        if prepared is None:
+            return
+        try:
+            path = await to_thread.run_sync(save, prepared, folder)
+            said = f"Saved as {path}."
+        except MediakitError as error:
+            said = sentence_of(error)
+        with self._lock:
+            link = link_html(prepared, may_save=True)
+            self._said.value = link + Markup("<br>") + line_html(said, "plain")
+
+    # -- display ------------------------------------------------------------------
+
+    def _put(
+        self,
+        turn: int,
+        *,
+        reading: MonthReading | None = None,
+        plots: tuple[Plot, ...] | None = None,
+        further: tuple[Plot, ...] | None = None,
+        trouble: str = "",
+    ) -> None:
+        """Take what was read or drawn, unless another turn has begun."""
+        with self._lock:
+            if turn != self._turn or self._is_closed:
+                return
+            self._is_loading = False
+            self.trouble = trouble
+            if trouble:
+                self.reading, self.plots, self.further = None, (), ()
+            self.reading = reading or self.reading
+            self.plots = self.plots if plots is None else plots
+            self.further = self.further if further is None else further
+            self._show()
+            self._keep()
+
+    def _show(self) -> None:
+        """Update every widget; only differences are sent."""
+        if self._is_closed:
+            return
+        self._is_showing = True
+        try:
+            self._show_controls()
+        finally:
+            self._is_showing = False
+        self._status.value = self._status_html()
+        self._plots.value = plots_html(self.plots)
+        blank = tuple(Plot(title) for title in ("", "")) if self.plots else ()
+        self._further.value = plots_html(self.further or blank)
+        saves = [self.folder_box, self.save_button]
+        self._export_row.children = (
+            *self.format_buttons.values(),
+            *(saves if self._export is not None and self._may_save else ()),
+            self._said,
+        )
+        self.widget.children = tuple(self._parts())
+
+    def _show_controls(self) -> None:
+        css = style_block() + style_tag(LIVE_CSS)
+        title = Markup("<h3>{}</h3>").format(self.title)
+        self._head.value = css + title + self._handle.live_style
+        months = offered(self._today(), self.month)
+        _choose(self.month_box, [(month_name(m), m) for m in months], self.month)
+        self.by_box.value = self.by.value
+        reading, values = self.reading, tuple[str, ...]()
+        if reading is not None and reading.by is self.by:
+            values = values_of(reading)
+        every = (f"All {ALL_WORDS[self.by]}", ALL)
+        options = [every, *((value, value) for value in values)]
+        _choose(self.only_box, options, self.only or ALL)
+        for button in self.format_buttons.values():
+            button.disabled = reading is None
+
+    def _parts(self) -> Iterator[Any]:
+        yield self._top
+        if self.export_box.value:
+            yield self._export_row
+        yield self._trouble
+        yield self._status
+        if self.trouble:
+            yield self.retry_button
+        if self.plots:
+            yield from (self._plots, self.more_box)
+            if self.more_box.value:
+                yield self._further
+        yield self._namer
+
+    def _status_html(self) -> Markup:
+        if self.trouble:
+            return error_html(self.trouble)
+        reading = self.reading
+        if reading is None:
+            return _loading_html(self.notice)
+        if self.notice:
+            return line_html(self.notice)
+        figures = figures_html(figures_of(reading, self.only))
+        if self._is_loading:
+            return figures + _loading_html("Loading…")
+        if not reading.is_checked:
+            text = "Comparing the history with the service's reports…"
+            return figures + _loading_html(text)
+        return figures + checks_html(reading)
+
+    def _saved(self) -> tuple[str, str]:
+        month = self.title, self.notice, self.reading, self.only
+        return saved_html(*month, self.plots), saved_text(*month)
+
+    def _keep(self) -> None:
+        self._handle.show(*self._saved())
+
+    def _say(self, sentence: str) -> None:
+        """Say what went wrong, beside what is shown."""
+        with self._lock:
+            if not self._is_closed:
+                self._trouble.value = error_html(sentence)
+
+
+def _choose(dropdown: Any, options: list[tuple[str, str]], value: str) -> None:
+    if tuple(dropdown.options) != tuple(options):
+        dropdown.options = options
+    dropdown.value = value
+
+
+def _loading_html(text: str) -> Markup:
+    return Markup(
+        '<div class="mk-sp-loading"><i aria-hidden="true"></i>{}</div>'
+    ).format(text)

@@ -1,0 +1,353 @@
+"""A month as HTML: one template, live, in a saved notebook and as a page; pure.
+
+All external text is escaped. The elements carry the styles that they need where style
+sheets are removed, as in a saved notebook; `month.css` does the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+from markupsafe import Markup
+
+from mediakit.money import divide_half_up, format_usd
+from mediakit.safe_text import NO_HTML, html_text
+from mediakit.spend.dates import day_name, month_name
+from mediakit.spend.exporting import write_file
+from mediakit.widgets.dashboard import plots
+from mediakit.widgets.dashboard.exports import Format, jobs_text, prepare
+from mediakit.widgets.dashboard.figures import (
+    Figure,
+    figures_of,
+    function_title,
+    named,
+    verdict_of,
+)
+from mediakit.widgets.dashboard.month import (
+    CHARGE,
+    NO_LABELS,
+    By,
+    MonthReading,
+    SpendReports,
+    read_checks,
+    read_month,
+    readable_month,
+)
+from mediakit.widgets.dashboard.plots import Plot
+from mediakit.widgets.job.card import QUIET
+from mediakit.widgets.toolkit.styles import data_url, line_html, style_tag
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    import pandas as pd
+
+MOST_ROWS, MOST_CHARGES = 15, 5_000
+LONGEST_CELL = 80
+MICRO_USD = "_micro_usd"
+
+_HERE = Path(__file__).parent
+_DARK = plots.dark_colours()
+MONTH_CSS = (_HERE / "month.css").read_text("utf-8")
+LIVE_CSS = f"{MONTH_CSS}body[data-jp-theme-light=false] .mk-month{{{_DARK}}}"
+PAGE_CSS = (
+    f"{(_HERE / 'page.css').read_text('utf-8')}{MONTH_CSS}"
+    f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
+)
+
+
+def empty_text(month: str) -> str:
+    """Say that a month has no charges."""
+    return f"Nothing was charged in {month_name(month)}."
+
+
+# -- the template -------------------------------------------------------------------
+
+
+def figures_html(figures: Iterable[Figure]) -> Markup:
+    """Return the figures; rounded numbers show all digits in a tooltip."""
+    figure = Markup(
+        '<div style="display:inline-block;margin:0 26px 8px 0;vertical-align:top">'
+        '<b style="font-size:19px"{}>{}</b><br>'
+        '<span style="font-size:12px;{}">{}</span></div>'
+    )
+    parts = (
+        figure.format(
+            Markup(' title="{}"').format(each.exact) if each.exact else "",
+            html_text(each.text),
+            QUIET,
+            html_text(each.label),
+        )
+        for each in figures
+    )
+    return Markup('<div class="mk-sp-figures">{}</div>').format(NO_HTML.join(parts))
+
+
+def checks_html(reading: MonthReading) -> Markup:
+    """Return whether the month is explained, and what could not be read."""
+    lines = list[Markup]()
+    verdict = verdict_of(reading)
+    if verdict is not None:
+        line = Markup(
+            '<div class="mk-sp-verdict mk-{}"><span aria-hidden="true">{}</span> '
+            "<span>{}</span></div>"
+        )
+        lines.append(line.format(verdict.tone, verdict.mark, html_text(verdict.text)))
+    trouble = Markup("<div>{}</div>").format
+    lines += [trouble(line_html(text, "warn")) for text in reading.troubles]
+    return NO_HTML.join(lines)
+
+
+def plots_html(shown: Iterable[Plot], *, saved: bool = False) -> Markup:
+    """Return plots side by side.
+
+    Args:
+        shown: The plots.
+        saved: For a saved notebook: as plain pictures, without their data.
+    """
+    parts = NO_HTML.join(_plot_html(plot, saved=saved) for plot in shown)
+    return Markup('<div class="mk-sp-plots">{}</div>').format(parts)
+
+
+def _plot_html(plot: Plot, *, saved: bool) -> Markup:
+    if plot.trouble:
+        below = line_html(plot.trouble, "warn")
+    elif not plot.svg:
+        below = Markup('<div class="mk-sp-blank">Drawing…</div>')
+    elif saved:
+        # One picture for all themes: the theme of the page is unknown here.
+        image = Markup(
+            '<img src="{}" alt="{}" width="{}" '
+            'style="background:#fff;border-radius:4px;max-width:100%">'
+        )
+        url = data_url(plot.png, "image/png")
+        below = image.format(url, plot.alt, plots.WIDTH_PX)
+    else:
+        below = plot.svg + _data_html(plot)
+    return Markup(
+        '<figure style="display:inline-block;vertical-align:top;max-width:100%;'
+        'margin:0 18px 14px 0"><div style="font-weight:600">{}</div>{}</figure>'
+    ).format(html_text(plot.title), below)
+
+
+def _data_html(plot: Plot) -> Markup:
+    if plot.frame is None or plot.frame.empty:
+        return NO_HTML
+    count = len(plot.frame)
+    return Markup(
+        '<details><summary>Data ({:,} row{})</summary><div class="mk-sp-rows" '
+        'tabindex="0" role="region" aria-label="{}: data">{}</div></details>'
+    ).format(count, "" if count == 1 else "s", plot.title, table_html(plot.frame))
+
+
+def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup:
+    """Return the first rows of a frame, and the number of remaining rows.
+
+    Args:
+        frame: Any spend frame; amounts are shown in exact dollars.
+        most_rows: The most rows to show; None for all.
+    """
+    shown = frame if most_rows is None else frame.head(most_rows)
+    heads, columns = list[Markup](), list[list[Markup]]()
+    for name in map(str, frame.columns):
+        number = Markup(' class="mk-num"' if frame[name].dtype.kind in "iuf" else "")
+        text = name.removesuffix(MICRO_USD).replace("_", " ")
+        heads.append(Markup("<th{}>{}</th>").format(number, html_text(text)))
+        cell = Markup("<td{}>{}</td>").format
+        values = shown[name].astype(object)
+        columns.append([cell(number, html_text(_cell_text(name, v))) for v in values])
+    row = Markup("<tr>{}</tr>").format
+    body = NO_HTML.join(row(NO_HTML.join(r)) for r in zip(*columns, strict=True))
+    more = len(frame) - len(shown)
+    rest = Markup('<div class="mk-quiet">and {:,} more</div>').format(more)
+    return Markup(
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}"
+    ).format(NO_HTML.join(heads), body, rest if more else "")
+
+
+def _cell_text(name: str, value: Any) -> str:
+    import pandas as pd
+
+    if not isinstance(value, list | dict) and pd.isna(value):
+        return ""
+    if name.endswith(MICRO_USD) or "_micro_usd_" in name:
+        return format_usd(int(value))
+    if isinstance(value, pd.Timestamp):
+        midnight = value == value.normalize()
+        return f"{value:%Y-%m-%d}" if midnight else f"{value:%Y-%m-%d %H:%M:%S}"
+    if isinstance(value, float):
+        return f"{value:,.2f}"
+    text = " ".join(str(value).split())
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+# -- the copy in a saved notebook ---------------------------------------------------
+
+
+def saved_html(
+    title: str,
+    notice: str,
+    reading: MonthReading | None,
+    only: str | None = None,
+    shown: Iterable[Plot] = (),
+) -> Markup:
+    """Return the same numbers and pictures for a notebook without a kernel.
+
+    Args:
+        title: The heading.
+        notice: The sentence in place of the figures; empty when there are some.
+        reading: The month.
+        only: The only function, project or key that is shown.
+        shown: The plots.
+    """
+    parts = Markup('<div style="{}">{}</div>').format(QUIET, html_text(notice))
+    if reading is not None and not notice:
+        parts = figures_html(figures_of(reading, only)) + checks_html(reading)
+        parts += plots_html((plot for plot in shown if plot.png), saved=True)
+    return Markup(
+        '<div style="margin:4px 0 8px"><div style="margin-bottom:6px"><b>{}</b>. '
+        "Run the cell to use it.</div>{}</div>"
+    ).format(html_text(title), parts)
+
+
+def saved_text(
+    title: str, notice: str, reading: MonthReading | None, only: str | None = None
+) -> str:
+    """Return the numbers as plain text; see `saved_html`."""
+    if reading is None or notice:
+        return f"{title}: {notice}"
+    lines = [title]
+    lines += [f"{each.text} {each.label}" for each in figures_of(reading, only)]
+    verdict = verdict_of(reading)
+    return "\n".join([*lines, *([verdict.text] if verdict else [])])
+
+
+# -- the page of a month --------------------------------------------------------------
+
+
+async def write_report(
+    spend: SpendReports,
+    today: date,
+    month: str | None,
+    path: Path,
+    budget: Any,
+    labels: Mapping[str, str] = NO_LABELS,
+) -> Path:
+    """Read a month and write it as a page; see `AsyncSpend.report`."""
+    asked = readable_month(month, today)
+    reading = await read_month(spend, asked, By.FUNCTION, budget, today)
+    keys = None
+    if not reading.is_empty:
+        reading = await read_checks(spend, reading)
+        if labels:
+            keys = await read_month(spend, asked, By.KEY, budget, today, labels)
+
+    def write() -> Path:
+        target = path.expanduser()
+        write_file(target, page_html(reading, keys).encode())
+        return target
+
+    return await to_thread.run_sync(write)
+
+
+def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup:
+    """Draw the plots and return the page, which needs no network; blocks.
+
+    Args:
+        reading: The month by function.
+        keys: The month by key, to list who spent how much.
+    """
+    title = f"Spend · {month_name(reading.month)}"
+    return Markup(
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
+        '<meta name="generator" content="mediakit spend report">\n'
+        '<title>{}</title>{}</head><body class="mk-month">\n<h1>{}</h1>\n'
+        '<p class="mk-quiet">Read on {}. '
+        "Days are in UTC, amounts in US dollars.</p>\n{}\n</body></html>\n"
+    ).format(
+        title,
+        style_tag(PAGE_CSS),
+        html_text(title),
+        day_name(reading.today),
+        Markup("\n").join(_page_parts(reading, keys)),
+    )
+
+
+def _page_parts(reading: MonthReading, keys: MonthReading | None) -> Iterator[Markup]:
+    if reading.is_empty:
+        yield Markup("<p>{}</p>").format(empty_text(reading.month))
+        return
+    yield figures_html(figures_of(reading, None)) + checks_html(reading)
+    found = reading.reconciliation
+    if found is not None and not found.is_explained:
+        frame = found.frame()
+        yield _wide(table_html(frame[frame["verdict"] != "match"], None))
+    yield plots_html([plots.by_day(reading), plots.so_far(reading)])
+    for each in filter(None, (reading, keys)):
+        heading = Markup("<h2>By {}</h2>").format(each.by.name_of_daily)
+        yield heading + _wide(_sums_html(each))
+    yield Markup("<h2>In detail</h2>") + plots_html(plots.further(reading))
+    yield from _charges_parts(reading)
+
+
+def _wide(table: Markup) -> Markup:
+    return Markup('<div class="wide" tabindex="0">{}</div>').format(table)
+
+
+def _sums_html(reading: MonthReading) -> Markup:
+    daily = named(reading.daily)
+    sums = daily.groupby(reading.by.column)[["jobs", CHARGE]].sum()
+    order = sums.sort_values(CHARGE, ascending=False, kind="stable")
+    rows = [(str(n), int(jobs), int(charge)) for n, jobs, charge in order.itertuples()]
+    jobs = sum(count for _, count, _ in rows)
+    total = sum(charge for *_, charge in rows)
+    row = Markup(
+        '<tr><td>{}</td><td class="mk-num">{:,}</td>'
+        '<td class="mk-num">{}</td><td class="mk-num">{}</td></tr>'
+    )
+
+    def row_html(name: str, jobs: int, charge: int) -> Markup:
+        share = ""
+        if total > 0 and charge >= 0:
+            whole, tenth = divmod(divide_half_up(charge * 1000, total), 10)
+            share = f"{whole}.{tenth} %"
+        return row.format(html_text(name), jobs, html_text(format_usd(charge)), share)
+
+    return Markup(
+        '<table class="sums"><thead><tr><th>{}</th><th class="mk-num">Charged jobs</th>'
+        '<th class="mk-num">Charge</th><th class="mk-num">Share</th></tr></thead>'
+        "<tbody>{}</tbody><tfoot>{}</tfoot></table>"
+    ).format(
+        reading.by.value,
+        NO_HTML.join(row_html(*each) for each in rows),
+        row_html("Total", jobs, total),
+    )
+
+
+def _charges_parts(reading: MonthReading) -> Iterator[Markup]:
+    charges = reading.charges
+    file = prepare(charges, Format.CSV, f"spend-{reading.month}")
+    shown = charges.head(MOST_CHARGES)
+    kinds = zip(shown["function"], shown["kind"], strict=True)
+    table = shown[["settled_at"]].assign(
+        function=[function_title(path, kind) for path, kind in kinds],
+        **{name: shown[name] for name in ("project", "prompt", "status", "job_id")},
+        **{CHARGE: shown[CHARGE]},
+    )
+    table = table.rename(columns={"settled_at": "settled (UTC)", "job_id": "job"})
+    yield Markup(
+        '<h2>Charges</h2><p>{}, {}.\n<span class="download">{}</span></p>\n{}'
+    ).format(
+        jobs_text(charges),
+        html_text(format_usd(int(charges[CHARGE].sum()))),
+        file.link,
+        _wide(table_html(table, None)),
+    )
+    more = len(charges) - MOST_CHARGES
+    if more > 0:
+        rest = Markup('<p class="mk-quiet">and {:,} more, which are in the CSV.</p>')
+        yield rest.format(more)

@@ -1,0 +1,189 @@
+"""The plots of a month, each drawn once, in colours that follow the page's theme."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from mediakit import plots
+from mediakit.errors import MediakitError
+from mediakit.plots.style import DARK, LIGHT
+from mediakit.safe_text import NO_HTML
+from mediakit.widgets.dashboard.figures import named
+from mediakit.widgets.dashboard.month import By, MonthReading
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from mediakit.plots import Theme
+
+SIZE_IN = (5.2, 2.8)
+WIDTH_PX = 540  # at this width, matplotlib's "small" is 12 pixels high
+PNG_DPI = 150
+MOST_SHAPES = 2_000
+Draw = Callable[["Axes", "Theme"], "Axes"]
+
+_drawing = threading.Lock()  # matplotlib's fonts are shared by all threads
+_COLOUR = re.compile(r"(?<=: )#[0-9a-f]{6}")
+_NEEDLESS = re.compile(r'<!--.*?-->|(?<=<g) id="[^"]*"|\n\s*', re.DOTALL)
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A plot.
+
+    Args:
+        title: The heading.
+        alt: The text alternative.
+        svg: The picture for a page, in variable colours; empty while there is none.
+        png: The same for a saved notebook.
+        frame: The plotted data; None if there is none.
+        trouble: Why there is no picture, as a sentence.
+    """
+
+    title: str
+    alt: str = ""
+    svg: Markup = field(default=NO_HTML, repr=False)
+    png: bytes = field(default=b"", repr=False)
+    frame: pd.DataFrame | None = field(default=None, repr=False)
+    trouble: str = ""
+
+
+def by_day(reading: MonthReading) -> Plot:
+    """Draw the spend by day; blocks."""
+    daily = named(reading.daily)
+    column = reading.by.column
+    return drawn(
+        "By day",
+        lambda ax, theme: plots.spend_by_day(daily, by=column, ax=ax, theme=theme),
+    )
+
+
+def so_far_title(reading: MonthReading) -> str:
+    """Return the heading of the month's cumulative spend."""
+    if reading.budget is not None:
+        return "Against the budget"
+    return "Month so far" if reading.is_current else "Over the month"
+
+
+def so_far(reading: MonthReading) -> Plot:
+    """Draw the month against its budget, with the forecast; blocks."""
+    budget, forecast, days = reading.budget, reading.forecast, reading.daily
+    if reading.budget_days is not None:
+        days = reading.budget_days
+        if budget.period is None:
+            forecast = None  # the burn-down is longer than the month
+    return drawn(
+        so_far_title(reading),
+        lambda ax, theme: plots.cumulative(
+            days, budget=budget, forecast=forecast, ax=ax, theme=theme
+        ),
+    )
+
+
+def further(reading: MonthReading) -> tuple[Plot, ...]:
+    """Draw the plots under "More plots"; blocks."""
+    by = reading.by.column
+    daily, before = named(reading.daily), named(reading.before)
+    charges = named(reading.charges)
+    kept_by = "function" if reading.by is By.KEY else by
+    draws: dict[str, Draw] = {
+        f"Share by {reading.by.name_of_daily}": lambda ax, theme: plots.share(
+            daily, by=by, ax=ax, theme=theme
+        ),
+        "Charge against estimate": lambda ax, theme: plots.estimates(
+            charges, ax=ax, theme=theme
+        ),
+        "Cost per kept result": lambda ax, theme: plots.cost_per_keeper(
+            charges, by=kept_by, ax=ax, theme=theme
+        ),
+        f"Change from {reading.before_name}": lambda ax, theme: plots.changes(
+            before, daily, by=by, ax=ax, theme=theme
+        ),
+    }
+    return tuple(drawn(title, draw) for title, draw in draws.items())
+
+
+def drawn(title: str, draw: Draw) -> Plot:
+    """Draw a plot; an error is shown in its place.
+
+    Args:
+        title: The heading.
+        draw: Draws on an Axes in a theme.
+    """
+    # pyplot would keep the figure, and belongs to the thread of the kernel.
+    from matplotlib.figure import Figure
+
+    try:
+        with _drawing:
+            figure = Figure(figsize=SIZE_IN, layout="constrained")
+            figure.patch.set_alpha(0)
+            axes = draw(figure.add_subplot(), "light")
+            axes.set_title("", loc="left")  # the heading stands above the picture
+            _simplify(axes)
+            alt = plots.alt_text(axes)
+            frame: Any = getattr(axes, "frame", None)
+            return Plot(title, alt, svg_of(figure, alt), png_of(figure), frame)
+    except MediakitError as error:
+        return Plot(title, trouble=str(error))
+
+
+def _simplify(axes: Axes) -> None:
+    """Draw many points as pixels; each would be an element of the page."""
+    import numpy as np
+
+    for line in axes.get_lines():
+        line.set_rasterized(np.size(line.get_xdata()) > MOST_SHAPES)
+    for collection in axes.collections:
+        collection.set_rasterized(len(collection.get_paths()) > MOST_SHAPES)
+
+
+def svg_of(figure: Figure, alt: str) -> Markup:
+    """Return a figure as an element whose colours are variables of the page."""
+    content = io.StringIO()
+    figure.savefig(content, format="svg", metadata={"Date": None})
+    svg = content.getvalue().partition("<svg")[2].partition(">")[2]
+    svg = _NEEDLESS.sub(" ", svg)
+    known = dict(colour_pairs())
+
+    def variable(found: re.Match[str]) -> str:
+        colour = found[0]
+        return f"var(--mk-c-{colour[1:]},{colour})" if colour in known else colour
+
+    width, height = (72 * inches for inches in SIZE_IN)
+    tag = Markup(
+        '<svg role="img" aria-label="{}" width="{}" viewBox="0 0 {:g} {:g}" '
+        'xmlns:xlink="http://www.w3.org/1999/xlink">'
+    ).format(alt, WIDTH_PX, width, height)
+    return tag + Markup(_COLOUR.sub(variable, svg))
+
+
+def png_of(figure: Figure) -> bytes:
+    """Return a figure as a picture that any page shows."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=PNG_DPI)
+    return content.getvalue()
+
+
+def colour_pairs() -> Iterator[tuple[str, str]]:
+    """Yield each colour of the light theme with that of the dark one."""
+    for each in fields(LIGHT):
+        light, dark = getattr(LIGHT, each.name), getattr(DARK, each.name)
+        if isinstance(light, str):
+            yield light, dark
+        else:
+            yield from zip(light, dark, strict=True)
+
+
+def dark_colours() -> str:
+    """Return the declarations that give the plots the colours of a dark page."""
+    pairs = colour_pairs()
+    return "".join(f"--mk-c-{light[1:]}:{dark};" for light, dark in pairs)
