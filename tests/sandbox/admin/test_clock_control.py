@@ -11,7 +11,7 @@ from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.work import StalledError, Work, WorkLoop
 from tests.sandbox.conftest import KITE, Api, StartSandbox
-from tests.sandbox.timing.test_clock import SettableClock
+from tests.sandbox.test_clock import SettableClock
 
 DAY_S = 86_400
 

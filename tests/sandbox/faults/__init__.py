@@ -1,1 +1,0 @@
-"""Faults on request."""

@@ -1,1 +1,0 @@
-"""Sample jobs of the past."""
