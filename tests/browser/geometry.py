@@ -15,7 +15,7 @@ FAULTS = """(root, leastContrast) => {
     };
     const scrolls = ".mk-tl-scroll, .mk-wall-scroll";
     const free = "input, textarea, select, option, .mk-tl-scroll, .mk-tl-scroll *, "
-        + ".mk-wall-scroll, .mk-wall-grid, .mk-wall-bar, .mk-wall-bar *, "
+        + ".mk-wall-scroll, .mk-wall-grid, .mk-wall-said-of, "
         + ".mk-wall-prompt-line, "
         + ".mk-bare>.widget-label, .mk-items .widget-label, "
         + ".noUi-target, .noUi-target *, pre, svg, svg *, progress, video, .fa";
@@ -72,9 +72,7 @@ FAULTS = """(root, leastContrast) => {
         const speaks = [...element.childNodes]
             .some(node => node.nodeType === 3 && node.data.trim());
         const off = element.closest("[disabled], :disabled, :has(>:disabled)");
-        // What lies on a picture has a gradient behind it, which is no colour.
-        const onPicture = element.closest(".mk-wall-bar");
-        if (speaks && !off && !onPicture && contrast(element) < leastContrast)
+        if (speaks && !off && contrast(element) < leastContrast)
             says(`faint (${contrast(element).toFixed(2)})`, element);
     }
     return faults;

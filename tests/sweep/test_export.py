@@ -18,6 +18,8 @@ import pytest
 from mediakit.errors import InputError
 from mediakit.sweep.export import Exported, export, file_name
 from mediakit.sweep.scoring import Output
+from mediakit.sweep.statistics import bradley_terry
+from mediakit.widgets.gallery import Preference
 from tests.support.samples.media_samples import make_png
 from tests.sweep.clips import noise, write_clip
 
@@ -78,6 +80,8 @@ def results(**columns: Any) -> pd.DataFrame:
             "media_type": pd.Categorical(["video"] * 4),
             "prompt": ["a kite", "a kite", "a boat", "a boat"],
             "parent_job_id": pd.array([None] * 4, dtype="string"),
+            "tags": pd.array(["sharp, red", None, None, None], dtype="string"),
+            "note": pd.array([None, None, "Hand is odd.", None], dtype="string"),
         }
     )
     return frame.assign(**columns)
@@ -86,6 +90,7 @@ def results(**columns: Any) -> pd.DataFrame:
 def exported(where: Path | str, source: Source, **changed: object) -> Exported:
     arguments = {
         "rows": results(),
+        "ranking": bradley_terry([Preference("job2", "job0")]),
         "plan_code": CODE,
         "title": "text-to-video: animal x resolution",
         "axes": ("animal", "resolution"),
@@ -231,6 +236,9 @@ def test_the_manifest_has_every_cell_and_whole_money(
 
     assert [row["charge_micro_usd"] for row in rows] == ["112000"] * 3 + ["0"]
     assert [row["rating"] for row in rows] == ["4", "", "5", ""]
+    assert [row["rank"] for row in rows] == ["2", "", "1", ""]
+    assert float(rows[2]["strength"]) > float(rows[0]["strength"])
+    assert (rows[0]["tags"], rows[2]["note"]) == ("sharp, red", "Hand is odd.")
     assert rows[3]["problem"] == "content refused"
     assert list(rows[0])[:3] == ["file", "size_bytes", "animal"]
     size_bytes = (where / rows[0]["file"]).stat().st_size
@@ -293,6 +301,9 @@ def test_the_page_has_the_numbers_the_ratings_the_prompts_and_the_code(
         "cost per keeperunknown",
         "★★★★☆",
         "kept",
+        "#sharp #red",
+        "Hand is odd.",
+        "rank 1",
         "a boat",
         "content refused",
         "Without a file (1)",

@@ -21,6 +21,7 @@ from mediakit.sweep.statistics import (
     compare_sweeps,
     cost_of_keeper,
     costs,
+    next_pair,
     pareto,
 )
 from mediakit.sweep.statistics.comparing import t_quantile
@@ -127,6 +128,41 @@ def test_one_that_never_lost_has_a_finite_strength_and_a_wide_interval() -> None
     assert found.loc["best", "low"] > found.loc["worst", "high"]
     assert found.loc["best", "strength"] > 2
     assert found.loc["best", "high"] - found.loc["best", "low"] > 1
+
+
+def test_the_pair_that_teaches_most_is_asked_next_and_none_twice() -> None:
+    assert next_pair([], ["a"]) is None
+    asked: list[Choice] = []
+    while (pair := next_pair(asked, ["a", "b", "c", "d"])) is not None:
+        asked.append(Choice(min(pair), max(pair)))
+        if len(asked) == 2:
+            # Everything was seen once before anything is seen twice.
+            assert {name for c in asked for name in (c.winner, c.loser)} == {*"abcd"}
+
+    assert len({(each.winner, each.loser) for each in asked}) == len(asked) == 6
+    # Of what is known well, the outcome that is open teaches more.
+    known = [Choice("a", "c"), Choice("b", "c"), Choice("a", "d"), Choice("b", "d")]
+    assert set(next_pair(known * 8, [*"abcd"]) or ()) in ({"a", "b"}, {"c", "d"})
+
+
+def test_fewer_answers_rank_as_well_as_pairs_in_any_order() -> None:
+    truth = np.random.default_rng(7).normal(0.0, 2.0, 10)
+    names = [f"i{n}" for n in range(10)]
+
+    def error(*, chooses: bool) -> float:
+        luck = np.random.default_rng(11)
+        pairs = [(names[a], names[b]) for a in range(10) for b in range(a)]
+        luck.shuffle(pairs)
+        asked: list[Choice] = []
+        for pair in pairs[:20]:
+            one, other = (chooses and next_pair(asked, names)) or pair
+            wins = truth[int(one[1:])] > truth[int(other[1:])]
+            asked.append(Choice(one, other) if wins else Choice(other, one))
+        found: Any = bradley_terry(asked).set_index("item")["strength"]
+        order = found.reindex(names, fill_value=0.0)
+        return 1 - float(np.corrcoef(order.rank(), np.argsort(truth.argsort()))[0, 1])
+
+    assert error(chooses=True) <= error(chooses=False)
 
 
 def test_a_tie_counts_as_half_a_win_for_both() -> None:

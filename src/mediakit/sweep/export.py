@@ -83,6 +83,7 @@ def export(
     rows: pd.DataFrame,
     where: str | Path,
     *,
+    ranking: pd.DataFrame,
     fetch: Fetch,
     plan_code: str,
     title: str,
@@ -98,6 +99,7 @@ def export(
     Args:
         rows: The frame of the results, one row per cell.
         where: A folder, which is created if needed, or a URL that fsspec supports.
+        ranking: The blind comparisons of the results, as from `bradley_terry`.
         fetch: Returns an output as a local file; called on several threads.
         plan_code: The code that recreates the plan.
         title: The title of the report.
@@ -117,6 +119,7 @@ def export(
         earlier = _earlier_names(manifest)
     except OSError as error:
         raise _unwritable(folder, error) from None
+    rows = _ranked(rows, ranking)
     has_takes = rows["take"].nunique() > 1
     shown = [*axes, *(["take"] if has_takes and "take" not in axes else [])]
     records = [*_records(rows)]
@@ -289,6 +292,16 @@ def _present(value: object) -> object:
     return None if is_missing else value
 
 
+def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the rank of each result and its strength."""
+    by_job = ranking.set_index("item")
+    place = by_job.groupby("group").cumcount() + 1
+    found = rows.copy()
+    found["rank"] = found["job_id"].map(place).astype("Int64")
+    found["strength"] = found["job_id"].map(by_job["strength"]).astype("float64")
+    return found
+
+
 def _manifest(rows: pd.DataFrame, files: Sequence[_File]) -> pd.DataFrame:
     """Return the frame of the results with the files, in columns of plain types."""
     import pandas as pd
@@ -342,6 +355,9 @@ def _cell(
         prompt=row["prompt"],
         rating=row["rating"],
         keep=bool(row["keep"]),
+        rank=row["rank"],
+        tags=row["tags"],
+        note=row["note"],
         charge_micro_usd=row["charge_micro_usd"],
         problem=row["problem"] or file.problem,
         job_id=row["job_id"],

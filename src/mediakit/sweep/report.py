@@ -80,6 +80,9 @@ class ReportCell:
         prompt: The prompt.
         rating: The rating, from 1 to 5.
         keep: Whether it is kept.
+        rank: Its place in the ranking by blind comparisons, from 1.
+        tags: Its tags, separated by commas.
+        note: What somebody noted of it.
         charge_micro_usd: The charge.
         problem: Why it has no file.
         job_id: The job id.
@@ -93,6 +96,9 @@ class ReportCell:
     prompt: str | None = None
     rating: int | None = None
     keep: bool = False
+    rank: int | None = None
+    tags: str | None = None
+    note: str | None = None
     charge_micro_usd: int | None = None
     problem: str | None = None
     job_id: str | None = None
@@ -219,15 +225,18 @@ def _caption_html(cell: ReportCell, common_prompt: str | None, skip: int) -> str
         *(_value_html(axis, value) for axis, value in cell.values[skip:]),
         _stars_html(cell.rating),
         '<span class="keep">kept</span>' if cell.keep else "",
+        f"<span>rank {cell.rank}</span>" if cell.rank else "",
+        _tags_html(cell.tags),
         _charge_html(cell.charge_micro_usd),
     ]
     prompt = cell.prompt if cell.prompt != common_prompt else None
     is_axis = any(value == prompt for _, value in cell.values)
     prompt_html = f"<p>{html_text(prompt)}</p>" if prompt and not is_axis else ""
+    note_html = f"<p><i>{html_text(cell.note)}</i></p>" if cell.note else ""
     link = f'<a href="{_link(cell.file or "")}">{html_text(cell.file or "")}</a>'
     return (
         f'<figcaption><div class="facts">{"".join(facts)}</div>{prompt_html}'
-        f"<p><small>{link}</small></p></figcaption>"
+        f"{note_html}<p><small>{link}</small></p></figcaption>"
     )
 
 
@@ -243,6 +252,10 @@ def _stars_html(rating: int | None) -> str:
     stars = "★" * rating + "☆" * (BEST_RATING - rating)
     label = f"rated {rating} of {BEST_RATING}"
     return f'<span class="stars" role="img" aria-label="{label}">{stars}</span>'
+
+
+def _tags_html(tags: str | None) -> str:
+    return f"<span>#{html_text(tags.replace(', ', ' #'))}</span>" if tags else ""
 
 
 def _charge_html(charge_micro_usd: int | None) -> str:

@@ -502,6 +502,7 @@ class AsyncResults(ProcessBound):
         return export(
             self._frame(),
             where,
+            ranking=self._ranking(),
             fetch=self.files.fetch,
             plan_code=self.plan.code,
             title=self.plan.title,

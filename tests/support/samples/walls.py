@@ -47,9 +47,25 @@ class Page:
 
     def __init__(self, gallery: Gallery) -> None:
         self.widget = gallery.widget
-        self.sent: list[dict[str, Any]] = []
-        self.widget.send = lambda content, buffers=None: self.sent.append(content)
+        self.answers: list[dict[str, Any]] = []
+        self.errors: list[str] = []
+        self.widget.send = self._hear
         self.number = 0
+
+    def _hear(self, content: dict[str, Any], buffers: object = None) -> None:
+        if "answer" in content:
+            self.answers.append({**content["answer"], "buffers": buffers})
+        else:
+            self.errors.append(content["error"])
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """Return the page as it is shown."""
+        return dict(self.widget.page)
+
+    def cell(self, index: int) -> dict[str, Any]:
+        """Return a cell of the page."""
+        return next(dict(c) for c in self.shown["cells"] if c["index"] == index)
 
     def asks(self, do: str, **more: Any) -> int:
         """Ask for something, as a click or a key does; return the request's number."""
@@ -58,20 +74,20 @@ class Page:
         self.widget._handle_custom_msg(message, [])
         return self.number
 
+    def views(self, **changes: Any) -> dict[str, Any]:
+        """Ask for another page or other filters; return the page that is shown."""
+        self.asks("view", changes=changes)
+        return self.shown
+
     def judges(self, job: str, **changes: Any) -> int:
         """Judge a job as a key does."""
         return self.asks("judge", job=job, changes=changes)
-
-    def updates(self, name: str) -> list[Any]:
-        """Return all news of a name, oldest first."""
-        return [each["updates"][name] for each in self.sent if name in each["updates"]]
 
     def answer(self, number: int) -> dict[str, Any]:
         """Wait for the answer to a request."""
 
         def found() -> list[dict[str, Any]]:
-            answers = (each for some in self.updates("answers") for each in some)
-            return [each for each in answers if each["number"] == number]
+            return [each for each in self.answers if each["number"] == number]
 
         until(found)
         return found()[0]

@@ -1,4 +1,4 @@
-"""The wall in the kernel: what people do is stored, and what changes is sent."""
+"""The wall in the kernel: what people do is stored, and one page of it is sent."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery import (
     Gallery,
     Preference,
-    Ranked,
     WallActions,
     WallCell,
     WallSummary,
@@ -27,7 +27,6 @@ from mediakit.widgets.gallery import (
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.kernels import run_cells
-from tests.support.rows import assert_each
 from tests.support.samples.walls import Page, make_cell, make_cells, make_poster
 from tests.support.soak import trials
 from tests.support.widgets import until
@@ -35,7 +34,7 @@ from tests.sweep.runs import run
 
 Make = Callable[..., Gallery]
 VIEW = "application/vnd.jupyter.widget-view+json"
-UPDATES, UPDATES_S, MESSAGES_A_SECOND = 400, 1.5, 5
+UPDATES, UPDATES_S, PAGES_A_SECOND = 400, 1.5, 5
 SHOWN = """
 from mediakit.widgets.gallery import Gallery, WallCell
 cells = [WallCell(n, f"media_{n}", {"animal": f"animal {n}"}, status="completed",
@@ -68,220 +67,170 @@ def make() -> Iterator[Make]:
 class Store:
     """Keeps what is judged and preferred; or refuses it."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self) -> None:
         self.judged: list[tuple[str, dict[str, Any]]] = []
         self.preferred: list[tuple[str, str, bool]] = []
-        self.error = error
+        self.threads: set[threading.Thread] = set()
+        self.error: Exception | None = None
 
-    def judge(self, job_id: str, /, **changes: Any) -> None:
+    async def judge(self, job_id: str, /, **changes: Any) -> None:
         if self.error is not None:
             raise self.error
+        await asyncio.sleep(0.02 if changes.get("rating") == 1 else 0)
         self.judged.append((job_id, changes))
+        self.threads.add(threading.current_thread())
 
     def prefer(self, winner: str, loser: str, /, *, tie: bool) -> None:
         if self.error is not None:
             raise self.error
         self.preferred.append((winner, loser, tie))
+        self.threads.add(threading.current_thread())
 
 
-def test_a_rating_is_stored_shown_and_part_of_the_cells(make: Make) -> None:
+def test_what_is_judged_is_stored_in_order_and_shown(make: Make) -> None:
     store = Store()
     wall = make(judge=store.judge)
     page = Page(wall)
 
-    answer = page.answer(page.judges("media_2", rating=4))
+    for rating in (1, 2, 4):
+        page.judges("media_2", rating=rating)
+    page.judges("media_0", keep=True)
+    answer = page.answer(page.judges("media_0", tags=["sharp", "red"]))
 
     assert answer["error"] == ""
-    assert store.judged == [("media_2", {"rating": 4})]
-    assert wall.cells[2].rating == 4
-    until(lambda: page.updates("cells"))
-    assert page.updates("cells")[0]["2"]["rating"] == 4
-    assert wall.widget.get_state()["cells"][2]["rating"] == 4
-
-
-def test_keep_tags_and_notes_arrive_as_typed_values(make: Make) -> None:
-    store = Store()
-    wall = make(judge=store.judge)
-    page = Page(wall)
-
-    page.judges("media_0", keep=True)
-    page.judges("media_0", tags=["sharp", " sharp ", "", "red"])
-    page.answer(page.judges("media_0", note=" a hand "))
-
-    changes = [changes for _, changes in store.judged]
-    assert changes == [{"keep": True}, {"tags": ("sharp", "red")}, {"note": "a hand"}]
-    assert ("1", "kept") in wall.widget.get_state()["header"]["figures"]
-
-
-def test_callbacks_are_called_in_the_order_of_the_keys_off_the_main_thread(
-    make: Make,
-) -> None:
-    ratings, threads = [], set()
-
-    async def judge(job_id: str, /, **changes: Any) -> None:
-        await asyncio.sleep(0.02 if changes["rating"] == 1 else 0)
-        ratings.append(changes["rating"])
-        threads.add(threading.current_thread())
-
-    page = Page(make(judge=judge))
-    for rating in (1, 2, 3, 4, 5, 1):
-        last = page.judges("media_0", rating=rating)
-
-    page.answer(last)
-    assert ratings == [1, 2, 3, 4, 5, 1]
-    assert threading.main_thread() not in threads
-
-
-def test_what_is_not_stored_is_said_and_taken_back(make: Make) -> None:
-    store = Store(InputError("rating", got=4, accepted="no ratings today"))
-    wall = make([make_cell(0, rating=2)], judge=store.judge, prefer=store.prefer)
-    page = Page(wall)
-
-    answer = page.answer(page.judges("media_0", rating=4))
-    assert "no ratings today" in answer["error"]
-    assert wall.cells[0].rating == 2
-    assert page.updates("cells")[-1]["0"]["rating"] == 2
-    store.error = OSError("the disk is full")
-    wall.update(make_cells())
-    answer = page.answer(page.asks("prefer", winner="media_1", loser="media_0"))
-    assert "the disk is full" in answer["error"]
-    assert wall.preferences == ()
-
-
-def test_what_is_no_judgement_is_refused(make: Make) -> None:
-    store = Store()
-    page = Page(make(judge=store.judge))
-
-    def check(changes: dict[str, object]) -> None:
-        assert "must be" in page.answer(page.judges("media_0", **changes))["error"]
-
-    wrong: list[dict[str, object]] = [
-        {"rating": 6},
-        {"rating": True},
-        {"rating": "5"},
-        {"keep": 1},
-        {"tags": ["x" * 61]},
-        {"note": None},
-        {"charge_micro_usd": 0},
-        {},
+    assert [changes for _, changes in store.judged] == [
+        *({"rating": rating} for rating in (1, 2, 4)),
+        {"keep": True},
+        {"tags": ("sharp", "red")},
     ]
-    assert_each(wrong, check)
-    assert store.judged == []
+    assert threading.main_thread() not in store.threads
+    assert wall.cells[2].rating == page.cell(2)["rating"] == 4
+    assert page.cell(0)["tags"] == page.shown["tags"][::-1] == ["sharp", "red"]
+    assert ("1", "kept") in page.shown["figures"]
 
 
-def test_what_nobody_offered_is_not_done(make: Make) -> None:
+def test_what_is_not_stored_is_said_and_not_shown(make: Make) -> None:
     store = Store()
-    page = Page(make(judge=store.judge, prefer=store.prefer))
-
-    page.judges("media_99", rating=1)
-    page.asks("prefer", winner="media_1", loser="media_1")
-    page.asks("prefer", winner="media_1", loser="media_99")
-    page.asks("export")
-    page.asks("retry", cell=0)
-    page.asks("rm -rf")
-    page.widget._handle_custom_msg("nonsense", [])
-    page.answer(page.judges("media_0", rating=1))
-
-    assert store.judged == [("media_0", {"rating": 1})]
-    assert store.preferred == []
-
-
-def test_cells_that_were_read_before_a_rating_do_not_undo_it(make: Make) -> None:
-    before = make_cells()
-    wall = make(before, judge=Store().judge)
-    page = Page(wall)
-    page.judges("media_0", rating=3)
-    page.answer(page.judges("media_0", rating=4))
-
-    wall.update([replace(before[0], status="completed"), *before[1:]])
-    assert wall.cells[0].rating == 4
-    wall.update([replace(before[0], rating=3), *before[1:]])
-    assert wall.cells[0].rating == 4
-    wall.update([replace(before[0], rating=4), *before[1:]])
-    wall.update([replace(before[0], rating=None), *before[1:]])
-    assert wall.cells[0].rating is None  # it says something newer
-
-
-def test_an_update_sends_the_cells_that_changed_and_all_when_there_are_more(
-    make: Make,
-) -> None:
-    cells = make_cells()
-    cells[4] = replace(cells[4], status="running", url=None, runtime_s=3.0)
-    wall = make(cells, rows="light", cols="animal")
+    store.error = InputError("rating", got=4, accepted="no ratings today")
+    wall = make([make_cell(0, rating=2), make_cell(1)], judge=store.judge)
     page = Page(wall)
 
-    wall.update([*cells[:4], replace(cells[4], runtime_s=4.0), cells[5]])
-    done = [*cells[:4], make_cell(4, poster=make_poster()), cells[5]]
-    wall.update(done)
-    until(lambda: page.updates("header"))
-    changed = {name for some in page.updates("cells") for name in some}
-    assert changed == {"4"}
-    assert page.updates("cells")[-1]["4"]["poster"] is True
-    assert page.updates("all") == []
-    assert page.updates("header")[-1]["progress"] == "6 of 6 done"
-
-    child = replace(cells[0], index=6, labels={"animal": "owl", "light": "dawn"})
-    wall.update([*done, child], summary=WallSummary(spent="$0.61"))
-    until(lambda: page.updates("all"))
-    assert len(page.updates("all")[-1]) == 7
-    assert [head[0][0] for head in page.updates("wall")[-1]["cols"]][-1] == "owl"
-    # A page that is loaded later finds the newest state.
-    state = wall.widget.get_state()
-    assert len(state["cells"]) == 7
-    assert ("$0.61", "spent") in state["header"]["figures"]
+    assert "no ratings today" in page.answer(page.judges("media_0", rating=4))["error"]
+    assert page.cell(0)["rating"] == 2
+    assert "no such action" in page.answer(page.asks("export"))["error"]
 
 
-def test_a_running_sweep_sends_at_most_five_messages_a_second(make: Make) -> None:
+def test_filters_and_pages_are_those_of_all_cells(make: Make) -> None:
+    posters = [make_poster(colour) for colour in ("red", "blue")]
+    cells = [make_cell(n, poster=posters[n % 2]) for n in range(100)]
+    cells[99] = replace(cells[99], rating=5, keep=True, tags=("sharp",), note="Hand.")
+    cells[98] = make_cell(98, status="queued", url=None)
+    wall = make(cells)
+    page = Page(wall)
+
+    assert (page.shown["pages"], page.shown["found"]) == (3, 100)
+    assert [cell["index"] for cell in page.shown["cells"]] == [*range(48)]
+    last = page.views(page=2)
+    assert [cell["index"] for cell in last["cells"]] == [*range(96, 100)]
+    assert wall.widget.posters["97"] == posters[1]
+    # The kept one is compared from wherever one is.
+    assert set(wall.widget.posters) == {"96", "97", "99"}
+    assert page.views(page=99)["page"] == 2
+
+    def found(**filters: object) -> list[int]:
+        none = {"status": "", "rating": 0, "kept": False, "tag": "", "text": ""}
+        return [c["index"] for c in page.views(**{**none, **filters})["cells"]]
+
+    assert found(status="running") == [98]
+    assert found(rating=5) == found(kept=True) == found(tag="sharp") == [99]
+    assert found(text="HAND") == [99]
+    assert found(text="no such words") == []
+    assert page.shown["page"] == 0
+
+
+def test_results_are_compared_that_are_selected_or_else_kept(make: Make) -> None:
+    cells = make_cells(60)
+    cells[59] = replace(cells[59], keep=True)
+    page = Page(make(cells))
+
+    assert [cell["index"] for cell in page.shown["chosen"]] == [59]
+    shown = page.views(selected=[1, 58])
+    assert [cell["index"] for cell in shown["chosen"]] == [1, 58]
+    assert (shown["chosen_count"], shown["selected"]) == (2, [1, 58])
+
+
+def test_a_running_sweep_sends_at_most_five_small_pages_a_second(make: Make) -> None:
     cells = make_cells(200, status="running", url=None)
     wall = make(cells, clock=SystemClock())
-    page = Page(wall)
+    sent: list[int] = []
+    wall.widget.observe(lambda change: sent.append(len(str(change.new))), "page")
 
     started_s = time.monotonic()
     for done in range(UPDATES):
         at = done % len(cells)
-        cells[at] = replace(cells[at], runtime_s=float(done), charge_micro_usd=done)
-        wall.update(tuple(cells))
+        cells[at] = replace(cells[at], charge_micro_usd=done)
+        wall.update(tuple(cells), summary=WallSummary(spent=f"${done}"))
         time.sleep(UPDATES_S / UPDATES)
+    until(lambda: ("$399", "spent") in wall.widget.page["figures"])
     took_s = time.monotonic() - started_s
 
-    assert len(page.sent) <= MESSAGES_A_SECOND * took_s + 1
-    until(lambda: page.sent[-1:] and page.widget.get_state()["cells"][199]["price"])
+    assert len(sent) <= PAGES_A_SECOND * took_s + 1
+    assert max(sent) < 40_000
 
 
-def test_posters_of_later_pages_come_when_they_are_asked_for(make: Make) -> None:
-    posters = [make_poster(colour) for colour in ("red", "blue")]
-    cells = [make_cell(n, poster=posters[n % 2]) for n in range(60)]
-    wall = make(cells)
+def test_cells_that_come_later_are_arranged_and_found_by_a_page_loaded_later(
+    make: Make,
+) -> None:
+    cells = make_cells()
+    wall = make(cells, rows="light", cols="animal")
+
+    child = replace(cells[0], index=6, labels={"animal": "owl", "light": "dawn"})
+    wall.update([*cells, child], summary=WallSummary(spent="$0.61"))
+    until(lambda: len(wall.widget.get_state()["page"]["cells"]) == 7)
+
+    state = wall.widget.get_state()["page"]
+    assert state["cols"][3] == [["owl", 0]]
+    assert ("$0.61", "spent") in state["figures"]
+    with pytest.raises(InputError, match="index"):
+        wall.update([*cells, cells[0]])
+
+
+def test_the_pair_that_teaches_most_is_asked_and_what_was_stored_is_counted(
+    make: Make,
+) -> None:
+    store = Store()
+    before = Preference("media_0", "media_1")
+    wall = make(prefer=store.prefer, preferences=[before])
     page = Page(wall)
 
-    assert set(wall.widget.posters) == {str(n) for n in range(48)}
-    assert "data:" not in json.dumps(wall.widget.cells)
-    page.asks("posters", of=[58, 59, 1000, "x", None])
-    until(lambda: page.updates("posters"))
-    assert page.updates("posters") == [{"58": posters[0], "59": posters[1]}]
+    asked = page.answer(page.asks("pair"))
+    assert (asked["count"], asked["left"]) == (0, 14)
+    pairs = set()
+    for count in range(1, 4):
+        one, other = (cell["job"] for cell in asked["pair"])
+        pairs.add(frozenset((one, other)))
+        asked = page.answer(page.asks("prefer", winner=one, loser=other, tie=False))
+        assert asked["count"] == count
+    store.error = OSError("the disk is full")
+    refused = page.answer(
+        page.asks("prefer", winner="media_4", loser="media_5", tie=False)
+    )
 
-
-def test_a_preference_is_stored_and_ranked_with_those_before(make: Make) -> None:
-    store, ranked = Store(), []
-
-    def rank(preferences: Sequence[Preference]) -> list[Ranked]:
-        ranked.append(tuple(preferences))
-        return [("media_1", 1.5, 0.5, 2.5, 0), ("media_0", -1.5, -2.5, -0.5, 0)]
-
-    before = Preference("media_2", "media_3")
-    wall = make(prefer=store.prefer, rank=rank, preferences=[before])
-    page = Page(wall)
-    page.answer(page.asks("prefer", winner="media_1", loser="media_0", tie=False))
-    page.answer(page.asks("prefer", winner="media_4", loser="media_5", tie=True))
-
-    assert store.preferred == [
-        ("media_1", "media_0", False),
-        ("media_4", "media_5", True),
-    ]
-    assert ranked[-1] == wall.preferences
-    assert wall.preferences[0] == before
-    first = {"job": "media_1", "strength": 1.5, "low": 0.5, "high": 2.5, "group": 0}
-    assert page.updates("ranking")[-1][0] == first
+    assert "the disk is full" in refused["error"]
+    # Those that were never compared come first.
+    assert {frozenset(("media_0", "media_1"))}.isdisjoint(pairs)
+    assert {job for pair in pairs for job in pair} >= {
+        f"media_{n}" for n in range(2, 6)
+    }
+    ranked = page.answer(page.asks("rank"))
+    assert (ranked["count"], ranked["used"]) == (3, 4)
+    assert len(wall.preferences) == 4
+    assert [
+        row["strength"] for row in ranked["ranking"] if row["group"] == 0
+    ] == sorted(
+        (row["strength"] for row in ranked["ranking"] if row["group"] == 0),
+        reverse=True,
+    )
 
 
 def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> None:
@@ -294,34 +243,31 @@ def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> 
     wall = make(make_cells(status="failed"), actions=actions)
     page = Page(wall)
 
-    page.asks("retry", cell=3)
-    page.asks("next")
-    answer = page.answer(page.asks("export"))
+    page.answer(page.asks("retry", cell=3))
+    page.answer(page.asks("next"))
+    assert page.answer(page.asks("export"))["said"] == "Saved 6 files."
 
     assert done == [3, "next"]
-    assert answer["said"] == "Saved 6 files."
-    assert wall.widget.can == {
-        "judge": False,
-        "prefer": False,
-        "retry": True,
-        "export": True,
-        "next": True,
-        "copy": False,
-    }
+    offered = {name for name, is_offered in wall.widget.can.items() if is_offered}
+    assert offered == {"retry", "export", "next"}
 
 
-def test_a_closed_wall_hears_and_says_nothing(make: Make) -> None:
-    store = Store()
-    wall = make(judge=store.judge)
+def test_a_closed_wall_hears_says_and_fetches_nothing(make: Make) -> None:
+    store, asked = Store(), []
+
+    async def picture(cell: WallCell) -> None:
+        asked.append(cell.index)
+
+    wall = make(judge=store.judge, actions=WallActions(picture=picture))
+    until(lambda: len(asked) == 6)
     page = Page(wall)
     wall.close()
 
     page.judges("media_0", rating=1)
-    wall.update(make_cells(rating=2))
+    wall.update(make_cells(60, rating=2))
     time.sleep(0.3)
 
-    assert store.judged == []
-    assert page.sent == []
+    assert (store.judged, page.answers, len(asked)) == ([], [], 6)
 
 
 def test_a_wall_that_closes_while_it_is_written_is_not_written_again(
@@ -343,17 +289,6 @@ def test_a_wall_that_closes_while_it_is_written_is_not_written_again(
     assert len(written) == 1
 
 
-def test_the_static_twin_of_a_wall_has_what_the_wall_has(make: Make) -> None:
-    wall = make(title="A sweep")
-
-    wall.update(make_cells(rating=3), summary=WallSummary(spent="$0.61"))
-
-    bundle = wall._repr_mimebundle_()
-    assert VIEW in bundle
-    assert "★★★☆☆" in bundle["text/html"]
-    assert "$0.61 spent" in bundle["text/plain"]
-
-
 def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -> None:
     shown, _ = run_cells([SHOWN, RATED], tmp_path)
 
@@ -368,14 +303,67 @@ def test_a_cell_keeps_the_newest_static_twin_and_the_live_wall(tmp_path: Path) -
     assert 'src="https://a.test/2.mp4"' in html[0]
 
 
-def test_a_wall_of_owned_clips_shows_all_of_them_as_done(client: Client) -> None:
-    """The run ends while the wall is made."""
-    prompts = [f"a kite over dune {n}" for n in range(3)]
-    plan = client.sweep("text-to-image", prompt=prompts)
-    run(client, plan)
-
-    for _ in range(trials(2, 20)):
-        results: Any = plan.refresh().run()
+def test_a_wall_of_owned_and_new_clips_ends_with_all_of_them_done(
+    client: Client,
+) -> None:
+    """The run ends while the wall is made, as where it is a cell's last line."""
+    for n in range(trials(2, 50)):
+        prompts = [f"a kite over dune {n}, {at}" for at in range(12)]
+        run(client, client.sweep("text-to-image", prompt=prompts[:8]))
+        results: Any = client.sweep("text-to-image", prompt=prompts).run()
         wall = results.gallery()
-        until(lambda wall=wall: {c.status for c in wall.cells} == {"completed"})  # type: ignore[misc]
+        until(lambda wall=wall: "12 of 12 done" in wall.widget.page["progress"])  # type: ignore[misc]
         wall.close()
+
+
+def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
+    client: Client,
+) -> None:
+    clip = run(client, client.sweep("text-to-video", prompt=["a gull"], duration=3))
+    with wall_of(clip) as (wall, page, job):
+        offers = offered(page, job)
+        assert offers["take"]["text"] == "Another take · $0.204"
+        assert offers["upscale"]["text"].startswith("Upscale · $")
+        assert offers["download"]["file"].startswith("a-gull-")
+        assert not offers["use:sandbox/video-upscale/video-upscale"]["is_paid"]
+        old = {**offers["take"], "text": "Another take · $0.10"}
+        refused = page.answer(page.asks("act", job=job, offer=old))
+        assert refused["error"].startswith("The price has changed")
+        assert len(client.history.page()) == 1
+        taken = page.answer(page.asks("act", job=job, offer=offers["take"]))
+        assert taken["error"] == ""
+        until(lambda: page.shown["progress"] == "2 of 2 done")
+        assert [cell.made for cell in wall.cells] == ["", "take 2"]
+
+    picture = run(client, client.sweep("text-to-image", prompt=["a gull"]))
+    with wall_of(picture) as (wall, page, job):
+        upscale = offered(page, job)["upscale"]
+        page.answer(page.asks("act", job=job, offer=upscale))
+        until(lambda: page.shown["progress"] == "2 of 2 done")
+        assert [cell.made for cell in wall.cells] == ["", "Image upscale"]
+        assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
+
+
+@contextmanager
+def wall_of(results: Any) -> Iterator[tuple[Gallery, Page, str]]:
+    """Show the wall of a sweep of one cell."""
+    wall = results.gallery()
+    try:
+        yield wall, Page(wall), str(results.frame()["job_id"][0])
+    finally:
+        wall.close()
+
+
+def offered(page: Page, job: str) -> dict[str, dict[str, Any]]:
+    answer = page.answer(page.asks("offers", job=job))
+    return {offer["name"]: offer for offer in answer["offers"]}
+
+
+def test_a_page_of_a_thousand_cells_is_one_page(make: Make) -> None:
+    poster = make_poster()
+    wall = make(
+        [make_cell(n, poster=poster) for n in range(1_000)], cols="light", rows="animal"
+    )
+
+    assert len(json.dumps(wall.widget.page)) < 40_000
+    assert len(wall.widget.posters) <= 48

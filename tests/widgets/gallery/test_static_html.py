@@ -14,7 +14,7 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery import WallCell, WallSummary, static_html
 from mediakit.widgets.gallery.cells import header_of
 from mediakit.widgets.gallery.layout import PAGE_CELLS, arranged
-from mediakit.widgets.gallery.payload import cell_payload
+from mediakit.widgets.gallery.page import Wall
 from mediakit.widgets.gallery.posters import small_posters
 from mediakit.widgets.gallery.text_differences import marked
 from tests.support.job_states import Markup
@@ -187,11 +187,8 @@ def test_the_static_twin_has_the_grid_with_players_ratings_prices_and_links() ->
 def test_the_browser_gets_no_address_but_those_of_the_web() -> None:
     script = "javascript:window.canary=1"
     cells = [make_cell(0, url=script, poster=script), make_cell(1, poster="<img>")]
-    arrangement = arranged(cells)
+    first, second = map(Wall.of(cells, (None, None), "", {}).cell, range(2))
 
-    first, second = (
-        cell_payload(cell, at, arrangement, {}, {}) for at, cell in enumerate(cells)
-    )
     assert "not a web address" in first["problem"]
     assert {"url", "poster"}.isdisjoint(first)
     assert "poster" not in second

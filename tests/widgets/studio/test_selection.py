@@ -20,6 +20,7 @@ from mediakit.widgets.studio import Studio
 from mediakit.widgets.studio.history.selection import Selection
 from mediakit.widgets.studio.state import Place
 from mediakit.widgets.toolkit.cell_outputs import Cell
+from tests.support.samples.walls import Page
 from tests.support.submissions import submission
 from tests.support.widgets import shown, until
 from tests.widgets.studio.test_studio import (
@@ -144,20 +145,12 @@ def test_selected_results_are_compared_side_by_side_and_rated(
     gallery = studio._selecting._gallery
     assert gallery is not None
     assert [cell.prompt for cell in gallery.cells] == ["a mill", "a kite"]
-    until(lambda: all(cell.poster for cell in gallery.cells))
+    until(lambda: len(gallery.widget.posters) == 2)
     assert gallery.widget.comm is not None
 
-    gallery._requests.take(
-        {
-            "do": "judge",
-            "job": gallery.cells[0].job_id,
-            "changes": {"rating": 4},
-            "view": "v",
-            "number": 1,
-        }
-    )
+    page = Page(gallery)
+    page.answer(page.judges(str(gallery.cells[0].job_id), rating=4))
     owner = client.components.account_history.owner
-    until(lambda: tuning.judgements(client.components.store, **owner))
     (said,) = tuning.judgements(client.components.store, **owner)
     assert (said.job_id, said.rating) == (gallery.cells[0].job_id, 4)
 

@@ -7,7 +7,7 @@ from mediakit.sweep.statistics.agreeing import Agreement, agreement
 from mediakit.sweep.statistics.cells import axes_of
 from mediakit.sweep.statistics.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.statistics.costs import cost_of_keeper, pareto
-from mediakit.sweep.statistics.ranking import bradley_terry
+from mediakit.sweep.statistics.ranking import bradley_terry, next_pair
 
 __all__ = [
     "Agreement",
@@ -18,5 +18,6 @@ __all__ = [
     "compare",
     "compare_sweeps",
     "cost_of_keeper",
+    "next_pair",
     "pareto",
 ]

@@ -1,6 +1,6 @@
 """Rank results by pairwise comparisons, with uncertainty."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,7 +61,9 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
             got=str(names[won[won == lost][0]]),
             accepted="comparisons of two different items",
         )
-    strength, variance = _strengths(won, lost, np.where(ties, 0.5, 1.0), len(names))
+    weights = np.where(ties, 0.5, 1.0)
+    strength, covariance = _strengths(won, lost, weights, len(names))
+    variance = np.diag(covariance)
     group = _groups(won, lost, len(names))
     # The strengths of a group are around 0: the prior lets all of them shift together,
     # which is not part of their uncertainty.
@@ -86,6 +88,42 @@ def bradley_terry(preferences: Iterable[Preferred] | pd.DataFrame) -> pd.DataFra
     )
 
 
+def next_pair(
+    preferences: Iterable[Preferred] | pd.DataFrame, items: Sequence[str]
+) -> tuple[str, str] | None:
+    """Return the two items whose comparison teaches most about the ranking.
+
+    It is the pair whose answer is the least certain, by the strengths and by how
+    uncertain these are; of several such pairs, any.
+
+    Args:
+        preferences: The comparisons so far, as for `bradley_terry`.
+        items: The items that may be compared.
+
+    Returns:
+        A pair that was not compared yet; None if every pair was.
+    """
+    winners, losers, ties = _comparisons(preferences)
+    known = pd.Index(dict.fromkeys([*items, *winners, *losers]))
+    won, lost = (known.get_indexer(pd.Index(each)) for each in (winners, losers))
+    weights = np.where(ties, 0.5, 1.0)
+    strength, covariance = _strengths(won, lost, weights, len(known))
+    variance = np.diag(covariance)
+    of_difference = variance[:, None] + variance[None, :] - 2 * covariance
+    chance = 1.0 / (1.0 + np.exp(strength[None, :] - strength[:, None]))
+    gain = chance * (1.0 - chance) * of_difference
+    gain[won, lost] = gain[lost, won] = -np.inf
+    count = len(items)
+    pairs = np.triu(np.ones((count, count), dtype=bool), 1)
+    gains = np.where(pairs, gain[:count, :count], -np.inf)
+    best = gains.max(initial=-np.inf)
+    if best == -np.inf:
+        return None
+    found = np.argwhere(gains >= best - SMALLEST_STEP)
+    one, other = found[np.random.default_rng(len(winners)).integers(len(found))]
+    return items[one], items[other]
+
+
 def _comparisons(
     preferences: Iterable[Preferred] | pd.DataFrame,
 ) -> tuple[list[Any], list[Any], Flags]:
@@ -101,7 +139,7 @@ def _comparisons(
 def _strengths(
     won: Wholes, lost: Wholes, weight: Floats, items: int
 ) -> tuple[Floats, Floats]:
-    """Find the most likely strengths by Newton's method, and their variances."""
+    """Find the most likely strengths by Newton's method, and their covariances."""
     wins = np.zeros((items, items))
     np.add.at(wins, (won, lost), weight)
     np.add.at(wins, (lost, won), 1.0 - weight)
@@ -117,7 +155,7 @@ def _strengths(
         strength = strength + step / max(1.0, largest)
         if largest < SMALLEST_STEP:
             break
-    return strength, np.diag(np.linalg.inv(curve))
+    return strength, np.asarray(np.linalg.inv(curve), dtype=np.float64)
 
 
 def _groups(won: Wholes, lost: Wholes, items: int) -> Wholes:

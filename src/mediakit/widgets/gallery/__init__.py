@@ -6,20 +6,24 @@ model carries all cells, and a static twin of them stays in the saved notebook.
 
 from mediakit.widgets.gallery.cells import (
     CellStatus,
+    Done,
+    Offer,
     Preference,
-    Ranked,
     WallActions,
     WallCell,
     WallSummary,
 )
 from mediakit.widgets.gallery.gallery_widget import Gallery
+from mediakit.widgets.gallery.result_actions import ResultActions
 from mediakit.widgets.gallery.static_html import static_html
 
 __all__ = [
     "CellStatus",
+    "Done",
     "Gallery",
+    "Offer",
     "Preference",
-    "Ranked",
+    "ResultActions",
     "WallActions",
     "WallCell",
     "WallSummary",

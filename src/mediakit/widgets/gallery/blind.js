@@ -1,54 +1,14 @@
-// Two results without their names, again and again; then who came out ahead.
-
-// Every result comes as often as the others, and no pair comes twice.
-class Pairs {
-  constructor(items) {
-    this.items = items;
-    this.seen = new Set();
-    this.queue = [];
-  }
-
-  get total() {
-    return (this.items.length * (this.items.length - 1)) / 2;
-  }
-
-  next() {
-    while (!this.queue.length && this.seen.size < this.total) this.fill();
-    return this.queue.shift();
-  }
-
-  fill() {
-    const mixed = shuffled(this.items);
-    for (let at = 0; at + 1 < mixed.length; at += 2) this.add(mixed[at], mixed[at + 1]);
-    // Towards the end most rounds hold nothing new: what is left comes in any order.
-    if (this.queue.length) return;
-    const left = this.items.flatMap((one, at) =>
-      this.items.slice(at + 1).map((other) => [one, other]),
-    );
-    for (const pair of shuffled(left)) this.add(...shuffled(pair));
-  }
-
-  add(one, other) {
-    const key = [one, other].sort().join(" ");
-    if (this.seen.has(key)) return;
-    this.seen.add(key);
-    this.queue.push([one, other]);
-  }
-}
+// Two results without their names, again and again; then who came out ahead. The kernel
+// chooses the pairs and counts what it has stored.
 
 class Blind extends Sheet {
-  constructor(wall, cells) {
+  constructor(wall) {
     super(wall, "Which one is better?");
-    this.pairs = new Pairs(cells.map((cell) => cell.job));
-    this.byJob = new Map(cells.map((cell) => [cell.job, cell]));
     this.count = 0;
-    this.unsaved = new Set(); // the numbers of requests without an answer
-    this.trouble = make("p", "mk-wall-trouble");
-    this.trouble.setAttribute("role", "alert");
+    this.trouble = makeRole("mk-wall-trouble", "alert");
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = 2;
-    this.said = make("p", "mk-wall-soft");
-    this.said.setAttribute("role", "status");
+    this.said = makeRole("mk-wall-soft", "status");
     const answer = (text, side) => makeButton("", text, "", () => this.answer(side));
     this.answers = make("div", "mk-wall-row mk-wall-answers");
     this.answers.append(
@@ -70,7 +30,7 @@ class Blind extends Sheet {
 
   open() {
     super.open();
-    this.ask();
+    this.ask({ do: "pair" });
   }
 
   clear() {
@@ -78,19 +38,27 @@ class Blind extends Sheet {
     this.together = null;
   }
 
-  ask() {
+  // Asks for the next pair; what was answered counts once the kernel has stored it.
+  async ask(message) {
+    this.waits = true;
+    const { error, pair, count, left } = await this.wall.request(message);
+    this.waits = false;
+    if (this.isOver) return;
+    const stored = message.do === "prefer" ? "The preference was not saved: " : "";
+    write(this.trouble, error ? `${stored}${error}` : "");
+    if (error) return;
+    this.count = count;
+    if (pair.length) this.draw(pair, left);
+    else this.rank();
+  }
+
+  draw(pair, left) {
     this.clear();
-    const pair = this.pairs.next();
-    if (!pair) {
-      this.rank();
-      return;
-    }
-    this.pair = shuffled(pair);
+    this.pair = Math.random() < 0.5 ? pair : [pair[1], pair[0]];
     const players = [];
-    const figures = this.pair.map((job, side) => {
+    const figures = this.pair.map((cell, side) => {
       const words = side ? "Right" : "Left";
       const figure = make("figure", "mk-wall-figure");
-      const cell = this.byJob.get(job);
       const medium = makeMedium(cell, "", { preload: "auto", label: words });
       if (medium.tagName === "VIDEO") players.push(medium);
       playCopy(this.wall, cell, medium, {
@@ -103,8 +71,8 @@ class Blind extends Sheet {
       return figure;
     });
     this.figures.replaceChildren(...figures);
-    const done = this.count ? `${many(this.count, "answer")} so far.` : "";
-    write(this.said, `Pair ${this.count + 1} of ${this.pairs.total}. ${done}`.trim());
+    const saved = this.count ? `${many(this.count, "answer")} saved. ` : "";
+    write(this.said, `${saved}${many(left, "pair")} left; those that teach most come first.`);
     // Not on an answer: Space would give it.
     this.dialog.focus({ preventScroll: true });
     if (players.length) this.play(players);
@@ -119,26 +87,10 @@ class Blind extends Sheet {
   }
 
   answer(side) {
-    if (this.isOver) return;
+    if (this.isOver || this.waits || !this.pair) return;
     const [left, right] = this.pair;
     const [winner, loser] = side === 1 ? [right, left] : [left, right];
-    const message = { do: "prefer", winner, loser, tie: side === null };
-    if (!this.wall.send(message)) {
-      write(this.said, GONE);
-      return;
-    }
-    this.unsaved.add(this.wall.lastSent);
-    this.count += 1;
-    this.ask();
-  }
-
-  answered(number, error) {
-    if (!this.unsaved.delete(number)) return;
-    if (error) {
-      this.count -= 1;
-      write(this.trouble, `A preference was not saved: ${error}`);
-    }
-    if (this.isOver) this.drawRanking();
+    this.ask({ do: "prefer", winner: winner.job, loser: loser.job, tie: side === null });
   }
 
   key(event) {
@@ -148,62 +100,51 @@ class Blind extends Sheet {
     if (!event.repeat) this.answer(sides[event.key]);
   }
 
-  rank() {
+  async rank() {
+    if (this.isOver) return;
     this.clear();
-    if (!this.count) {
-      this.dialog.close();
-      return;
-    }
     this.isOver = true;
     write(this.title, "Ranking");
     this.dialog.setAttribute("aria-label", this.title.textContent);
-    this.list = make("ol", "mk-wall-ranking");
-    this.body.replaceChildren(this.list, this.trouble, this.said);
+    const list = make("ol", "mk-wall-ranking");
+    this.body.replaceChildren(list, this.trouble, this.said);
+    write(this.said, "");
     this.finish.replaceWith(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
-    this.drawRanking();
     this.tools.firstChild.focus();
+    const { error, ranking, count, used } = await this.wall.request({ do: "rank" });
+    if (error) write(this.trouble, error);
+    else if (ranking.length) this.drawRanking(list, ranking, count, used);
+    else this.dialog.close();
   }
 
-  updates() {
-    if (this.isOver) this.drawRanking();
-  }
-
-  drawRanking() {
-    const ranking = this.wall.ranking.filter(({ job }) => this.byJob.has(job));
-    const order = (one, other) => one.group - other.group || other.strength - one.strength;
-    const sorted = [...ranking].sort(order);
-    const groups = new Set(sorted.map((each) => each.group)).size;
-    const low = Math.min(...sorted.map((each) => each.low));
-    const high = Math.max(...sorted.map((each) => each.high));
+  drawRanking(list, ranking, count, used) {
+    const groups = new Set(ranking.map((each) => each.group)).size;
+    const low = Math.min(...ranking.map((each) => each.low));
+    const high = Math.max(...ranking.map((each) => each.high));
     const part = (value) => (high > low ? (100 * (value - low)) / (high - low) : 50);
-    const rows = sorted.map((each) => this.makeRank(each, part));
-    sorted.forEach(({ group }, at) => {
-      if (at && group !== sorted[at - 1].group) rows[at].classList.add("mk-wall-rank-apart");
+    const rows = ranking.map((each) => this.makeRank(each, part));
+    ranking.forEach(({ group }, at) => {
+      if (at && group !== ranking[at - 1].group) rows[at].classList.add("mk-wall-rank-apart");
     });
-    this.list.replaceChildren(...rows);
-    const saved = this.count - this.unsaved.size;
-    write(
-      this.said,
-      [
-        `${many(saved, "preference")} saved.`,
-        sorted.length &&
-          "The bars show how uncertain each strength is; bars that overlap may change places.",
-        groups > 1 &&
-          "Results on two sides of a line were never compared, even indirectly: they have no common ranking.",
-      ]
-        .filter(Boolean)
-        .join(" "),
-    );
+    list.replaceChildren(...rows);
+    const words = [
+      `By ${many(used, "answer")}, ${count} of them now.`,
+      "The bars show how uncertain each strength is; bars that overlap may change places.",
+    ];
+    if (groups > 1)
+      words.push(
+        "Results on two sides of a line were never compared, even indirectly: they have no common ranking.",
+      );
+    write(this.said, words.join(" "));
   }
 
-  makeRank({ job, strength, low, high }, part) {
-    const cell = this.byJob.get(job);
+  makeRank({ cell, poster, strength, low, high }, part) {
     const row = make("li", "mk-wall-rank");
-    const poster = this.wall.posterOf(cell) || (cell.medium === "image" ? cell.url : "");
-    const picture = make(poster ? "img" : "span", "mk-wall-thumb");
-    if (poster) Object.assign(picture, { src: poster, alt: "" });
+    const shown = poster || (cell.medium === "image" ? cell.url : "");
+    const picture = make(shown ? "img" : "span", "mk-wall-thumb");
+    if (shown) Object.assign(picture, { src: shown, alt: "" });
     const words = make("div", "mk-wall-rank-words");
-    words.append(make("b", "", this.wall.nameOf(cell)));
+    words.append(make("b", "", cell.name));
     const numbers = [strength, low, high].map((value) => value.toFixed(2));
     words.append(make("span", "mk-wall-soft", `${numbers[0]} (${numbers[1]} to ${numbers[2]})`));
     const scale = make("div", "mk-wall-scale");

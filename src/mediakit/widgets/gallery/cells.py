@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from mediakit.errors import InputError
 from mediakit.money import format_usd
+from mediakit.widgets.job.player import web_url
+
+if TYPE_CHECKING:
+    from mediakit.client import AsyncJob
 
 CellStatus = Literal[
     "planned", "invalid", "unsent", "queued", "running", "completed", "failed"
@@ -15,9 +18,6 @@ CellStatus = Literal[
 
 TAKE, PROMPT = "take", "prompt"
 BEST_RATING = 5
-MAX_TAGS = 20
-MAX_TAG_LENGTH = 60
-MAX_NOTE_LENGTH = 4_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class WallCell:
         tags: Its tags.
         note: A note for people.
         parent_job_id: The job that it was made from.
+        made: What it is of another cell's result, such as "Video upscale".
     """
 
     index: int
@@ -61,6 +62,7 @@ class WallCell:
     tags: tuple[str, ...] = ()
     note: str = ""
     parent_job_id: str | None = None
+    made: str = ""
 
     def text(self, axis: str) -> str:
         """Return its value on an axis, as text; `take` and `prompt` are axes too."""
@@ -70,12 +72,10 @@ class WallCell:
             return str(self.take)
         return (self.prompt or "") if axis == PROMPT else ""
 
-    def looks_like(self, other: WallCell) -> bool:
-        """Tell whether a wall shows the two alike; it counts seconds by itself."""
-        if self == other:
-            return True
-        both_run = self.status == other.status == "running"
-        return both_run and replace(self, runtime_s=other.runtime_s) == other
+    @property
+    def is_shown(self) -> bool:
+        """Tell whether it has a result that can be looked at."""
+        return self.status == "completed" and web_url(self.url or "") is not None
 
 
 @dataclass(frozen=True)
@@ -102,9 +102,56 @@ class WallSummary:
     next_label: str = ""
 
 
+class Offer(NamedTuple):
+    """Something to do with a result.
+
+    Attributes:
+        name: What it is called in messages.
+        text: The text of its button; a paid one has its price in it.
+        words: What it does, as a sentence.
+        is_paid: Whether it costs money.
+        file: The name of the file that it saves.
+    """
+
+    name: str
+    text: str
+    words: str
+    is_paid: bool = False
+    file: str = ""
+
+
+class Done(NamedTuple):
+    """What an offer led to.
+
+    Attributes:
+        said: A sentence about it.
+        job: A job that was sent, which the wall shows beside its result.
+        form: A form that was opened, which stands below the wall.
+    """
+
+    said: str
+    job: AsyncJob | None = None
+    form: Any = None
+
+
+class TileActions(Protocol):
+    """What can be done with a result beside judging it; awaited on the I/O thread."""
+
+    async def offers(self, job_id: str) -> list[Offer]:
+        """Return what is offered for the result of a job."""
+
+    async def act(self, job_id: str, offer: Offer) -> Done:
+        """Do it.
+
+        Args:
+            job_id: The job.
+            offer: The offer whose button was pressed, as `offers` gave it.
+        """
+
+
 @dataclass(frozen=True)
 class WallActions:
-    """What the buttons of a wall do; a button without an action is not shown.
+    """What a wall can do; a button without an action is not shown.
 
     Each is called on a worker thread, or awaited on the I/O thread where it is a
     coroutine function. An exception is shown in the wall as a sentence.
@@ -114,13 +161,18 @@ class WallActions:
         export: Saves what there is. A text that it returns is shown.
         next: Takes the kept cells to the next step. A text that it returns is shown.
         copy: Returns an mp4 that a browser plays in place of a job's result; takes its
-            id. It has no button.
+            ID. It has no button.
+        picture: Returns a small JPEG of a cell's result, or None; cells without a
+            poster are shown with it. It has no button.
+        tile: What can be done with a single result.
     """
 
     retry: Callable[[int], object] | None = None
     export: Callable[[], object] | None = None
     next: Callable[[], object] | None = None
     copy: Callable[[str], Awaitable[bytes]] | None = None
+    picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
+    tile: TileActions | None = None
 
 
 class Preference(NamedTuple):
@@ -135,71 +187,6 @@ class Preference(NamedTuple):
     winner: str
     loser: str
     tie: bool = False
-
-
-Ranked = tuple[str, float, float, float, int]
-"""A job's id, its strength, the low and high end of the strength's interval, and its
-group: strengths of different groups cannot be compared."""
-
-Rank = Callable[[Sequence[Preference]], Sequence[Ranked]]
-
-
-class Judgement(TypedDict, total=False):
-    """What a person changed in how they judge a job."""
-
-    rating: int | None
-    keep: bool
-    tags: tuple[str, ...]
-    note: str
-
-
-def judgement_of(changes: object) -> Judgement:
-    """Read a change as the browser sends it.
-
-    Raises:
-        InputError: It is no change that a wall makes.
-    """
-    if not isinstance(changes, dict) or not changes or set(changes) - set(_READERS):
-        raise InputError("changes", got=changes, accepted=" or ".join(_READERS))
-    read = {name: _READERS[name](value) for name, value in changes.items()}
-    return Judgement(**read)  # type: ignore[typeddict-item] # the readers check each
-
-
-def _rating(value: object) -> int | None:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if value is None or (whole and 1 <= value <= BEST_RATING):  # type: ignore[operator] # whole says so
-        return value  # type: ignore[return-value] # whole says so
-    raise InputError("rating", got=value, accepted=f"1 to {BEST_RATING}, or None")
-
-
-def _keep(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    raise InputError("keep", got=value, accepted="true or false")
-
-
-def _tags(value: object) -> tuple[str, ...]:
-    texts = value if isinstance(value, list | tuple) else [value]
-    tags = tuple(dict.fromkeys(str(text).strip() for text in texts if text))
-    if len(tags) > MAX_TAGS or any(len(tag) > MAX_TAG_LENGTH for tag in tags):
-        accepted = f"at most {MAX_TAGS} tags of at most {MAX_TAG_LENGTH} characters"
-        raise InputError("tags", got=value, accepted=accepted)
-    return tuple(tag for tag in tags if tag)
-
-
-def _note(value: object) -> str:
-    if isinstance(value, str) and len(value) <= MAX_NOTE_LENGTH:
-        return value.strip()
-    accepted = f"a text of at most {MAX_NOTE_LENGTH:,} characters"
-    raise InputError("note", got=value, accepted=accepted)
-
-
-_READERS: Mapping[str, Callable[[object], Any]] = {
-    "rating": _rating,
-    "keep": _keep,
-    "tags": _tags,
-    "note": _note,
-}
 
 
 @dataclass(frozen=True)

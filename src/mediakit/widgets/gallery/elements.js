@@ -6,16 +6,10 @@
 const GONE = "The kernel is gone: this is what the wall showed last, and nothing changes it.";
 const SLOW = "Waiting for the kernel …";
 const COPYING = "Your browser cannot play this file. Making a copy that it can play…";
+const DELETED = "This result has been deleted.";
+const NO_RESULT = "No result to show";
 const ANSWER_MS = 4000;
 const BEST = 5;
-const NOT_RUNNING = {
-  planned: "not sent yet",
-  queued: "queued",
-  unsent: "unsent",
-  invalid: "invalid",
-  failed: "failed",
-  completed: "no result to show",
-};
 
 const makeButton = (name, text, words, press) => {
   const button = make("button", `mk-wall-button ${name}`.trim(), text);
@@ -27,6 +21,11 @@ const makeButton = (name, text, words, press) => {
   button.addEventListener("click", press);
   return button;
 };
+const makeRole = (name, role) => {
+  const element = make("div", name);
+  element.setAttribute("role", role);
+  return element;
+};
 // A text in pieces, in which those that differ from the other texts stand out.
 const writeMarked = (element, pieces) => {
   const parts = pieces.map(([text, differs]) =>
@@ -34,16 +33,22 @@ const writeMarked = (element, pieces) => {
   );
   element.replaceChildren(...parts);
 };
-const plain = (pieces) => pieces.map(([text]) => text).join("");
-const shuffled = (items) => {
-  const mixed = [...items];
-  for (let at = mixed.length - 1; at > 0; at -= 1) {
-    const other = Math.floor(Math.random() * (at + 1));
-    [mixed[at], mixed[other]] = [mixed[other], mixed[at]];
-  }
-  return mixed;
-};
+const plain = (pieces = []) => pieces.map(([text]) => text).join("");
 const isShown = (cell) => cell.status === "completed" && Boolean(cell.url);
+const isGone = async (url) => {
+  try {
+    const { status } = await fetch(url, { method: "HEAD", credentials: "omit" });
+    return status === 404 || status === 410;
+  } catch {
+    return false; // the storage does not let a page ask
+  }
+};
 const judged = (cell) =>
   [cell.rating ? `${cell.rating} of ${BEST} stars` : "", cell.keep ? "kept" : ""].filter(Boolean);
 const starsText = (rating = 0) => "★".repeat(rating) + "☆".repeat(BEST - rating);
+const openLink = (cell, text) => {
+  const link = make("a", "", text);
+  Object.assign(link, { href: cell.url, target: "_blank", rel: "noopener noreferrer" });
+  link.setAttribute("aria-label", `Open ${cell.name} in a new tab`);
+  return link;
+};

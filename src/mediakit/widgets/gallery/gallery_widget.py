@@ -1,44 +1,70 @@
-"""The controller of a wall: shows cells, and handles ratings and comparisons.
+"""The controller of a wall: shows a page of cells, and does what people ask for.
 
-A wall that is updated sends what changed, merged into at most five messages a second;
-whatever people do comes as a message, and its answer is one.
+The kernel filters and pages; the browser gets the page that is shown and its pictures,
+as two traits. What people do comes as a message, and its answer is one.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 import anyio.to_thread
+import anywidget
+import ipywidgets as w
+from traitlets import Dict, Unicode
 
 from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import InputError
-from mediakit.widgets.gallery.board import Board, ranking_payload
-from mediakit.widgets.gallery.browser_requests import Act, Message, Requests, then
+from mediakit.errors import InputError, MediakitError
+from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
-    Judgement,
+    Done,
+    Offer,
     Preference,
-    Rank,
-    Ranked,
     WallActions,
     WallCell,
     WallSummary,
-    judgement_of,
 )
-from mediakit.widgets.gallery.judgements import Judged
-from mediakit.widgets.gallery.payload import header_payload
+from mediakit.widgets.gallery.followed_jobs import FollowedJobs
+from mediakit.widgets.gallery.page import Payload, View, Wall
+from mediakit.widgets.gallery.posters import is_embedded
 from mediakit.widgets.gallery.static_html import static_html, static_text
 from mediakit.widgets.gallery.throttle import Paced
-from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
+from mediakit.widgets.toolkit.browser_script import script_of
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.styles import data_url
+from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
+HERE = Path(__file__).parent
+SCRIPTS = (
+    "../toolkit/paid_clicks.js",
+    "elements.js",
+    "together.js",
+    "sheets.js",
+    "blind.js",
+    "tile.js",
+    "wall.js",
+)
 UPDATES_EVERY_S = 0.2
 STATIC_EVERY_S = 2.0
+CHANGED_PRICE = (
+    "The price has changed since it was shown. Nothing was sent. Open the actions "
+    "again to see the price of now."
+)
+
+Message = Mapping[str, Any]
+Act = Callable[[Message], Coroutine[Any, Any, Payload]]
 
 
 class Judge(Protocol):
@@ -55,13 +81,23 @@ class Prefer(Protocol):
         """Store it; with `tie`, neither was preferred."""
 
 
+class GalleryWidget(anywidget.AnyWidget):
+    """The wall in the browser: one page of it."""
+
+    _esm = script_of(HERE, *SCRIPTS)
+    _css = (HERE / "gallery.css").read_text("utf-8")
+    page: Any = Dict().tag(sync=True)
+    posters: Any = Dict().tag(sync=True)
+    can: Any = Dict().tag(sync=True)
+    hides = Unicode().tag(sync=True)
+
+
 class Gallery:
     """A wall of results in the notebook.
 
-    One widget carries all cells.
-    Callbacks run on a worker thread, one at a time and in order; coroutine functions
-    are awaited on the I/O thread. What they raise is shown in the wall as a sentence,
-    and the wall shows the cell as it was before.
+    Callbacks run on a worker thread; coroutine functions are awaited on the I/O
+    thread. Ratings and preferences are stored one after the other. What a callback
+    raises is shown in the wall as a sentence, and the wall shows the cell as it was.
 
     Args:
         cells: The cells, in the order in which they are shown.
@@ -73,8 +109,6 @@ class Gallery:
             `rating`, `keep`, `tags` (a tuple) and `note`. Without it nothing is rated.
         prefer: Stores a blind preference: `prefer(winner, loser, tie=False)`. Without
             it there is no blind comparison.
-        rank: Ranks jobs by all preferences, those given first included: returns
-            `(job_id, strength, low, high, group)` for each.
         preferences: The preferences that were stored before.
         actions: What the buttons do.
         environment: See `player.browser_url`; this process's own when omitted.
@@ -94,7 +128,6 @@ class Gallery:
         summary: WallSummary | None = None,
         judge: Judge | None = None,
         prefer: Prefer | None = None,
-        rank: Rank | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
         environment: Mapping[str, str] | None = None,
@@ -105,55 +138,57 @@ class Gallery:
         self._summary = summary or WallSummary()
         self._judge = judge
         self._prefer = prefer
-        self._rank = rank
         self._actions = actions or WallActions()
         self._environment = os.environ if environment is None else environment
         self._preferences = tuple(
             Preference(each.winner, each.loser, each.tie) for each in preferences
         )
-        self._judged = Judged()
+        self._sittings: dict[str, Sitting] = {}
         self._lock = threading.RLock()
         self._closed = False
         io, time = io_thread(), clock or SystemClock()
-        self._updates = Paced(io, time, UPDATES_EVERY_S, self._send, self._complain)
+        self._tasks = TaskRunner(io, self._complain)
+        self._updates = Paced(io, time, UPDATES_EVERY_S, self._show, self._complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self._complain)
         self._handle = self._own_handle = CardHandle()
-        self._board = Board(
-            _checked(cells),
-            axes=self._axes,
-            title=title,
-            environment=self._environment,
-            ask=self._updates.ask,
-        )
-        acts = {
-            "judge": self._judging,
-            "prefer": self._preferring,
-            "retry": self._retrying,
-            "export": lambda _: self._actions.export,
-            "next": lambda _: self._actions.next,
+        self._followed = FollowedJobs(self._updates.ask)
+        self._forms: list[Any] = []
+        self._ends: list[Callable[[], object]] = []
+        self._pictures: dict[int, str | None] = {}
+        self._view = View()
+        self._base = _checked(cells)
+        self._wall = self._arranged(self._base)
+        self._acts: Mapping[str, Act] = {
+            "judge": self._do_judge,
+            "prefer": self._do_prefer,
+            "pair": self._do_pair,
+            "rank": self._do_rank,
+            "retry": self._do_retry,
+            "export": partial(self._do_call, self._actions.export),
+            "next": partial(self._do_call, self._actions.next),
+            "copy": self._do_copy,
+            "offers": self._do_offers,
+            "act": self._do_act,
         }
-        self._requests = Requests(io, acts, self._answer, self._complain)
-        # A copy takes seconds: ratings must not wait for it.
-        copies = {"copy": self._copying}
-        self._copies = Requests(io, copies, self._answer, self._complain)
-        self._open()
+        self._turn = asyncio.Lock()
+        self.widget: Any = GalleryWidget(can=self._can(), hides=self._handle.live_rules)
+        self.view: Any = w.VBox(children=(self.widget,))
+        for each in (self.widget, self.view):
+            keep_in_order(each.comm)
+        self.widget.on_msg(self._hear)
+        self._draw()
 
     # -- for those who keep it ----------------------------------------------------
 
     @property
     def cells(self) -> tuple[WallCell, ...]:
         """Return the cells as they are shown, with what was judged in the wall."""
-        return self._board.cells
+        return self._wall.cells
 
     @property
     def preferences(self) -> tuple[Preference, ...]:
         """Return all preferences, those given first included."""
         return self._preferences
-
-    @property
-    def widget(self) -> Any:
-        """Return the widget that carries the wall."""
-        return self._board.widget
 
     @property
     def is_closed(self) -> bool:
@@ -164,12 +199,10 @@ class Gallery:
     def html(self) -> str:
         """Return the static twin of the wall."""
         with self._lock:
-            cells, summary = self.cells, self._summary
-        rows, cols = self._axes
+            cells, summary = self._pictured(self.cells), self._summary
         return static_html(
             cells,
-            rows,
-            cols,
+            *self._axes,
             title=self._title,
             summary=summary,
             environment=self._environment,
@@ -181,10 +214,7 @@ class Gallery:
         *,
         summary: WallSummary | None = None,
     ) -> None:
-        """Show other cells or figures, from any thread; only differences are sent.
-
-        What a person judged in the wall stays until `cells` say something else about
-        it than they did before.
+        """Show other cells or figures, from any thread, at most five times a second.
 
         Args:
             cells: All cells; those shown now when omitted.
@@ -197,8 +227,8 @@ class Gallery:
             if self._closed:
                 return
             self._summary = summary or self._summary
-            shown = self.cells if cells is None else self._judged.over(_checked(cells))
-            self._show(shown)
+            self._base = self._base if cells is None else _checked(cells)
+        self._updates.ask()
 
     def follow_with(self, handle: CardHandle) -> None:
         """Write the static twin through a handle that is displayed already.
@@ -210,16 +240,24 @@ class Gallery:
             self._handle = handle
             self._saving.ask()
 
+    def on_close(self, act: Callable[[], object]) -> None:
+        """Call a function when the wall is taken down."""
+        self._ends.append(act)
+
     def close(self) -> None:
         """Take the wall down; its static twin stays in the notebook."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
+            for end in self._ends:
+                end()
             self._updates.close()
             self._saving.close()
+            self._followed.close()
             self._own_handle.close()
-            self.widget.close()
+            for each in (*self._forms, self.widget, self.view):
+                each.close()
 
     def __repr__(self) -> str:
         return static_text(self.cells, self._title, self._summary)
@@ -239,116 +277,208 @@ class Gallery:
         """Return the live wall, and its static twin for a copy without a kernel."""
         return {**self._live(), "text/plain": repr(self), "text/html": self.html}
 
+    def _live(self) -> dict[str, Any]:
+        return dict(self.view._repr_mimebundle_() or {})
+
     # -- what is shown ------------------------------------------------------------
 
-    def _open(self) -> None:
-        can = {
-            "judge": self._judge is not None,
-            "prefer": self._prefer is not None,
-            **{name: act is not None for name, act in vars(self._actions).items()},
-        }
-        self._board.open(
-            self._hear,
-            header=header_payload(self.cells, self._summary),
-            ranking=ranking_payload(self._ranked() if self._preferences else ()),
-            can=can,
-            hides=self._handle.live_rules,
-        )
+    def _can(self) -> dict[str, bool]:
+        judging = {"judge": self._judge, "prefer": self._prefer}
+        acts = {**judging, **vars(self._actions)}
+        return {name: act is not None for name, act in acts.items()}
 
-    def _live(self) -> dict[str, Any]:
-        bundle = self.widget._repr_mimebundle_()
-        # anywidget gives metadata beside it.
-        return dict(bundle[0] if isinstance(bundle, tuple) else bundle or {})
+    def _arranged(self, cells: Sequence[WallCell]) -> Wall:
+        return Wall.of(cells, self._axes, self._title, self._environment)
 
-    def _show(self, cells: tuple[WallCell, ...]) -> None:
-        self._board.show(cells)
-        self._board.show_header(self._summary)
-        if self._handle.is_displayed:
-            self._saving.ask()
-
-    async def _send(self) -> None:
+    async def _show(self) -> None:
+        """Show the newest cells, with jobs that were asked for on the wall."""
         with self._lock:
-            if not self._closed:
-                self._board.send()
+            if self._closed:
+                return
+            cells = (*self._base, *self._followed.cells(self._base))
+            self._wall = self._wall.with_cells(cells) or self._arranged(cells)
+            self._draw()
+            if self._handle.is_displayed:
+                self._saving.ask()
+
+    def _draw(self) -> None:
+        """Send the page as it is now; what is as it was is not sent again."""
+        page, pictured = self._wall.page(self._view, self._summary)
+        posters = {
+            str(cell.index): cell.poster
+            for cell in self._pictured(pictured)
+            if is_embedded(cell.poster)
+        }
+        with self.widget.hold_sync():
+            self.widget.page, self.widget.posters = page, posters
+        if self._actions.picture is not None:
+            wanted = [c for c in pictured if self._wants_picture(c)]
+            self._pictures.update((cell.index, None) for cell in wanted)
+            for cell in wanted:
+                self._tasks.run(partial(self._bring, cell))
+
+    def _pictured(self, cells: Sequence[WallCell]) -> list[WallCell]:
+        pictures = self._pictures
+        return [
+            cell if cell.poster else replace(cell, poster=pictures.get(cell.index))
+            for cell in cells
+        ]
+
+    def _wants_picture(self, cell: WallCell) -> bool:
+        has_one = cell.poster is not None or cell.index in self._pictures
+        return cell.is_shown and not has_one and cell.media_type in ("image", "video")
+
+    async def _bring(self, cell: WallCell) -> None:
+        find = self._actions.picture
+        if self._closed or find is None:
+            return
+        jpeg = await find(cell)
+        if jpeg is not None:
+            with self._lock:
+                self._pictures[cell.index] = data_url(jpeg)
+            self._updates.ask()
 
     async def _save(self) -> None:
         html = await anyio.to_thread.run_sync(lambda: self.html)
         self._handle.show(html, repr(self))
 
     def _complain(self, text: str) -> None:
+        self._send({"error": text})
+
+    def _send(self, content: Payload, buffers: Sequence[bytes] = ()) -> None:
         with self._lock:
-            self._board.outbox.put(error=text)
+            if not self._closed:
+                self.widget.send(content, buffers=list(buffers))
 
     # -- what people do -----------------------------------------------------------
 
     def _hear(self, _: object, message: object, buffers: object) -> None:
         guarded(self._complain, self._lock)(self._take)(message)
 
-    def _take(self, message: object) -> None:
-        if self._closed or not isinstance(message, dict):
+    def _take(self, message: Any) -> None:
+        if self._closed:
             return
-        if message.get("do") == "posters":
-            self._board.show_posters(message.get("of") or ())
-        elif message.get("do") == "copy":
-            self._copies.take(message)
+        if message["do"] == "view":
+            self._view = self._view.changed(message["changes"])
+            self._draw()
+            self._answer(message, {})
         else:
-            self._requests.take(message)
+            self._tasks.run(partial(self._act, message))
 
-    def _answer(self, message: Message, error: str, said: str) -> None:
+    async def _act(self, message: Message) -> None:
+        try:
+            answer = await self._acts[message["do"]](message)
+        except Exception as failure:  # noqa: BLE001 - it is shown in the wall
+            answer = {"error": sentence_of(failure)}
+        self._answer(message, answer)
+
+    def _answer(self, message: Message, answer: Payload) -> None:
+        its = {"view": message["view"], "number": message["number"]}
+        buffers = answer.pop("buffers", [])
+        self._send({"answer": {"error": "", **its, **answer}}, buffers)
+
+    async def _do_call(self, act: Callable[..., object] | None, _: Message) -> Payload:
+        said = await _called(act)
+        return {"said": said if isinstance(said, str) else ""}
+
+    async def _do_judge(self, message: Message) -> Payload:
+        job_id, changes = message["job"], dict(message["changes"])
+        if "tags" in changes:
+            changes["tags"] = tuple(changes["tags"])
+        async with self._turn:
+            await _called(self._judge, job_id, **changes)
+            with self._lock:
+                self._base = tuple(
+                    replace(cell, **changes) if cell.job_id == job_id else cell
+                    for cell in self._base
+                )
+                self._followed.judge(job_id, changes)
+            await self._show()
+        return {}
+
+    async def _do_pair(self, message: Message) -> Payload:
         with self._lock:
-            if error:
-                self._board.show_again(message.get("job"))
-            view, number = str(message.get("view")), int(message.get("number") or 0)
-            self._board.outbox.answer(view, number, error, said)
+            at = {c.job_id: n for n, c in enumerate(self.cells)}
+            jobs = [
+                str(self.cells[n].job_id) for n in self._wall.candidates(self._view)
+            ]
+        self._sittings[message["view"]] = sitting = Sitting(jobs)
+        return await self._next_pair(sitting, at)
 
-    def _judging(self, message: Message) -> Act | None:
-        judge, job_id = self._judge, message.get("job")
-        if judge is None or all(cell.job_id != job_id for cell in self.cells):
-            return None
-
-        def act() -> object:
-            changes = judgement_of(message.get("changes"))
-            store = partial(judge, str(job_id), **changes)
-            return then(store, partial(self._take_judgement, str(job_id), changes))()
-
-        return act
-
-    def _take_judgement(self, job_id: str, changes: Judgement) -> None:
+    async def _do_prefer(self, message: Message) -> Payload:
+        sitting = self._sittings[message["view"]]
+        chosen = Preference(message["winner"], message["loser"], message["tie"])
+        async with self._turn:
+            await _called(self._prefer, *chosen[:2], tie=chosen.tie)
+            with self._lock:
+                self._preferences = (*self._preferences, chosen)
+        sitting.count += 1
         with self._lock:
-            self._show(self._judged.judge(self.cells, job_id, changes))
+            at = {c.job_id: n for n, c in enumerate(self.cells)}
+        return await self._next_pair(sitting, at)
 
-    def _preferring(self, message: Message) -> Act | None:
-        jobs = {cell.job_id for cell in self.cells if cell.job_id}
-        winner, loser = message.get("winner"), message.get("loser")
-        if self._prefer is None or winner == loser or not {winner, loser} <= jobs:
-            return None
-        chosen = Preference(str(winner), str(loser), message.get("tie") is True)
-        store = partial(self._prefer, chosen.winner, chosen.loser, tie=chosen.tie)
-        return then(store, partial(self._take_preference, chosen))
+    async def _next_pair(self, sitting: Sitting, at: Mapping[Any, int]) -> Payload:
+        known = self._preferences
+        pair = await anyio.to_thread.run_sync(sitting.next_pair, known)
+        left = await anyio.to_thread.run_sync(sitting.pairs_left, known)
+        cells = [self._wall.cell(at[job]) for job in pair or ()]
+        return {"pair": cells, "count": sitting.count, "left": left}
 
-    def _take_preference(self, preference: Preference) -> None:
+    async def _do_rank(self, message: Message) -> Payload:
+        sitting = self._sittings[message["view"]]
+        known = self._preferences
+        rows = await anyio.to_thread.run_sync(sitting.ranking, known)
         with self._lock:
-            self._preferences = (*self._preferences, preference)
-        ranked = self._ranked()
-        with self._lock:
-            self._board.show_ranking(ranked)
+            cells = {c.job_id: n for n, c in enumerate(self.cells)}
+            posters = {c.job_id: c.poster for c in self._pictured(self.cells)}
+        ranking = [
+            {**row, "cell": self._wall.cell(cells[row["job"]])}
+            | {"poster": posters[row["job"]] or ""}
+            for row in rows
+        ]
+        return {"ranking": ranking, "count": sitting.count, "used": len(known)}
 
-    def _ranked(self) -> Sequence[Ranked]:
-        return self._rank(self._preferences) if self._rank is not None else ()
+    async def _do_retry(self, message: Message) -> Payload:
+        await _called(self._actions.retry, message["cell"])
+        return {"said": "Sending it again"}
 
-    def _copying(self, message: Message) -> Act | None:
-        make, job_id = self._actions.copy, str(message.get("job"))
-        if make is None or all(cell.job_id != job_id for cell in self.cells):
-            return None
+    async def _do_copy(self, message: Message) -> Payload:
+        return {"buffers": [await _called(self._actions.copy, message["job"])]}
 
-        async def copy() -> None:
-            self._board.send_copy(message, await make(job_id))
+    async def _do_offers(self, message: Message) -> Payload:
+        offers = await _called(self._tile.offers, message["job"])
+        return {"offers": [offer._asdict() for offer in offers]}
 
-        return copy
+    async def _do_act(self, message: Message) -> Payload:
+        """Do what a button offers; a paid one only at the price that stood on it."""
+        job_id, chosen = message["job"], Offer(**message["offer"])
+        offers: list[Offer] = await _called(self._tile.offers, job_id)
+        now = next((offer for offer in offers if offer.name == chosen.name), None)
+        if now is None or now.text != chosen.text:
+            raise MediakitError(CHANGED_PRICE)
+        done: Done = await _called(self._tile.act, job_id, now)
+        if done.job is not None:
+            parent = next(c for c in self.cells if c.job_id == job_id)
+            self._followed.add(done.job, parent, self._tasks)
+            await self._show()
+        if done.form is not None:
+            self._forms.append(done.form)
+            self.view.children = (*self.view.children, done.form)
+        return {"said": done.said}
 
-    def _retrying(self, message: Message) -> Act | None:
-        cell, retry = self._board.find(message.get("cell")), self._actions.retry
-        return partial(retry, cell.index) if retry and cell is not None else None
+    @property
+    def _tile(self) -> Any:
+        return self._actions.tile
+
+
+async def _called(act: Callable[..., object] | None, *args: Any, **more: Any) -> Any:
+    """Call a function on a worker thread, or await a coroutine function here."""
+    if act is None:
+        raise MediakitError("This wall has no such action.")
+    if inspect.iscoroutinefunction(act):
+        return await act(*args, **more)
+    outcome = await anyio.to_thread.run_sync(partial(act, *args, **more))
+    return await outcome if inspect.isawaitable(outcome) else outcome
 
 
 def _checked(cells: Sequence[WallCell]) -> tuple[WallCell, ...]:

@@ -14,10 +14,7 @@ class Sheet {
     this.body = make("div", "mk-wall-sheet-body");
     this.dialog.append(bar, this.body);
     this.dialog.addEventListener("close", () => this.end());
-    this.dialog.addEventListener("keydown", (event) => {
-      event.stopPropagation();
-      this.key(event);
-    });
+    this.dialog.addEventListener("keydown", (event) => this.key(event));
     this.dialog.addEventListener("click", (event) => {
       const { left, right, top, bottom } = this.dialog.getBoundingClientRect();
       const { clientX: x, clientY: y } = event;
@@ -41,15 +38,14 @@ class Sheet {
 
   key() {}
   updates() {}
-  answered() {}
 }
 
 // One to nine results: side by side, or two of them on each other behind a slider.
 class Compare extends Sheet {
   constructor(wall, cells) {
     const [first] = cells;
-    super(wall, cells.length > 1 ? `Compare ${cells.length}` : wall.nameOf(first));
-    this.cells = cells.map((cell) => cell.index);
+    super(wall, cells.length > 1 ? `Compare ${cells.length}` : first.name);
+    this.cells = cells;
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = cells.length;
     this.views = cells.map((cell) => this.makeFigure(cell));
@@ -81,7 +77,9 @@ class Compare extends Sheet {
     figure.tabIndex = 0;
     figure.dataset.index = cell.index;
     const poster = this.wall.posterOf(cell);
-    const medium = makeMedium(cell, poster, { preload: "auto", label: this.wall.nameOf(cell) });
+    const medium = makeMedium(cell, poster, { preload: "auto", label: cell.name });
+    // The poster is small: the first frame is shown at its full size as soon as it is there.
+    medium.addEventListener("loadeddata", () => medium.removeAttribute("poster"));
     const box = make("div", "mk-wall-stage");
     const caption = make("figcaption");
     const trouble = make("div", "mk-wall-problem");
@@ -91,7 +89,10 @@ class Compare extends Sheet {
         write(trouble, "");
         this.transport?.load();
       },
-      fails: (problem) => write(trouble, problem),
+      fails: async (problem) => {
+        write(trouble, problem);
+        if (await isGone(cell.url)) write(trouble, DELETED);
+      },
     });
     box.append(medium);
     figure.append(box, caption, trouble);
@@ -101,25 +102,18 @@ class Compare extends Sheet {
   }
 
   drawCaption({ figure, caption }, cell) {
-    const { wall } = this;
     const facts = [starsText(cell.rating), cell.keep ? "kept" : "", cell.price, cell.caption];
     const head = make("div", "mk-wall-row");
-    head.append(make("b", "", wall.nameOf(cell)));
-    if (cell.url) {
-      const link = make("a", "", "Open");
-      Object.assign(link, { href: cell.url, target: "_blank", rel: "noopener noreferrer" });
-      link.setAttribute("aria-label", `Open ${wall.nameOf(cell)} in a new tab`);
-      head.append(link);
-    }
+    head.append(make("b", "", cell.name), openLink(cell, "Open"));
     const lines = [head, make("div", "mk-wall-soft", facts.filter(Boolean).join(" · "))];
     if (cell.prompt) {
       lines.push(make("div"));
-      writeMarked(lines.at(-1), wall.promptOf(cell));
+      writeMarked(lines.at(-1), cell.prompt);
     }
     const asides = [cell.tags?.map((tag) => `#${tag}`).join(" "), cell.note, cell.job];
     for (const text of asides.filter(Boolean)) lines.push(make("div", "mk-wall-soft", text));
     caption.replaceChildren(...lines);
-    figure.setAttribute("aria-label", [wall.nameOf(cell), ...judged(cell)].join(", "));
+    figure.setAttribute("aria-label", [cell.name, ...judged(cell)].join(", "));
   }
 
   addWipe() {
@@ -172,7 +166,7 @@ class Compare extends Sheet {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const inControl = event.target.matches("input, button, a, audio");
     const figure = event.target.closest?.(".mk-wall-figure");
-    const cell = figure && this.wall.cellAt(Number(figure.dataset.index));
+    const cell = figure && this.cellOf(figure);
     if (event.key === " " && this.transport && !inControl) this.transport.together.toggle();
     else if (event.key.startsWith("Arrow") && !inControl) this.move(event.key);
     else if (event.key.toLowerCase() === "w" && this.wipe) this.toggleWipe();
@@ -184,10 +178,12 @@ class Compare extends Sheet {
     if (this.transport) this.transport.step(key === "ArrowLeft" || key === "ArrowUp" ? -1 : 1);
   }
 
+  cellOf(figure) {
+    const index = Number(figure.dataset.index);
+    return this.wall.cellAt(index) ?? this.cells.find((cell) => cell.index === index);
+  }
+
   updates() {
-    this.views.forEach((view, at) => {
-      const cell = this.wall.cellAt(this.cells[at]);
-      if (cell) this.drawCaption(view, cell);
-    });
+    for (const view of this.views) this.drawCaption(view, this.cellOf(view.figure));
   }
 }

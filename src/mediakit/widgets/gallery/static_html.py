@@ -22,7 +22,7 @@ from mediakit.widgets.gallery.cells import (
     price_text,
 )
 from mediakit.widgets.gallery.layout import Arrangement, arranged
-from mediakit.widgets.gallery.payload import NO_ADDRESS, prompts_of
+from mediakit.widgets.gallery.page import NO_ADDRESS, prompts_of
 from mediakit.widgets.gallery.posters import is_embedded, small_posters
 from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET

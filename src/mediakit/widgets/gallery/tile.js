@@ -1,29 +1,36 @@
-// One cell on the page: its result or how it stands, its rating, and small editors.
+// One cell on the page: its result or how it stands, its rating, and what it can do.
 
 class Tile {
   constructor(wall, cell) {
     this.wall = wall;
     this.index = cell.index;
-    this.root = make("div", "mk-wall-tile");
-    this.root.setAttribute("role", "gridcell");
+    this.root = makeRole("mk-wall-tile", "gridcell");
     this.root.dataset.index = cell.index;
     this.root.tabIndex = -1;
     this.box = make("div", "mk-wall-media");
-    this.bar = make("div", "mk-wall-bar");
-    this.stars = make("span", "mk-wall-stars");
-    this.price = make("span", "mk-wall-price");
-    this.bar.append(this.stars, this.price);
     this.over = make("div", "mk-wall-over");
     this.select = this.button("✓", "Select for comparing (S)", () => wall.toggleSelected(this.index));
     this.select.classList.add("mk-wall-select");
-    this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(wall.cellAt(this.index), "k"));
-    this.open = this.button("⤢", "Open (Enter)", () => wall.compare([wall.cellAt(this.index)]));
-    this.over.append(this.select, this.keep, this.open);
+    this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(this.now, "k"));
+    this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
+    this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
+    this.keep.hidden = !wall.can.judge;
+    this.over.append(this.select, this.keep, this.more, this.open);
+    this.strip = make("div", "mk-wall-strip");
+    this.stars = make("span", "mk-wall-stars");
+    this.price = make("span", "mk-wall-price");
+    this.strip.append(this.stars, this.price);
     this.caption = make("div", "mk-wall-caption");
-    this.root.append(this.box, this.caption);
+    // Its height stays: a tag must not move what is below.
+    this.said = make("div", "mk-wall-said-of");
+    this.said.hidden = !wall.can.judge;
+    this.root.append(this.box, this.strip, this.caption, this.said);
     if (wall.can.judge) this.addStars();
-    else this.keep.hidden = true;
     this.show(cell);
+  }
+
+  get now() {
+    return this.wall.cellAt(this.index);
   }
 
   button(text, words, press) {
@@ -42,13 +49,14 @@ class Tile {
       star.addEventListener("click", (event) => {
         event.stopPropagation();
         this.wall.activate(this.index);
-        this.wall.judge(this.wall.cellAt(this.index), { rating });
+        this.wall.judge(this.now, { rating });
       });
       this.stars.append(star);
     }
   }
 
   close() {
+    this.menu?.remove();
     if (isPlayer(this.medium)) letGo(this.medium);
     this.root.remove();
   }
@@ -58,7 +66,9 @@ class Tile {
     if (shape !== this.shape) this.drawBox(cell);
     this.shape = shape;
     this.cell = cell;
-    this.showPoster();
+    const poster = this.wall.posterOf(cell);
+    if (this.medium?.tagName === "VIDEO" && poster && this.medium.getAttribute("poster") !== poster)
+      this.medium.poster = poster;
     this.drawState();
     this.drawJudgement();
     this.drawCaption();
@@ -67,33 +77,34 @@ class Tile {
 
   drawBox(cell) {
     if (isPlayer(this.medium)) letGo(this.medium);
-    this.medium = null;
-    this.state = null;
+    this.medium = this.state = null;
+    this.failed = false;
     this.box.dataset.status = cell.status;
-    if (isShown(cell) && ["video", "image", "audio"].includes(cell.medium)) {
-      this.medium = makeMedium(cell, this.wall.posterOf(cell), { label: "" });
-      this.medium.tabIndex = -1;
-      if (cell.medium !== "audio") this.medium.setAttribute("aria-hidden", "true");
-      const { medium } = this;
-      this.copy = playCopy(this.wall, cell, medium, {
-        waits: () => this.wall.complain(COPYING),
-        plays: () => {
-          this.wall.complain("");
-          medium.play().catch(() => {});
-        },
-        fails: (problem) => this.fail(problem),
-        waitsForPlay: true,
-      });
-      for (const name of ["loadedmetadata", "load"])
-        this.medium.addEventListener(name, () => this.shapeWall());
-      for (const name of ["play", "pause"])
-        this.medium.addEventListener(name, () => this.drawPlaying());
-      this.box.replaceChildren(this.medium, this.bar, this.over);
-      this.drawPlaying();
+    this.strip.hidden = !isShown(cell);
+    this.more.hidden = !this.wall.can.tile || !cell.job;
+    if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
+      this.state = make("div", "mk-wall-state");
+      this.box.replaceChildren(this.state);
       return;
     }
-    this.state = make("div", "mk-wall-state");
-    this.box.replaceChildren(this.state, ...(isShown(cell) ? [this.bar] : []));
+    const medium = makeMedium(cell, this.wall.posterOf(cell), { label: "" });
+    this.medium = medium;
+    medium.tabIndex = -1;
+    if (cell.medium !== "audio") medium.setAttribute("aria-hidden", "true");
+    this.copy = playCopy(this.wall, cell, medium, {
+      waits: () => this.wall.complain(COPYING),
+      plays: () => {
+        this.wall.complain("");
+        medium.play().catch(() => {});
+      },
+      fails: (problem) => this.fail(problem),
+      waitsForPlay: true,
+    });
+    for (const name of ["loadedmetadata", "load"])
+      medium.addEventListener(name, () => this.shapeWall());
+    for (const name of ["play", "pause"]) medium.addEventListener(name, () => this.drawPlaying());
+    this.box.replaceChildren(medium, this.over);
+    this.drawPlaying();
   }
 
   // Where no poster tells the shape of the places, the first result does.
@@ -107,34 +118,28 @@ class Tile {
     this.root.classList.toggle("mk-wall-plays", isPlayer(this.medium) && !this.medium.paused);
   }
 
-  fail(problem) {
-    if (this.wall.trouble.textContent === COPYING) this.wall.complain("");
+  async fail(problem) {
+    this.wall.complain("");
     this.medium = null;
     this.state = make("div", "mk-wall-state");
-    const link = make("a", "", "Open its address");
-    Object.assign(link, { href: this.cell.url, target: "_blank", rel: "noopener noreferrer" });
-    this.state.append(make("span", "", problem), link);
-    this.box.replaceChildren(this.state, this.bar, this.over);
+    const said = make("span", "", problem);
+    this.state.append(said, openLink(this.cell, "Open its address"));
+    this.box.replaceChildren(this.state, this.over);
     this.failed = true;
-  }
-
-  showPoster() {
-    const poster = this.wall.posterOf(this.cell);
-    if (this.medium?.tagName !== "VIDEO") return;
-    if (poster && this.medium.getAttribute("poster") !== poster) this.medium.poster = poster;
+    if (await isGone(this.cell.url)) write(said, DELETED);
   }
 
   drawState() {
     if (!this.state || this.failed) return;
-    const { cell } = this;
-    const word = cell.status === "running" ? this.wall.runningText(cell) : NOT_RUNNING[cell.status];
-    this.retry ??= this.button("Retry", "", () => this.wall.retry(this.index));
+    const { cell, wall } = this;
+    const word = isShown(cell) ? NO_RESULT : wall.wordOf(cell);
+    this.retry ??= this.button("Retry", "", () => wall.retry(this.index));
     const parts = [];
     if (cell.status !== "failed" || !cell.problem) parts.push(make("span", "", word));
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
     const key = parts.map((part) => part.textContent).join("\n");
-    if (this.wall.can.retry && ["failed", "unsent"].includes(cell.status)) parts.push(this.retry);
-    this.retry.disabled = this.wall.isRetrying(this.index);
+    if (wall.can.retry && ["failed", "unsent"].includes(cell.status)) parts.push(this.retry);
+    this.retry.disabled = wall.isRetrying(this.index);
     write(this.retry, this.retry.disabled ? "Sending again …" : "Retry (R)");
     if (key === this.stateKey && this.state.childElementCount === parts.length) return;
     this.stateKey = key;
@@ -149,36 +154,35 @@ class Tile {
     write(this.price, cell.price ?? "");
     this.root.classList.toggle("mk-wall-kept", Boolean(cell.keep));
     write(this.keep, cell.keep ? "Kept" : "Keep");
-    this.keep.setAttribute("aria-pressed", String(Boolean(cell.keep)));
-    const words = [this.wall.nameOf(cell)];
-    words.push(cell.status === "running" ? "running" : isShown(cell) ? (cell.medium ?? "") : NOT_RUNNING[cell.status]);
+    set(this.keep, "aria-pressed", String(Boolean(cell.keep)));
+    const words = [cell.name, isShown(cell) ? (cell.medium ?? "") : this.wall.wordOf(cell, false)];
     words.push(cell.problem ?? "", ...judged(cell), cell.price ?? "");
     if (cell.tags) words.push(`tags ${cell.tags.join(", ")}`);
     if (cell.note) words.push(`note: ${cell.note}`);
     set(this.root, "aria-label", words.filter(Boolean).join(", "));
+    const tags = (cell.tags ?? []).map((tag) => make("span", "mk-wall-tag", tag));
+    const note = cell.note ? [make("span", "mk-wall-note", cell.note)] : [];
+    this.said.replaceChildren(...tags, ...note);
+    this.said.title = this.said.textContent;
   }
 
   drawCaption() {
-    const { cell, wall } = this;
+    const { cell } = this;
     const lines = [];
-    if (wall.data.shows_prompt && cell.prompt) {
+    if (cell.shows_prompt && cell.prompt) {
       lines.push(make("div", "mk-wall-prompt"));
-      writeMarked(lines.at(-1), wall.promptOf(cell));
+      writeMarked(lines.at(-1), cell.prompt);
     }
     if (cell.caption) lines.push(make("div", "mk-wall-soft", cell.caption));
-    const tags = (cell.tags ?? []).map((tag) => make("span", "mk-wall-tag", tag));
-    if (tags.length) lines.push(make("div", "mk-wall-tags"));
-    lines.at(-1)?.append(...tags);
-    if (cell.note) lines.push(make("div", "mk-wall-note", cell.note));
     this.caption.replaceChildren(...lines);
-    this.root.title = cell.prompt ? plain(wall.promptOf(cell)) : "";
+    this.root.title = plain(cell.prompt);
   }
 
   drawSelected() {
     const selected = this.wall.selected.has(this.index);
     this.root.classList.toggle("mk-wall-selected", selected);
     set(this.root, "aria-selected", String(selected));
-    this.select.setAttribute("aria-pressed", String(selected));
+    set(this.select, "aria-pressed", String(selected));
     this.select.hidden = !isShown(this.cell);
   }
 
@@ -197,6 +201,65 @@ class Tile {
     this.copy();
   }
 
+  // What else can be done with the result. Prices are asked for when it opens, and a
+  // button is pressed at the price that stands on it.
+  async openMenu() {
+    const { wall, cell } = this;
+    if (!wall.can.tile || !cell.job || !isShown(cell)) return;
+    this.menu?.remove();
+    const menu = makeRole("mk-wall-menu", "group");
+    menu.setAttribute("aria-label", `Actions for ${cell.name}`);
+    menu.popover = "auto";
+    menu.tabIndex = -1;
+    menu.append(make("span", "mk-wall-soft", "Asking for prices …"));
+    menu.addEventListener("toggle", ({ newState }) => {
+      if (newState !== "closed") return;
+      menu.remove();
+      if (this.menu === menu) this.menu = null;
+      wall.focusTile();
+    });
+    menu.addEventListener("keydown", (event) => this.menuKey(event, menu));
+    this.menu = menu;
+    wall.root.append(menu);
+    const { left, bottom } = this.box.getBoundingClientRect();
+    menu.style.left = `${Math.max(4, Math.min(left, window.innerWidth - 260))}px`;
+    menu.style.top = `${Math.max(4, Math.min(bottom - 20, window.innerHeight - 240))}px`;
+    menu.showPopover();
+    menu.focus();
+    const { offers = [], error } = await wall.request({ do: "offers", job: cell.job });
+    if (this.menu !== menu) return;
+    const isUse = ({ name }) => name.startsWith("use:");
+    const own = offers.filter((offer) => !isUse(offer)).map((offer) => this.offer(menu, offer));
+    const uses = offers.filter(isUse).map((offer) => this.offer(menu, offer));
+    if (uses.length) own.splice(-1, 0, makeButton("mk-wall-offer", "Use as…", "", () => fill(uses)));
+    const fill = (buttons) => {
+      menu.replaceChildren(...buttons);
+      buttons[0].focus();
+    };
+    if (own.length) fill(own);
+    else menu.replaceChildren(make("span", "", error || "There is nothing to do with it."));
+  }
+
+  offer(menu, offer) {
+    const press = () => {
+      menu.hidePopover();
+      this.wall.menuClosedMs = performance.now();
+      this.wall.act(this.cell, offer);
+    };
+    const button = makeButton(`mk-wall-offer ${offer.is_paid ? "mk-paid" : ""}`, offer.text, "", press);
+    button.title = offer.words;
+    return button;
+  }
+
+  menuKey(event, menu) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const buttons = [...menu.querySelectorAll("button")];
+    if (!by || !buttons.length) return;
+    event.preventDefault();
+    const at = buttons.indexOf(document.activeElement);
+    buttons[(at + by + buttons.length) % buttons.length].focus();
+  }
+
   // A small editor in the tile: Enter saves, Escape leaves it as it was.
   edit(label, value, save) {
     this.editor?.remove();
@@ -213,7 +276,6 @@ class Tile {
       if (this.editor === form) this.editor = null;
     };
     box.addEventListener("keydown", (event) => {
-      event.stopPropagation();
       if (event.isComposing || !["Enter", "Escape"].includes(event.key)) return;
       event.preventDefault();
       close(event.key === "Enter");

@@ -1,32 +1,19 @@
-// The wall itself: what is there, which page of it is shown, and what the keys do.
+// The wall itself: the page that the kernel shows, and what keys and buttons ask for.
 
-const ANY = "";
 const NARROW_PX = 620;
 const SAY_EVERY_MS = 10_000;
 const COMPARE_AT_MOST = 9;
 const STATES = [
+  ["", "Any status"],
   ["completed", "Completed"],
   ["running", "Running"],
   ["failed", "Failed"],
-  ["unsent", "Unsent"],
+  ["unsent", "Not sent"],
   ["invalid", "Invalid"],
 ];
-const KEYS = {
-  ArrowLeft: "left",
-  ArrowRight: "right",
-  ArrowUp: "up",
-  ArrowDown: "down",
-};
-
-// The model's own array is changed in place: all views of it, and new ones, see it.
-function hearUpdates(model, updates) {
-  const cells = model.get("cells");
-  if (updates.all) cells.splice(0, cells.length, ...updates.all);
-  for (const [at, cell] of Object.entries(updates.cells ?? {})) cells[Number(at)] = cell;
-  for (const name of ["wall", "header", "posters"])
-    if (updates[name]) Object.assign(model.get(name), updates[name]);
-  if (updates.ranking) model.get("ranking").splice(0, Infinity, ...updates.ranking);
-}
+const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
+const LONG = ["copy", "act", "export", "next"]; // what may take its time
+const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 
 class Wall {
   constructor(model, el) {
@@ -35,30 +22,33 @@ class Wall {
     this.lastSent = 0;
     this.waiting = new Map(); // requests without an answer yet, by number
     this.copies = new Map(); // what plays in place of a result, by job: promises
-    this.copying = new Map(); // who waits for a copy, by the number of the request
-    this.wanted = new Set(); // posters that were asked for
     this.selected = new Set();
     this.tiles = new Map();
     this.seen = new Set(); // players in view
-    this.filters = { status: ANY, rating: 0, kept: false, tag: ANY, text: "" };
-    this.page = 0;
     this.active = null;
+    this.menuClosedMs = -Infinity;
     this.startedMs = new Map();
+    this.can = model.get("can");
     this.build();
     el.append(this.root);
-    this.hears = (content, buffers) => this.hear(content, buffers);
-    model.on("msg:custom", this.hears);
+    this.heard = {
+      "change:page": () => this.pageCame(),
+      "change:posters": () => this.draw(),
+      "msg:custom": (content, buffers) => this.hear(content, buffers),
+    };
+    for (const [name, act] of Object.entries(this.heard)) model.on(name, act);
     this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
     this.ticker = setInterval(() => this.tick(), 1000);
     this.take();
-    this.saidProgress = this.header.progress;
+    this.saidProgress = this.data.progress;
     this.draw();
+    guardPaidClicks();
   }
 
   close() {
     this.sheet?.dialog.close();
-    this.model.off("msg:custom", this.hears);
+    for (const [name, act] of Object.entries(this.heard)) this.model.off(name, act);
     this.sizes.disconnect();
     this.views.disconnect();
     clearInterval(this.ticker);
@@ -69,50 +59,49 @@ class Wall {
   // What the kernel says.
 
   take() {
-    this.data = this.model.get("wall");
-    this.cells = this.model.get("cells");
-    this.posters = this.model.get("posters");
-    this.ranking = this.model.get("ranking");
-    this.header = this.model.get("header");
-    this.at = new Map(this.cells.map((cell, at) => [cell.index, at]));
-    for (const { changes, job } of this.waiting.values())
-      if (changes) for (const cell of this.of(job)) Object.assign(cell, changes);
-  }
-
-  of(job) {
-    return this.cells.filter((cell) => cell.job === job);
+    this.data = this.model.get("page");
+    const judgements = [...this.waiting.values()].filter(({ message }) => message.do === "judge");
+    const now = (cell) =>
+      judgements
+        .filter(({ message }) => message.job === cell.job)
+        .reduce((all, { message }) => ({ ...all, ...message.changes }), cell);
+    this.cells = this.data.cells.map(now);
+    this.chosen = this.data.chosen.map(now);
+    if (!this.isWaiting("view")) this.selected = new Set(this.data.selected);
+    this.known = new Map([...this.chosen, ...this.cells].map((cell) => [cell.index, cell]));
   }
 
   cellAt(index) {
-    return this.cells[this.at.get(index)];
+    return this.known.get(index);
   }
 
-  hear({ updates, copy }, buffers) {
-    if (copy && copy.view === this.id) {
-      const url = URL.createObjectURL(new Blob([buffers[0]], { type: "video/mp4" }));
-      this.copying.get(copy.number)?.({ url });
-      this.copying.delete(copy.number);
-    }
-    if (!updates) return;
-    for (const answer of updates.answers ?? []) this.answered(answer);
-    hearUpdates(this.model, updates);
-    if (updates.all) this.wanted.clear();
+  isWaiting(what) {
+    return [...this.waiting.values()].some(({ message }) => message.do === what);
+  }
+
+  posterOf(cell) {
+    return this.model.get("posters")[cell.index] ?? cell.poster ?? "";
+  }
+
+  pageCame() {
+    this.drawAgain();
+    this.sayProgress();
+  }
+
+  drawAgain() {
     this.take();
-    if (updates.error) this.complain(updates.error);
     this.draw();
     this.sheet?.updates();
-    if (updates.header) this.sayProgress();
   }
 
-  answered({ view, number, error, said }) {
-    if (view !== this.id) return;
-    this.waiting.delete(number);
-    if (!this.waiting.size) this.slow(false);
-    this.copying.get(number)?.({ problem: error });
-    if (this.copying.delete(number)) return;
+  hear({ answer, error }, buffers) {
     if (error) this.complain(error);
-    else if (said) this.say(said);
-    this.sheet?.answered(number, error);
+    if (!answer || answer.view !== this.id) return;
+    const request = this.waiting.get(answer.number);
+    this.waiting.delete(answer.number);
+    if (!this.waiting.size) this.slow(false);
+    this.drawAgain();
+    request?.resolve({ ...answer, buffers });
   }
 
   get gone() {
@@ -121,47 +110,64 @@ class Wall {
 
   // Returns whether the kernel can hear it.
   send(message) {
-    this.lastSent += 1;
-    const sent = { ...message, view: this.id, number: this.lastSent };
     if (!this.gone) {
       try {
-        this.model.send(sent);
+        this.model.send(message);
       } catch {
         this.lost = true; // there is no kernel at all
       }
     }
-    if (this.gone) {
-      this.complain(GONE);
-      return false;
-    }
-    if (["posters", "copy"].includes(message.do)) return true;
-    this.waiting.set(this.lastSent, message);
     clearTimeout(this.slowTimer);
-    this.slowTimer = setTimeout(() => this.slow(this.waiting.size > 0), ANSWER_MS);
-    return true;
+    if (this.gone) this.complain(GONE);
+    else this.slowTimer = setTimeout(() => this.slow(true), ANSWER_MS);
+    return !this.gone;
+  }
+
+  // Resolves with the kernel's answer; a missing kernel is an answer, too.
+  request(message) {
+    this.lastSent += 1;
+    const number = this.lastSent;
+    return new Promise((resolve) => {
+      this.waiting.set(number, { message, resolve });
+      if (this.send({ ...message, view: this.id, number })) return;
+      this.waiting.delete(number);
+      resolve({ error: GONE });
+    });
+  }
+
+  // Asks for something whose error stands above the wall, and tells what was done.
+  async ask(message) {
+    if (this.isWaiting(message.do)) return;
+    this.complain("");
+    const { error, said } = await this.request(message);
+    if (error) this.complain(error);
+    else if (said) this.tell(said);
+  }
+
+  // Resolves when the kernel shows the page that is asked for.
+  show(changes) {
+    this.shown = this.request({ do: "view", changes });
+    return this.shown;
   }
 
   slow(is) {
-    if (is) this.complain(this.gone ? GONE : SLOW);
-    else if (this.trouble.textContent === SLOW) this.complain("");
+    const waits = [...this.waiting.values()].some(({ message }) => !LONG.includes(message.do));
+    if (is && waits) this.complain(this.gone ? GONE : SLOW);
+    else if (!is && this.trouble.textContent === SLOW) this.complain("");
   }
 
   // What is there once.
 
   build() {
-    this.root = make("div", "mk-wall");
-    this.root.setAttribute("role", "group");
+    this.root = makeRole("mk-wall", "group");
     // The notebook's own keys (cut a cell, delete it, add one) must not hear what is typed.
     this.root.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
     });
-    this.can = this.model.get("can");
     this.buildHead();
     this.buildFilters();
-    this.trouble = make("div", "mk-wall-trouble");
-    this.trouble.setAttribute("role", "alert");
-    this.grid = make("div", "mk-wall-grid");
-    this.grid.setAttribute("role", "grid");
+    this.trouble = makeRole("mk-wall-trouble", "alert");
+    this.grid = makeRole("mk-wall-grid", "grid");
     this.grid.setAttribute("aria-multiselectable", "true");
     this.scroll = make("div", "mk-wall-scroll");
     this.scroll.append(this.grid);
@@ -171,11 +177,14 @@ class Wall {
     this.spoken.setAttribute("aria-live", "polite");
     // For as long as the wall is on the page, its static twin is not.
     const hides = make("style", "", this.model.get("hides"));
-    const parts = [hides, this.head, this.facts, this.sentence, this.filterRow, this.trouble];
-    this.root.append(...parts, this.scroll, this.nothing, this.pager, this.foot, this.spoken);
+    const parts = [hides, this.head, this.told, this.facts, this.sentence, this.filterRow];
+    this.root.append(...parts, this.trouble, this.scroll, this.nothing, this.pager, this.foot, this.spoken);
     this.views = new IntersectionObserver((entries) => this.see(entries), { threshold: 0.2 });
     this.grid.addEventListener("keydown", (event) => this.key(event));
-    this.grid.addEventListener("focusin", (event) => this.focused(event));
+    this.grid.addEventListener("focusin", ({ target }) => {
+      const tile = target.closest(".mk-wall-tile");
+      if (tile) this.activate(Number(tile.dataset.index));
+    });
     this.grid.addEventListener("click", (event) => this.clicked(event));
     this.grid.addEventListener("dblclick", (event) => this.clicked(event, true));
   }
@@ -183,113 +192,94 @@ class Wall {
   buildHead() {
     this.head = make("div", "mk-wall-row mk-wall-between mk-wall-head");
     this.title = make("h3", "mk-wall-title");
-    this.tools = make("div", "mk-wall-row");
     this.playAll = makeButton("", "Play all", "", () => this.togglePlaying());
     this.compareButton = makeButton("", "Compare", "", () => this.compareChosen());
     this.blindButton = makeButton("", "Blind A/B", "", () => this.blind());
     this.filterButton = makeButton("", "Filter", "", () => this.toggleFilters());
-    this.exportButton = makeButton("", "Export", "", () => this.ask("export"));
+    this.exportButton = makeButton("", "Export", "", () => this.ask({ do: "export" }));
     this.filterButton.setAttribute("aria-expanded", "false");
     this.blindButton.hidden = !this.can.prefer;
     this.exportButton.hidden = !this.can.export;
-    this.tools.append(
-      this.playAll,
-      this.compareButton,
-      this.blindButton,
-      this.filterButton,
-      this.exportButton,
-    );
-    this.head.append(this.title, this.tools);
+    const tools = make("div", "mk-wall-row");
+    tools.append(this.playAll, this.compareButton, this.blindButton, this.filterButton, this.exportButton);
+    this.head.append(this.title, tools);
+    this.told = make("div", "mk-wall-told");
+    this.told.hidden = true;
+    this.toldText = make("span");
+    this.toldText.setAttribute("role", "status");
+    this.told.append(this.toldText, makeButton("mk-wall-mini", "×", "Dismiss", () => this.tell("")));
     this.facts = make("div", "mk-wall-row mk-wall-between mk-wall-facts");
     this.figures = make("div", "mk-wall-figures-row");
-    this.progress = make("div", "mk-wall-progress");
-    this.progressBar = make("div", "mk-wall-progress-bar");
-    this.progressBar.setAttribute("role", "progressbar");
+    this.progressBar = makeRole("mk-wall-progress-bar", "progressbar");
     this.progressBar.append(make("i"), make("i"), make("i"));
     this.progressText = make("div", "mk-wall-soft");
-    this.progress.append(this.progressBar, this.progressText);
-    this.facts.append(this.figures, this.progress);
+    const progress = make("div", "mk-wall-progress");
+    progress.append(this.progressBar, this.progressText);
+    this.facts.append(this.figures, progress);
     this.sentence = make("div", "mk-wall-soft mk-wall-prompt-line");
   }
 
   buildFilters() {
     this.filterRow = make("div", "mk-wall-row mk-wall-filters");
     this.filterRow.hidden = true;
-    const select = (label, name, read) => {
+    const select = (label, name, options = [], read = String) => {
       const box = make("select");
       box.setAttribute("aria-label", label);
-      box.addEventListener("change", () => this.filter(name, read(box.value)));
+      box.append(...options.map(([value, text]) => new Option(text, value)));
+      box.addEventListener("change", () => this.filter({ [name]: read(box.value) }));
       return box;
     };
-    const fill = (box, options) =>
-      box.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
-    this.statusBox = select("Status", "status", String);
-    fill(this.statusBox, [[ANY, "Any status"], ...STATES]);
-    this.ratingBox = select("Rating", "rating", Number);
     const stars = [5, 4, 3, 2, 1].map((rating) => [rating, `${"★".repeat(rating)} or better`]);
-    fill(this.ratingBox, [[0, "Any rating"], ...stars]);
-    this.tagBox = select("Tag", "tag", String);
-    this.keptBox = make("input");
-    this.keptBox.type = "checkbox";
-    this.keptBox.addEventListener("change", () => this.filter("kept", this.keptBox.checked));
-    const kept = make("label", "mk-wall-row mk-wall-check");
-    kept.append(this.keptBox, make("span", "", "Kept"));
-    this.textBox = make("input");
-    Object.assign(this.textBox, { type: "search", placeholder: "Search prompts, labels, notes" });
-    this.textBox.setAttribute("aria-label", "Search prompts, labels, tags and notes");
-    this.textBox.addEventListener("input", () => this.filter("text", this.textBox.value));
-    this.clear = makeButton("", "Clear", "Clear all filters", () => this.clearFilters());
-    this.matches = make("span", "mk-wall-soft");
-    this.filterRow.append(
-      this.statusBox,
-      this.ratingBox,
-      this.tagBox,
+    const kept = make("input");
+    kept.type = "checkbox";
+    kept.addEventListener("change", () => this.filter({ kept: kept.checked }));
+    const keptLabel = make("label", "mk-wall-row mk-wall-check");
+    keptLabel.append(kept, make("span", "", "Kept"));
+    const text = make("input");
+    Object.assign(text, { type: "search", placeholder: "Search prompts, labels, notes" });
+    text.setAttribute("aria-label", "Search prompts, labels, tags and notes");
+    text.addEventListener("input", () => this.filter({ text: text.value }));
+    this.boxes = {
+      status: select("Status", "status", STATES),
+      rating: select("Rating", "rating", [[0, "Any rating"], ...stars], Number),
+      tag: select("Tag", "tag"),
       kept,
-      this.textBox,
-      this.clear,
-      this.matches,
-    );
+      text,
+    };
+    this.clear = makeButton("", "Clear", "Clear all filters", () => {
+      text.value = "";
+      this.filter(NO_FILTERS);
+    });
+    this.matches = make("span", "mk-wall-soft");
+    const { status, rating, tag } = this.boxes;
+    this.filterRow.append(status, rating, tag, keptLabel, text, this.clear, this.matches);
   }
 
   buildFoot() {
-    this.pager = make("div", "mk-wall-row mk-wall-pager");
-    this.pager.setAttribute("role", "navigation");
+    this.pager = makeRole("mk-wall-row mk-wall-pager", "navigation");
     this.pager.setAttribute("aria-label", "Pages");
     this.previous = makeButton("", "Previous", "Previous page (Page Up)", () => this.turn(-1));
     this.next = makeButton("", "Next", "Next page (Page Down)", () => this.turn(1));
     this.pageText = make("span", "mk-wall-soft");
     this.pager.append(this.previous, this.pageText, this.next);
     this.foot = make("div", "mk-wall-row mk-wall-between mk-wall-foot");
-    this.nextStep = makeButton("mk-wall-primary", "", "", () => this.ask("next"));
+    this.nextStep = makeButton("mk-wall-primary mk-paid", "", "", () => this.ask({ do: "next" }));
     const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
-    const compares = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
-    const blind = this.can.prefer ? ["B blind A/B"] : [];
-    const keys = make("span", "mk-wall-keys");
-    keys.textContent = `Keys: ${[...rates, ...compares, ...blind].join(" · ")}`;
+    const moves = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
+    const more = [...(this.can.tile ? ["A actions"] : []), ...(this.can.prefer ? ["B blind A/B"] : [])];
+    const keys = make("span", "mk-wall-keys", `Keys: ${[...rates, ...moves, ...more].join(" · ")}`);
     this.foot.append(keys, this.nextStep);
   }
 
-  // Names and words.
-
-  nameOf(cell) {
-    return cell.name;
-  }
-
-  promptOf(cell) {
-    return this.data.prompts[cell.prompt - 1] ?? [];
-  }
-
-  posterOf(cell) {
-    return cell.poster === true ? (this.posters[cell.index] ?? "") : (cell.poster ?? "");
-  }
+  // Words.
 
   // The seconds continue here: the kernel does not send each of them.
-  runningText(cell) {
+  wordOf(cell, counts = true) {
+    if (cell.status !== "running" || !counts) return cell.word;
     const now = performance.now();
     const known = this.startedMs.get(cell.index);
     if (known === undefined) this.startedMs.set(cell.index, now - 1000 * (cell.runtime_s ?? 0));
-    const s = Math.floor((now - this.startedMs.get(cell.index)) / 1000);
-    return `running · ${s} s`;
+    return `${cell.word} · ${Math.floor((now - this.startedMs.get(cell.index)) / 1000)} s`;
   }
 
   tick() {
@@ -301,9 +291,19 @@ class Wall {
     write(this.spoken, text);
   }
 
+  // A sentence that everybody sees until it is dismissed.
+  tell(text) {
+    write(this.toldText, text);
+    this.told.hidden = !text;
+  }
+
+  complain(text) {
+    write(this.trouble, text);
+  }
+
   sayProgress() {
     const now = performance.now();
-    const { running, total, progress } = this.header;
+    const { running, total, progress } = this.data;
     const over = !running && this.wasRunning;
     this.wasRunning = running > 0;
     if (progress === this.saidProgress) return;
@@ -313,211 +313,152 @@ class Wall {
     this.say(progress);
   }
 
-  complain(text) {
-    write(this.trouble, text);
-  }
-
   // Resolves with the address of a copy that plays here, or with why there is none.
-  copyOf({ job }) {
-    if (!this.copies.has(job)) {
-      const asks = job && this.can.copy && this.send({ do: "copy", job });
-      const answer = (resolve) => this.copying.set(this.lastSent, resolve);
-      this.copies.set(job, asks ? new Promise(answer) : Promise.resolve({ problem: UNPLAYABLE }));
-    }
+  copyOf({ job, url }) {
+    if (!this.copies.has(job)) this.copies.set(job, this.askForCopy(job, url));
     return this.copies.get(job);
   }
 
-  // Which cells are shown.
-
-  matchesFilters(cell) {
-    const { status, rating, kept, tag, text } = this.filters;
-    const states = { running: ["running", "queued"], unsent: ["unsent", "planned"] };
-    if (status && !(states[status] ?? [status]).includes(cell.status)) return false;
-    if ((cell.rating ?? 0) < rating || (kept && !cell.keep)) return false;
-    if (tag && !cell.tags?.includes(tag)) return false;
-    return !text || this.wordsOf(cell).includes(text.toLowerCase());
+  async askForCopy(job, url) {
+    if (!job || !this.can.copy) return { problem: UNPLAYABLE };
+    const { error, buffers } = await this.request({ do: "copy", job });
+    if (error) return { problem: (await isGone(url)) ? DELETED : error };
+    return { url: URL.createObjectURL(new Blob([buffers[0]], { type: "video/mp4" })) };
   }
 
-  wordsOf(cell) {
-    const { rows, cols } = this.data;
-    const heads = [rows[cell.row] ?? [], cols[cell.col] ?? [], this.promptOf(cell)].map(plain);
-    const own = [cell.name, cell.caption, cell.note, cell.problem, cell.job, ...(cell.tags ?? [])];
-    return [...heads, ...own].filter(Boolean).join("\n").toLowerCase();
-  }
+  // Filters and pages.
 
-  // Whole rows, of as many cells as a page has at most.
-  pages() {
-    const most = this.data.page_cells;
-    const rows = new Map();
-    for (const cell of this.found) {
-      if (!rows.has(cell.row)) rows.set(cell.row, []);
-      rows.get(cell.row).push(cell);
-    }
-    const pages = [];
-    for (const row of rows.values()) {
-      if (pages.length && pages.at(-1).length + row.length <= most) pages.at(-1).push(...row);
-      else
-        for (let at = 0; at < row.length; at += most) pages.push(row.slice(at, at + most));
-    }
-    return pages.length ? pages : [[]];
-  }
-
-  find() {
-    const order = (one, other) =>
-      one.row - other.row || one.col - other.col || this.at.get(one.index) - this.at.get(other.index);
-    this.found = this.cells.filter((cell) => this.matchesFilters(cell)).sort(order);
-    this.paged = this.pages();
-    this.page = Math.max(0, Math.min(this.page, this.paged.length - 1));
-    this.shown = this.paged[this.page];
-  }
-
-  filter(name, value) {
-    this.filters[name] = value;
-    this.page = 0;
-    this.draw();
-    this.say(`${many(this.found.length, "cell")} found`);
-  }
-
-  clearFilters() {
-    this.filters = { status: ANY, rating: 0, kept: false, tag: ANY, text: "" };
-    this.draw();
+  async filter(changes) {
+    await this.show(changes);
+    this.say(`${many(this.data.found, "cell")} found`);
   }
 
   toggleFilters() {
     this.filterRow.hidden = !this.filterRow.hidden;
     this.filterButton.setAttribute("aria-expanded", String(!this.filterRow.hidden));
-    if (!this.filterRow.hidden) this.textBox.focus();
+    if (!this.filterRow.hidden) this.boxes.text.focus();
   }
 
-  turn(by, { last = false } = {}) {
-    const page = this.page + by;
-    if (page < 0 || page >= this.paged.length) return;
+  async turn(by, { last = false } = {}) {
+    const page = this.data.page + by;
+    if (page < 0 || page >= this.data.pages || this.isWaiting("view")) return;
     const inGrid = this.grid.contains(document.activeElement);
-    this.page = page;
-    this.find();
-    this.active = (last ? this.shown.at(-1) : this.shown[0])?.index ?? null;
-    this.draw();
+    const { error } = await this.show({ page });
+    if (error) return;
+    this.activate((last ? this.cells.at(-1) : this.cells[0])?.index ?? null);
     this.scroll.scrollTop = 0;
-    this.say(`Page ${page + 1} of ${this.paged.length}`);
+    this.say(`Page ${page + 1} of ${this.data.pages}`);
     if (inGrid) this.focusTile();
   }
 
   // What is drawn.
 
   draw() {
-    this.find();
     this.drawHead();
     this.drawFilters();
     this.drawGrid();
     this.drawFoot();
-    this.askForPosters();
   }
 
   drawHead() {
-    const { data, header } = this;
+    const { data } = this;
     write(this.title, data.title || "Results");
-    set(this.grid, "aria-label", data.title || "Results");
-    set(this.root, "aria-label", data.title || "Results");
-    const figures = header.figures.map(([figure, name]) => {
+    for (const named of [this.grid, this.root]) set(named, "aria-label", data.title || "Results");
+    const figures = data.figures.map(([figure, name]) => {
       const element = make("div");
       element.append(make("b", "", figure), make("span", "mk-wall-soft", name));
       return element;
     });
     this.figures.replaceChildren(...figures);
-    const part = (count) => `${header.total ? (100 * count) / header.total : 0}%`;
-    const counts = [header.completed, header.running, header.failed];
+    const part = (count) => `${data.total ? (100 * count) / data.total : 0}%`;
+    const counts = [data.completed, data.running, data.failed];
     counts.forEach((count, at) => (this.progressBar.children[at].style.width = part(count)));
     set(this.progressBar, "aria-label", "Completed cells");
     set(this.progressBar, "aria-valuemin", "0");
-    set(this.progressBar, "aria-valuemax", String(header.total));
-    set(this.progressBar, "aria-valuenow", String(header.completed));
-    set(this.progressBar, "aria-valuetext", header.progress);
-    write(this.progressText, header.progress);
-    const only = data.prompts.length === 1 ? plain(data.prompts[0]) : "";
-    write(this.sentence, only === data.title ? "" : only);
-    this.sentence.title = this.sentence.textContent;
+    set(this.progressBar, "aria-valuemax", String(data.total));
+    set(this.progressBar, "aria-valuenow", String(data.completed));
+    set(this.progressBar, "aria-valuetext", data.progress);
+    write(this.progressText, data.progress);
+    write(this.sentence, data.sentence);
+    this.sentence.title = data.sentence;
     this.drawTools();
   }
 
   drawTools() {
-    const players = this.shown.filter((cell) => isShown(cell) && cell.medium !== "image");
-    this.playAll.hidden = !players.length;
+    const count = this.data.chosen_count;
+    this.playAll.hidden = !this.cells.some((cell) => isShown(cell) && cell.medium !== "image");
     write(this.playAll, this.playing ? "Pause all" : "Play all");
-    const chosen = this.chosen;
-    write(this.compareButton, chosen.length > 1 ? `Compare ${chosen.length}` : "Compare");
-    this.compareButton.disabled = chosen.length < 2 || chosen.length > COMPARE_AT_MOST;
     const what = this.selected.size ? "selected" : "kept";
+    write(this.compareButton, count > 1 ? `Compare ${count} ${what}` : "Compare");
+    this.compareButton.disabled = count < 2 || count > COMPARE_AT_MOST;
     this.compareButton.title = this.compareButton.disabled
       ? `Select two to ${COMPARE_AT_MOST} results first (S)`
-      : `Compare the ${chosen.length} ${what} results (C)`;
-    this.blindButton.disabled = this.candidates.length < 2;
+      : `Compare the ${count} ${what} results (C)`;
+    this.blindButton.disabled = this.data.candidates < 2;
   }
 
   drawFilters() {
-    const { filters } = this;
-    const tags = [...new Set(this.cells.flatMap((cell) => cell.tags ?? []))].sort();
-    if (filters.tag && !tags.includes(filters.tag)) tags.push(filters.tag);
-    const options = [[ANY, "Any tag"], ...tags.map((tag) => [tag, `#${tag}`])];
+    const { filters, tags, found, total } = this.data;
+    const options = [["", "Any tag"], ...tags.map((tag) => [tag, `#${tag}`])];
+    if (filters.tag && !tags.includes(filters.tag)) options.push([filters.tag, `#${filters.tag}`]);
     if (String(options) !== this.tagOptions)
-      this.tagBox.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
+      this.boxes.tag.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
     this.tagOptions = String(options);
-    this.tagBox.hidden = !tags.length;
-    const values = [filters.status, String(filters.rating), filters.tag, filters.text];
-    [this.statusBox, this.ratingBox, this.tagBox, this.textBox].forEach((box, at) => {
-      if (box.value !== values[at]) box.value = values[at];
-    });
-    this.keptBox.checked = filters.kept;
+    this.boxes.tag.hidden = options.length < 2;
+    for (const [name, box] of Object.entries(this.boxes)) {
+      if (name === "kept") box.checked = filters.kept;
+      else if (box !== document.activeElement && box.value !== String(filters[name]))
+        box.value = filters[name];
+    }
     const active = Object.values(filters).some(Boolean);
+    const shown = `${found.toLocaleString("en")} of ${total.toLocaleString("en")}`;
     this.clear.hidden = !active;
-    const shown = `${this.found.length} of ${this.cells.length}`;
     write(this.matches, active ? shown : "");
     write(this.filterButton, active ? `Filter · ${shown}` : "Filter");
   }
 
   drawGrid() {
-    const cols = [...new Set(this.shown.map((cell) => cell.col))].sort((a, b) => a - b);
     const { data } = this;
-    const heads = [data.row_axis, data.col_axis, data.rows, cols.map((col) => data.cols[col])];
-    const shape = JSON.stringify([heads, this.shown.map((c) => [c.index, c.row, c.col])]);
-    if (shape !== this.shape) this.layOut(cols);
+    const shape = JSON.stringify([data.rows, data.cols, this.cells.map((c) => [c.index, c.row, c.col])]);
+    if (shape !== this.shape) this.layOut();
     this.shape = shape;
-    for (const cell of this.shown) this.tiles.get(cell.index).show(cell);
-    const none = this.cells.length ? "No cell matches the filters." : "There are no cells yet.";
-    write(this.nothing, this.shown.length ? "" : none);
-    if (!this.tiles.has(this.active)) this.active = this.shown[0]?.index ?? null;
-    for (const [index, tile] of this.tiles) tile.root.tabIndex = index === this.active ? 0 : -1;
+    for (const cell of this.cells) this.tiles.get(cell.index).show(cell);
+    const none = data.total ? "No cell matches the filters." : "There are no cells yet.";
+    write(this.nothing, this.cells.length ? "" : none);
+    if (!this.tiles.has(this.active)) this.active = this.cells[0]?.index ?? null;
+    this.activate(this.active);
+    this.takeShape();
   }
 
   // The places of a page are made again; the tiles in them, and what they play, stay.
-  layOut(cols) {
+  layOut() {
     const { data } = this;
     const hadFocus = this.grid.contains(document.activeElement);
     const before = this.tiles;
     this.tiles = new Map();
-    for (const cell of this.shown) {
-      const tile = before.get(cell.index) ?? new Tile(this, cell);
+    for (const cell of this.cells) {
+      this.tiles.set(cell.index, before.get(cell.index) ?? new Tile(this, cell));
       before.delete(cell.index);
-      this.tiles.set(cell.index, tile);
     }
     for (const tile of before.values()) tile.close();
-    const rows = [...new Set(this.shown.map((cell) => cell.row))];
-    const parts = data.col_axis ? [this.makeHeads(cols)] : [];
-    parts.push(...rows.map((row) => this.makeRow(row, cols)));
-    this.grid.replaceChildren(...parts);
+    const cols = [...new Set(this.cells.map((cell) => cell.col))].sort((a, b) => a - b);
+    const rows = [...new Set(this.cells.map((cell) => cell.row))];
+    const heads = data.col_axis ? [this.makeHeads(cols)] : [];
+    this.grid.replaceChildren(...heads, ...rows.map((row) => this.makeRow(row, cols)));
     this.grid.classList.toggle("mk-wall-headed", Boolean(data.row_axis));
     this.grid.classList.toggle("mk-wall-flow", !data.col_axis);
     this.grid.style.setProperty("--mk-cols", Math.max(1, cols.length));
     this.watch();
     this.fit();
-    if (hadFocus && !this.grid.contains(document.activeElement)) this.wantsFocus = true;
-    if (this.wantsFocus) queueMicrotask(() => this.focusTile());
+    const focuses = hadFocus && !this.grid.contains(document.activeElement);
+    if (focuses) queueMicrotask(() => this.focusTile());
   }
 
   makeHeads(cols) {
-    const row = this.makeRole("div", "mk-wall-line mk-wall-heads", "row");
-    if (this.data.row_axis) row.append(this.makeRole("div", "mk-wall-corner", "presentation"));
+    const row = makeRole("mk-wall-line mk-wall-heads", "row");
+    if (this.data.row_axis) row.append(makeRole("mk-wall-corner", "presentation"));
     for (const col of cols) {
-      const head = this.makeRole("div", "mk-wall-colhead", "columnheader");
+      const head = makeRole("mk-wall-colhead", "columnheader");
       writeMarked(head, this.data.cols[col] ?? []);
       head.title = `${this.data.col_axis}: ${head.textContent}`;
       row.append(head);
@@ -526,22 +467,23 @@ class Wall {
   }
 
   makeRow(row, cols) {
-    const line = this.makeRole("div", "mk-wall-line", "row");
-    if (this.data.row_axis) {
-      const head = this.makeRole("div", "mk-wall-rowhead", "rowheader");
+    const { row_axis: rowAxis, col_axis: colAxis, rows } = this.data;
+    const line = makeRole("mk-wall-line", "row");
+    if (rowAxis) {
+      const head = makeRole("mk-wall-rowhead", "rowheader");
       const words = make("div", "mk-wall-rowwords");
-      writeMarked(words, this.data.rows[row] ?? []);
+      writeMarked(words, rows[row] ?? []);
       head.append(words);
-      head.title = `${this.data.row_axis}: ${words.textContent}`;
+      head.title = `${rowAxis}: ${words.textContent}`;
       line.append(head);
     }
     for (const [at, col] of cols.entries()) {
-      const place = this.makeRole("div", "mk-wall-place", "presentation");
-      const here = this.shown.filter((cell) => cell.row === row && cell.col === col);
-      place.classList.toggle("mk-wall-several", here.length > 1 || !this.data.col_axis);
+      const place = makeRole("mk-wall-place", "presentation");
+      const here = this.cells.filter((cell) => cell.row === row && cell.col === col);
+      place.classList.toggle("mk-wall-several", here.length > 1 || !colAxis);
       for (const cell of here) {
         const tile = this.tiles.get(cell.index).root;
-        set(tile, "aria-colindex", this.data.col_axis ? String(at + 1) : null);
+        set(tile, "aria-colindex", colAxis ? String(at + 1) : null);
         place.append(tile);
       }
       line.append(place);
@@ -549,23 +491,16 @@ class Wall {
     return line;
   }
 
-  makeRole(tag, name, role) {
-    const element = make(tag, name);
-    element.setAttribute("role", role);
-    return element;
-  }
-
   drawFoot() {
-    const pages = this.paged.length;
+    const { page, pages, before, found } = this.data;
     this.pager.hidden = pages < 2;
-    this.previous.disabled = this.page === 0;
-    this.next.disabled = this.page === pages - 1;
-    const before = this.paged.slice(0, this.page).reduce((sum, page) => sum + page.length, 0);
-    const range = `${before + 1}–${before + this.shown.length} of ${this.found.length}`;
-    write(this.pageText, `Page ${this.page + 1} of ${pages} · ${range}`);
-    const label = this.header.next_label;
+    this.previous.disabled = page === 0;
+    this.next.disabled = page === pages - 1;
+    const range = `${before + 1}–${before + this.cells.length} of ${found}`;
+    write(this.pageText, `Page ${page + 1} of ${pages} · ${range}`);
+    const label = this.data.next_label;
     this.nextStep.hidden = !(this.can.next && label);
-    if (!this.nextStep.disabled) write(this.nextStep, label);
+    if (label) write(this.nextStep, label);
   }
 
   fit() {
@@ -573,28 +508,20 @@ class Wall {
   }
 
   // The shape of the first picture is the shape of all places.
-  askForPosters() {
-    const missing = this.shown.filter(
-      ({ index, poster }) => poster === true && !this.posters[index] && !this.wanted.has(index),
-    );
-    for (const { index } of missing) this.wanted.add(index);
-    if (missing.length && !this.gone)
-      this.send({ do: "posters", of: missing.map(({ index }) => index) });
-    const first = this.shown.map((cell) => this.posterOf(cell)).find(Boolean);
-    if (first && !this.shaped) {
-      this.shaped = true;
-      const picture = new Image();
-      picture.onload = () => this.shapeAs(picture.naturalWidth, picture.naturalHeight);
-      picture.src = first;
-    }
+  takeShape() {
+    const first = this.cells.map((cell) => this.posterOf(cell)).find(Boolean);
+    if (!first || this.shaped) return;
+    this.shaped = true;
+    const picture = new Image();
+    picture.onload = () => this.shapeAs(picture.naturalWidth, picture.naturalHeight);
+    picture.src = first;
   }
 
   shapeAs(width, height) {
-    if (width && height) {
-      this.shaped = true;
-      const ratio = Math.max(0.5, Math.min(2.4, width / height));
-      this.root.style.setProperty("--mk-ratio", ratio.toFixed(4));
-    }
+    if (!width || !height) return;
+    this.shaped = true;
+    const ratio = Math.max(0.5, Math.min(2.4, width / height));
+    this.root.style.setProperty("--mk-ratio", ratio.toFixed(4));
   }
 
   // Players.
@@ -643,13 +570,7 @@ class Wall {
     for (const [each, tile] of this.tiles) tile.root.tabIndex = each === index ? 0 : -1;
   }
 
-  focused({ target }) {
-    const tile = target.closest(".mk-wall-tile");
-    if (tile) this.activate(Number(tile.dataset.index));
-  }
-
   focusTile() {
-    this.wantsFocus = false;
     const tile = this.tiles.get(this.active);
     if (!tile) return;
     tile.root.focus({ preventScroll: true });
@@ -659,52 +580,48 @@ class Wall {
   clicked(event, twice = false) {
     const root = event.target.closest(".mk-wall-tile");
     if (!root || event.target.closest("button, a, audio, input")) return;
+    // The second click of a double click on a menu was not meant for what is below it.
+    if (performance.now() - this.menuClosedMs < SECOND_MS) return;
     const tile = this.tiles.get(Number(root.dataset.index));
     this.activate(tile.index);
     root.focus({ preventScroll: true });
-    if (twice) this.compare([tile.cell]);
+    if (twice) this.compare([tile.now]);
     else if (event.target.closest(".mk-wall-media")) tile.play();
   }
 
   key(event) {
-    const tile = event.target.closest(".mk-wall-tile");
-    if (!tile || event.ctrlKey || event.metaKey || event.altKey) return;
+    const root = event.target.closest(".mk-wall-tile");
+    if (!root || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("input, audio")) return;
     if (event.target.closest("button") && ["Enter", " "].includes(event.key)) return;
-    const cell = this.cellAt(Number(tile.dataset.index));
-    if (cell && this.press(event.key, cell)) event.preventDefault();
+    const tile = this.tiles.get(Number(root.dataset.index));
+    if (tile && this.press(event.key, tile)) event.preventDefault();
   }
 
   // Returns whether the key means something here.
-  press(key, cell) {
+  press(key, tile) {
     if (key in KEYS) return this.move(KEYS[key]);
-    if (this.judgeKey(cell, key)) return true;
-    const tile = this.tiles.get(cell.index);
+    if (this.judgeKey(tile.now, key)) return true;
     const acts = {
       " ": () => tile.play(),
-      Enter: () => this.compare([cell]),
-      s: () => this.toggleSelected(cell.index),
+      Enter: () => this.compare([tile.now]),
+      a: () => tile.openMenu(),
+      s: () => this.toggleSelected(tile.index),
       c: () => this.compareChosen(),
       b: () => this.blind(),
-      r: () => this.retry(cell.index),
+      r: () => this.retry(tile.index),
       t: () => this.editTags(tile),
       n: () => this.editNote(tile),
-      "/": () => this.openSearch(),
-      Home: () => this.goTo(this.shown[0]),
-      End: () => this.goTo(this.shown.at(-1)),
+      "/": () => (this.filterRow.hidden ? this.toggleFilters() : this.boxes.text.focus()),
+      Home: () => this.goTo(this.cells[0]),
+      End: () => this.goTo(this.cells.at(-1)),
       PageUp: () => this.turn(-1),
       PageDown: () => this.turn(1),
-      Escape: () => this.clearSelected(),
+      Escape: () => this.selectOnly(new Set()),
     };
     const act = acts[key.length === 1 ? key.toLowerCase() : key];
-    if (!act) return false;
-    act();
-    return true;
-  }
-
-  openSearch() {
-    if (this.filterRow.hidden) this.toggleFilters();
-    this.textBox.focus();
+    act?.();
+    return Boolean(act);
   }
 
   goTo(cell) {
@@ -714,21 +631,22 @@ class Wall {
   }
 
   move(way) {
-    const at = this.shown.findIndex((cell) => cell.index === this.active);
+    const at = this.cells.findIndex((cell) => cell.index === this.active);
     const by = { left: -1, right: 1 }[way];
     if (by === undefined) this.goTo(this.beyond(way));
-    else if (this.shown[at + by]) this.goTo(this.shown[at + by]);
+    else if (this.cells[at + by]) this.goTo(this.cells[at + by]);
     else this.turn(by, { last: by < 0 });
     return true;
   }
 
   // The nearest cell of the next line up or down, as it is on the page.
   beyond(way) {
-    const box = (cell) => this.tiles.get(cell.index).root.getBoundingClientRect();
+    const box = ({ index }) => this.tiles.get(index).root.getBoundingClientRect();
     const from = box({ index: this.active });
     const sign = way === "up" ? -1 : 1;
-    const others = this.shown
-      .map((cell) => ({ cell, down: sign * (box(cell).top - from.top), across: Math.abs(box(cell).left - from.left) }))
+    const others = this.cells
+      .map((cell) => ({ cell, box: box(cell) }))
+      .map((each) => ({ ...each, down: sign * (each.box.top - from.top), across: Math.abs(each.box.left - from.left) }))
       .filter(({ down }) => down > from.height / 2)
       .sort((one, other) => one.down - other.down || one.across - other.across);
     const line = others.filter(({ down }) => down < others[0].down + from.height / 2);
@@ -739,25 +657,27 @@ class Wall {
 
   // Returns whether the key judges.
   judgeKey(cell, key) {
-    if (!this.can.judge || !cell.job) return false;
-    if (/^[1-5]$/.test(key)) return this.judge(cell, { rating: Number(key) });
-    if (key === "0") return this.judge(cell, { rating: null });
-    if (key.toLowerCase() === "k") return this.judge(cell, { keep: !cell.keep });
-    return false;
-  }
-
-  judge(cell, changes) {
-    if (!cell.job || !this.send({ do: "judge", job: cell.job, changes })) return true;
-    this.complain("");
-    for (const each of this.of(cell.job)) Object.assign(each, changes);
-    this.say(this.judgedText(cell, changes));
-    this.draw();
-    this.sheet?.updates();
+    if (!this.can.judge || !cell?.job) return false;
+    if (/^[0-5]$/.test(key)) this.judge(cell, { rating: Number(key) || null });
+    else if (key.toLowerCase() === "k") this.judge(cell, { keep: !cell.keep });
+    else return false;
     return true;
   }
 
-  judgedText(cell, { rating, keep, tags }) {
-    const name = this.nameOf(cell);
+  async judge(cell, changes) {
+    const answer = this.request({ do: "judge", job: cell.job, changes });
+    if (!this.gone) {
+      this.complain("");
+      this.say(this.judgedText(cell, changes));
+    }
+    this.take();
+    this.draw();
+    this.sheet?.updates();
+    const { error } = await answer;
+    if (error) this.complain(error);
+  }
+
+  judgedText({ name }, { rating, keep, tags }) {
     if (rating !== undefined) return rating ? `${name}: rated ${rating} of ${BEST}` : `${name}: not rated`;
     if (keep !== undefined) return `${name}: ${keep ? "kept" : "not kept"}`;
     return `${name}: ${tags ? "tags" : "note"} saved`;
@@ -767,57 +687,71 @@ class Wall {
     if (!this.can.judge || !tile.cell.job) return;
     tile.edit("Tags, separated by commas", (tile.cell.tags ?? []).join(", "), (text) => {
       const tags = text.split(",").map((tag) => tag.trim().replace(/^#/, "")).filter(Boolean);
-      this.judge(this.cellAt(tile.index), { tags: [...new Set(tags)] });
+      this.judge(tile.cell, { tags: [...new Set(tags)] });
     });
   }
 
   editNote(tile) {
     if (!this.can.judge || !tile.cell.job) return;
-    tile.edit("Note", tile.cell.note ?? "", (note) =>
-      this.judge(this.cellAt(tile.index), { note: note.trim() }),
-    );
+    tile.edit("Note", tile.cell.note ?? "", (note) => this.judge(tile.cell, { note: note.trim() }));
   }
 
-  // Requests.
+  // What tiles do.
 
   isRetrying(index) {
-    return [...this.waiting.values()].some((each) => each.do === "retry" && each.cell === index);
+    return [...this.waiting.values()].some(({ message }) => message.do === "retry" && message.cell === index);
   }
 
-  retry(index) {
+  async retry(index) {
     const { status } = this.cellAt(index);
     if (!this.can.retry || this.isRetrying(index) || !["failed", "unsent"].includes(status)) return;
-    if (this.send({ do: "retry", cell: index })) this.say("Sending it again");
+    const answer = this.request({ do: "retry", cell: index });
     this.draw();
+    const { error, said } = await answer;
+    if (error) this.complain(error);
+    else this.say(said);
   }
 
-  ask(what) {
-    const busy = [...this.waiting.values()].some((each) => each.do === what);
-    if (!busy && this.send({ do: what })) this.complain("");
+  act({ job, url }, offer) {
+    if (offer.name === "download") this.download(job, url, offer);
+    else this.ask({ do: "act", job, offer });
+  }
+
+  // The browser saves it; where the storage does not let a page read it, the kernel does.
+  async download(job, url, offer) {
+    try {
+      const response = await fetch(url, { credentials: "omit" });
+      if (!response.ok) throw new Error(String(response.status));
+      const link = make("a");
+      link.href = URL.createObjectURL(await response.blob());
+      link.download = offer.file;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), ANSWER_MS);
+      this.tell(`${offer.file} is in your browser's downloads.`);
+    } catch {
+      this.ask({ do: "act", job, offer });
+    }
   }
 
   // Several cells.
 
-  get chosen() {
-    const cells = this.cells.filter((cell) => isShown(cell));
-    const selected = cells.filter((cell) => this.selected.has(cell.index));
-    return selected.length ? selected : cells.filter((cell) => cell.keep);
-  }
-
   toggleSelected(index) {
-    const cell = this.cellAt(index);
-    if (!isShown(cell)) return;
-    if (!this.selected.delete(index)) this.selected.add(index);
-    this.say(`${many(this.selected.size, "cell")} selected`);
-    this.draw();
+    if (!isShown(this.cellAt(index))) return;
+    const selected = new Set(this.selected);
+    if (!selected.delete(index)) selected.add(index);
+    this.selectOnly(selected);
   }
 
-  clearSelected() {
-    this.selected.clear();
-    this.draw();
+  selectOnly(selected) {
+    this.show({ selected: [...selected] });
+    if (this.gone) return;
+    this.selected = selected;
+    this.say(`${many(selected.size, "cell")} selected`);
+    for (const tile of this.tiles.values()) tile.drawSelected();
   }
 
-  compareChosen() {
+  async compareChosen() {
+    await this.shown; // what was selected a moment ago
     if (!this.compareButton.disabled) this.compare(this.chosen);
     else this.say(this.compareButton.title);
   }
@@ -828,29 +762,11 @@ class Wall {
     new Compare(this, cells).open();
   }
 
-  // What can be compared blindly: of one medium, selected or else found.
-  get candidates() {
-    const finished = this.found.filter((cell) => isShown(cell) && cell.job);
-    const selected = finished.filter((cell) => this.selected.has(cell.index));
-    const cells = selected.length > 1 ? selected : finished;
-    const media = cells.map((cell) => cell.medium);
-    const count = (medium) => media.filter((each) => each === medium).length;
-    const [most] = [...new Set(media)].sort((one, other) => count(other) - count(one));
-    const jobs = new Map(cells.filter((c) => c.medium === most).map((c) => [c.job, c]));
-    return [...jobs.values()];
-  }
-
   blind() {
-    if (!this.can.prefer || this.sheet || this.candidates.length < 2) return;
+    if (!this.can.prefer || this.sheet || this.data.candidates < 2) return;
     this.rest();
-    new Blind(this, this.candidates).open();
+    new Blind(this).open();
   }
-}
-
-function initialize({ model }) {
-  const hear = ({ updates }) => updates && hearUpdates(model, updates);
-  model.on("msg:custom", hear);
-  return () => model.off("msg:custom", hear);
 }
 
 function render({ model, el }) {
@@ -858,4 +774,4 @@ function render({ model, el }) {
   return () => wall.close();
 }
 
-export default { initialize, render };
+export default { render };

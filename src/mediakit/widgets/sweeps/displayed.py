@@ -8,6 +8,7 @@ from mediakit import sweep
 
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
+    from mediakit.widgets.gallery.result_actions import OpenForm
 
 
 class _ShownPlan(sweep.BasePlan):
@@ -43,7 +44,19 @@ class _ShownResults:
         """
         from mediakit.widgets.sweeps.wall import wall_of
 
-        return wall_of(self.core, rows, cols)
+        return wall_of(self.core, rows, cols, form_opener(self.core.plan))
+
+
+def form_opener(plan: sweep.BasePlan) -> OpenForm | None:
+    """Return what opens a form in which a result is used; None without a client."""
+    owner = plan.owner if isinstance(plan, sweep.Plan) else None
+    if owner is None:
+        return None
+
+    def open_form(path: str, name: str, values: dict[str, Any]) -> Any:
+        return owner.form(path, name=name, fresh=True, **values).widget
+
+    return open_form
 
 
 class AsyncResults(_ShownResults, sweep.AsyncResults):

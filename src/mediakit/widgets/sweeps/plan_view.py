@@ -173,10 +173,12 @@ class PlanView:
                     self.change(plan)
 
     def _show(self, results: AsyncResults) -> None:
+        from mediakit.widgets.sweeps.displayed import form_opener
         from mediakit.widgets.sweeps.wall import wall_of
 
-        before, self._gallery = self._gallery, wall_of(results, None, None)
-        self._place(self._gallery.widget)
+        wall = wall_of(results, None, None, form_opener(results.plan))
+        before, self._gallery = self._gallery, wall
+        self._place(wall.view)
         self._gallery.follow_with(self._handle)
         if before is not None:
             before.close()

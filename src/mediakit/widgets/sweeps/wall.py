@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
 from typing import Any
 
 from anyio import to_thread
@@ -19,19 +18,17 @@ from mediakit.sweep import (
     preferences_of,
     rows_of,
 )
-from mediakit.sweep.statistics import bradley_terry
 from mediakit.widgets.gallery import (
     Gallery,
     Preference,
-    Ranked,
+    ResultActions,
     WallActions,
     WallCell,
     WallSummary,
 )
+from mediakit.widgets.gallery.result_actions import OpenForm
 from mediakit.widgets.job.preview import playable_copy
-from mediakit.widgets.toolkit.styles import data_url
 
-POSTERS = 48
 POSTER_PX = 240
 
 
@@ -42,6 +39,7 @@ class Wall:
         results: The run.
         rows: The axis down the side; None with `cols` for a choice.
         cols: The axis along the top.
+        open_form: See `ResultActions`.
 
     Raises:
         InputError: There is no such axis.
@@ -52,10 +50,11 @@ class Wall:
         results: AsyncResults,
         rows: str | None,
         cols: str | None,
+        open_form: OpenForm | None = None,
     ) -> None:
         self._results = results
         self._owner = results.components.account_history.owner
-        self._looked_for: set[str] = set()
+        self._reading = asyncio.Lock()
         self._running: asyncio.Task[None] | None = None
         self._latest: Progress | None = None
         plan = results.plan
@@ -63,6 +62,15 @@ class Wall:
             {name: str(label_of(value)) for name, value in cell.axes.items()}
             for cell in plan.cells
         ]
+        # Before anything is read: what changes after it was read is heard.
+        self._unsubscribe = results.subscribe(self._changed)
+        actions = WallActions(
+            retry=self._retry,
+            export=self._export,
+            copy=self._copy,
+            picture=self._picture,
+            tile=ResultActions(results.client, open_form),
+        )
         self.gallery = Gallery(
             self._cells(),
             rows=rows,
@@ -71,14 +79,10 @@ class Wall:
             summary=self._summary(results.progress),
             judge=self._judge,
             prefer=self._prefer,
-            rank=self._rank,
             preferences=self._preferences(),
-            actions=WallActions(
-                retry=self._retry, export=self._export, copy=self._copy
-            ),
+            actions=actions,
         )
-        self._unsubscribe = results.subscribe(self._changed)
-        # The run may have ended after its cells were read and before the subscription.
+        self.gallery.on_close(self._close)
         io_thread().post(self._begin)
 
     def _cells(self) -> list[WallCell]:
@@ -99,7 +103,6 @@ class Wall:
                     problem=outcome.problem,
                     media_type=outcome.media_type,
                     url=outcome.output_url,
-                    poster=self._poster(outcome.job_id),
                     charge_micro_usd=outcome.charge_micro_usd,
                     runtime_s=outcome.runtime_s,
                     rating=said.rating if said else None,
@@ -107,6 +110,7 @@ class Wall:
                     tags=said.tags if said else (),
                     note=said.note if said else "",
                     parent_job_id=row.parent_job_id if row.is_repair else None,
+                    made="repaired" if row.is_repair else "",
                 )
             )
         return found
@@ -128,55 +132,41 @@ class Wall:
     # -- following the run --------------------------------------------------------
 
     async def _begin(self) -> None:
+        """Show what changed while the wall was made: the run may have ended."""
         self._changed(await to_thread.run_sync(lambda: self._results.progress))
 
     def _changed(self, progress: Progress) -> None:
         """Show what has changed; called on the I/O thread."""
-        if self.gallery.is_closed:
-            self._unsubscribe()
-            return
         self._latest = progress
         if self._running is None or self._running.done():
-            loop = asyncio.get_running_loop()
-            self._running = loop.create_task(self._catch_up())
+            self._running = asyncio.ensure_future(self._catch_up())
 
     async def _catch_up(self) -> None:
         """Show the latest changes, and those that arrived meanwhile."""
         while (progress := self._latest) is not None:
             self._latest = None
-            await self._show(progress)
+            await self._read(progress)
 
-    async def _show(self, progress: Progress) -> None:
-        cells = await to_thread.run_sync(self._cells)
-        self.gallery.update(cells, summary=self._summary(progress))
-        if await self._bring_posters(cells):
-            self.gallery.update(await to_thread.run_sync(self._cells))
+    async def _read(self, progress: Progress | None = None) -> None:
+        """Read the cells and show them, one reading after the other."""
+        async with self._reading:
+            cells = await to_thread.run_sync(self._cells)
+            summary = None if progress is None else self._summary(progress)
+            self.gallery.update(cells, summary=summary)
 
-    async def _bring_posters(self, cells: Sequence[WallCell]) -> bool:
-        """Make small pictures for the first cells; tell whether there are new ones."""
-        wanted = list(self._without_posters(cells))
-        await asyncio.gather(*map(self._bring, wanted))
-        return bool(wanted)
+    def _close(self) -> None:
+        self._unsubscribe()
 
-    def _without_posters(self, cells: Sequence[WallCell]) -> Iterator[WallCell]:
-        for cell in cells[:POSTERS]:
-            is_seen = cell.url and cell.media_type in ("image", "video")
-            if is_seen and cell.job_id and cell.job_id not in self._looked_for:
-                yield cell
-
-    async def _bring(self, cell: WallCell) -> None:
+    async def _picture(self, cell: WallCell) -> bytes | None:
         find = self._results.components.posters.find
-        await find(str(cell.job_id), str(cell.url), POSTER_PX)
-        self._looked_for.add(str(cell.job_id))
-
-    def _poster(self, job_id: str | None) -> str | None:
-        picture = self._results.components.posters.known(job_id, POSTER_PX)
-        return data_url(picture) if picture else None
+        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     # -- what people do -----------------------------------------------------------
 
     async def _judge(self, job_id: str, /, **changes: Any) -> None:
         await self._results._judge(job_id, **changes)
+        # A reading that began before must not be shown after it.
+        await self._read()
 
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
         account_history = self._results.components.account_history
@@ -190,18 +180,9 @@ class Wall:
             for each in preferences_of(self._results.run)
         ]
 
-    def _rank(self, preferences: Sequence[Preference]) -> list[Ranked]:
-        frame = bradley_terry(preferences)
-        columns = ("item", "strength", "low", "high", "group")
-        return [
-            (str(job_id), float(strength), float(low), float(high), int(group))
-            for job_id, strength, low, high, group in frame[[*columns]].itertuples(
-                index=False
-            )
-        ]
-
     def _export(self) -> str:
-        return repr(self._results._export(f"sweep-{self._results.id[:8]}"))
+        done = self._results._export(f"sweep-{self._results.id[:8]}")
+        return f"{done!r} Open {done.report} to see all of it."
 
     async def _copy(self, job_id: str) -> bytes:
         return await playable_copy(await self._results.client.job(job_id))
@@ -214,6 +195,7 @@ def wall_of(
     results: AsyncResults,
     rows: str | None = None,
     cols: str | None = None,
+    open_form: OpenForm | None = None,
 ) -> Gallery:
     """Return the wall of a run, which follows it.
 
@@ -221,6 +203,7 @@ def wall_of(
         results: The run.
         rows: The axis down the side.
         cols: The axis along the top.
+        open_form: Opens the form of a function with a result; None for no forms.
 
     Raises:
         InputError: There is no such axis.
@@ -232,4 +215,4 @@ def wall_of(
         known = [*results.plan.axes, "take", "prompt"]
         if value is not None and value not in known:
             raise InputError(name, got=value, accepted=" or ".join(known))
-    return Wall(results, rows, cols).gallery
+    return Wall(results, rows, cols, open_form).gallery

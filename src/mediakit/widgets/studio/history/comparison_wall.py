@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.history import Entry, tuning
-from mediakit.widgets.gallery import Gallery, WallActions, WallCell
+from mediakit.widgets.gallery import Gallery, ResultActions, WallActions, WallCell
 from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.studio.history.rows import Row
-from mediakit.widgets.toolkit.styles import data_url
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
 TITLE = "Compare results"
-POSTER_PX = 320
+POSTER_PX = 240
 
 
 def wall_of(client: Client, entries: Sequence[Entry], rows: Sequence[Row]) -> Gallery:
@@ -45,7 +43,12 @@ def wall_of(client: Client, entries: Sequence[Entry], rows: Sequence[Row]) -> Ga
     async def copy(job_id: str) -> bytes:
         return await playable_copy(await client.core.job(job_id))
 
-    return Gallery(cells, title=TITLE, judge=judge, actions=WallActions(copy=copy))
+    async def picture(cell: WallCell) -> bytes | None:
+        find = client.components.posters.find
+        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
+
+    actions = WallActions(copy=copy, picture=picture, tile=ResultActions(client.core))
+    return Gallery(cells, title=TITLE, judge=judge, actions=actions)
 
 
 def _cell(number: int, entry: Entry, row: Row, said: Any) -> WallCell:
@@ -64,8 +67,3 @@ def _cell(number: int, entry: Entry, row: Row, said: Any) -> WallCell:
         tags=said.tags if said else (),
         note=said.note if said else "",
     )
-
-
-def with_poster(cell: WallCell, jpeg: bytes) -> WallCell:
-    """Return a cell with a poster."""
-    return replace(cell, poster=data_url(jpeg))

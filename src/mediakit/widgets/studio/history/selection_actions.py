@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.history import Entry
 from mediakit.widgets.gallery import Gallery
-from mediakit.widgets.studio.history.comparison_wall import (
-    POSTER_PX,
-    wall_of,
-    with_poster,
-)
+from mediakit.widgets.studio.history.comparison_wall import wall_of
 from mediakit.widgets.studio.history.rows import row_of
 from mediakit.widgets.studio.history.save_and_erase import erase_all, save_all
-from mediakit.widgets.studio.history.selection import Selection, pictured
+from mediakit.widgets.studio.history.selection import Selection
 from mediakit.widgets.studio.history.selection_bar import SelectionActs
 from mediakit.widgets.studio.state import Question, StudioState
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
@@ -115,24 +110,8 @@ class Selecting:
         rows = [row_of(entry, catalog, names=names.known) for entry in entries]
         self.close()
         self._gallery = wall_of(self._client, entries, rows)
-        self._wall = self._gallery.widget
+        self._wall = self._gallery.view
         self._take(lambda state: state.comparing(is_comparing=True))
-        self._tasks.run(partial(self._bring_posters, self._gallery, entries))
-
-    async def _bring_posters(
-        self, gallery: Gallery, entries: tuple[Entry, ...]
-    ) -> None:
-        for entry in entries:
-            find = self._client.components.posters.find
-            job_id, url = str(entry.job_id), str(entry.output_url)
-            jpeg = await find(job_id, url, POSTER_PX) if pictured(entry) else None
-            if jpeg is not None:
-                gallery.update(
-                    [
-                        with_poster(cell, jpeg) if cell.job_id == job_id else cell
-                        for cell in gallery.cells
-                    ]
-                )
 
     # -- saving and erasing -------------------------------------------------------
 

@@ -1,0 +1,41 @@
+"""A blind comparison: which pair is asked next, and who came out ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mediakit.sweep.statistics import bradley_terry, next_pair
+from mediakit.widgets.gallery.cells import Preference
+
+
+@dataclass
+class Sitting:
+    """One sitting of a person who compares results.
+
+    Args:
+        jobs: The jobs whose results are compared.
+        count: How many answers of this sitting were stored.
+    """
+
+    jobs: list[str]
+    count: int = 0
+
+    def next_pair(self, preferences: Sequence[Preference]) -> tuple[str, str] | None:
+        """Return the pair that teaches most and was not compared; None if all were."""
+        return next_pair(preferences, self.jobs)
+
+    def pairs_left(self, preferences: Sequence[Preference]) -> int:
+        """Return how many pairs were not compared yet."""
+        jobs = set(self.jobs)
+        pairs = (frozenset((each.winner, each.loser)) for each in preferences)
+        known = {pair for pair in pairs if pair <= jobs}
+        return len(jobs) * (len(jobs) - 1) // 2 - len(known)
+
+    def ranking(self, preferences: Sequence[Preference]) -> list[dict[str, Any]]:
+        """Return the compared jobs, group by group, the strongest of each first."""
+        frame = bradley_terry(preferences)
+        frame = frame[frame["item"].isin(self.jobs)].rename(columns={"item": "job"})
+        rows = frame[["job", "strength", "low", "high", "group"]].to_dict("records")
+        return [{str(name): value for name, value in row.items()} for row in rows]

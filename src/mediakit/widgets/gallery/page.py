@@ -1,0 +1,239 @@
+"""The page of a wall that the browser shows, as JSON: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from mediakit.client.job_words import STATE_WORDS
+from mediakit.widgets.gallery.cells import (
+    WallCell,
+    WallSummary,
+    header_of,
+    price_text,
+)
+from mediakit.widgets.gallery.layout import Arrangement, arranged
+from mediakit.widgets.gallery.posters import is_embedded, shown_poster
+from mediakit.widgets.gallery.text_differences import Marked, marked
+from mediakit.widgets.job.player import browser_url, web_url
+
+COMPARED_AT_MOST = 9
+NO_ADDRESS = "The result's address is not a web address, so it is not opened."
+SAME_FILTER = {"queued": "running", "planned": "unsent"}
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a person chose to see.
+
+    Args:
+        status: Only cells of a status; empty for any.
+        rating: Only cells with at least so many stars.
+        kept: Only kept cells.
+        tag: Only cells with a tag; empty for any.
+        text: Only cells in whose words it occurs.
+        page: The number of the page, from 0.
+        selected: The indices of the selected cells.
+    """
+
+    status: str = ""
+    rating: int = 0
+    kept: bool = False
+    tag: str = ""
+    text: str = ""
+    page: int = 0
+    selected: frozenset[int] = frozenset()
+
+    @property
+    def filters(self) -> Payload:
+        """Return the filters by name."""
+        every = ("status", "rating", "kept", "tag", "text")
+        return {name: getattr(self, name) for name in every}
+
+    def changed(self, changes: Mapping[str, Any]) -> View:
+        """Return it with what a page changed; other filters begin at the first page."""
+        page = {} if set(changes) <= {"page", "selected"} else {"page": 0}
+        selected = frozenset(changes.get("selected", self.selected))
+        return replace(self, **{**page, **changes, "selected": selected})
+
+
+@dataclass(frozen=True)
+class Wall:
+    """All cells of a wall, arranged, with the words in which they differ.
+
+    Args:
+        cells: The cells.
+        arrangement: Where they are.
+        title: What is above them.
+        environment: See `player.browser_url`.
+        prompts: The different prompts in pieces.
+        heads: The headers of the rows and those of the columns, in pieces.
+    """
+
+    cells: tuple[WallCell, ...]
+    arrangement: Arrangement
+    title: str
+    environment: Mapping[str, str]
+    prompts: Mapping[str, Marked] = field(repr=False)
+    heads: tuple[list[Marked], list[Marked]] = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        cells: Sequence[WallCell],
+        axes: tuple[str | None, str | None],
+        title: str,
+        environment: Mapping[str, str],
+    ) -> Wall:
+        """Arrange cells.
+
+        Raises:
+            InputError: There is no such axis.
+        """
+        prompts = prompts_of(cells)
+        pieces = dict(zip(prompts, marked(prompts), strict=True))
+        at = arranged(cells, *axes)
+        heads = (_marked_heads(at.rows), _marked_heads(at.cols))
+        return cls(tuple(cells), at, title, environment, pieces, heads)
+
+    def with_cells(self, cells: Sequence[WallCell]) -> Wall | None:
+        """Return it with cells in the same places; None where a place differs."""
+        is_same = len(cells) == len(self.cells) and all(
+            old is new or _place(old) == _place(new)
+            for old, new in zip(self.cells, cells, strict=True)
+        )
+        return replace(self, cells=tuple(cells)) if is_same else None
+
+    def found(self, view: View) -> list[int]:
+        """Return the positions of the cells that the filters let through."""
+        return [at for at in range(len(self.cells)) if self._matches(at, view)]
+
+    def page(self, view: View, summary: WallSummary) -> tuple[Payload, list[WallCell]]:
+        """Return what a page shows, and the cells whose pictures it needs."""
+        pages = self.arrangement.pages(self.found(view)) or [[]]
+        number = max(0, min(view.page, len(pages) - 1))
+        shown, chosen = pages[number], self.chosen(view)
+        at, (rows, cols) = self.arrangement, self.heads
+        places = [at.places[position] for position in shown]
+        only = [*self.prompts.values()] if len(self.prompts) == 1 else []
+        payload = {
+            "title": self.title,
+            "sentence": "" if not only or self._is_title(only[0]) else _plain(only[0]),
+            "row_axis": at.row_axis or "",
+            "col_axis": at.col_axis or "",
+            "rows": {row: _pieces(rows[row]) for row, _ in places if rows},
+            "cols": {col: _pieces(cols[col]) for _, col in places if cols},
+            "cells": [*map(self.cell, shown)],
+            "chosen": [*map(self.cell, chosen[:COMPARED_AT_MOST])],
+            "chosen_count": len(chosen),
+            "candidates": len(self.candidates(view)),
+            "selected": sorted(view.selected),
+            "filters": view.filters,
+            "tags": sorted({tag for cell in self.cells for tag in cell.tags}),
+            "page": number,
+            "pages": len(pages),
+            "before": sum(map(len, pages[:number])),
+            "found": sum(map(len, pages)),
+            **asdict(header_of(self.cells, summary)),
+            "next_label": summary.next_label,
+        }
+        pictured = dict.fromkeys([*shown, *chosen[:COMPARED_AT_MOST]])
+        return payload, [self.cells[position] for position in pictured]
+
+    def chosen(self, view: View) -> list[int]:
+        """Return the results that are compared: the selected, or else the kept ones."""
+        seen = [at for at, cell in enumerate(self.cells) if cell.is_shown]
+        selected = [at for at in seen if self.cells[at].index in view.selected]
+        return selected or [at for at in seen if self.cells[at].keep]
+
+    def candidates(self, view: View) -> list[int]:
+        """Return what can be compared blindly: results of one medium, one a job."""
+        cells = self.cells
+        found = {
+            str(cells[at].job_id): at
+            for at in self.found(view)
+            if cells[at].is_shown and cells[at].job_id
+        }
+        chosen = [at for at in found.values() if cells[at].index in view.selected]
+        among = chosen if len(chosen) > 1 else [*found.values()]
+        media = [cells[at].media_type for at in among]
+        most = max(media, key=media.count, default=None)
+        return [at for at in among if cells[at].media_type == most]
+
+    def _is_title(self, pieces: Marked) -> bool:
+        return _plain(pieces) == self.title
+
+    def _matches(self, position: int, view: View) -> bool:
+        cell = self.cells[position]
+        status = SAME_FILTER.get(cell.status, cell.status)
+        if view.status not in ("", status) or (cell.rating or 0) < view.rating:
+            return False
+        if (view.kept and not cell.keep) or (view.tag and view.tag not in cell.tags):
+            return False
+        return not view.text or view.text.casefold() in self._words(position)
+
+    def _words(self, position: int) -> str:
+        cell, at = self.cells[position], self.arrangement
+        own = (cell.prompt, cell.note, cell.problem, cell.job_id, cell.made)
+        said = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
+        return "\n".join(filter(None, said)).casefold()
+
+    def cell(self, position: int) -> Payload:
+        """Return a cell; what is unknown, empty or false is left out."""
+        cell, at = self.cells[position], self.arrangement
+        address = web_url(cell.url) if cell.url else None
+        row, col = at.places[position]
+        has_no_address = cell.status == "completed" and cell.url and address is None
+        poster = shown_poster(cell.poster)
+        linked = poster and not is_embedded(poster)
+        full = {
+            "job": cell.job_id,
+            "prompt": _pieces(self.prompts.get(cell.prompt or "", [])),
+            "shows_prompt": at.shows_prompt,
+            "caption": " · ".join(filter(None, (cell.made, at.captions[position]))),
+            "name": ", ".join(filter(None, (at.names[position], cell.made))),
+            "problem": NO_ADDRESS if has_no_address else cell.problem,
+            "medium": cell.media_type,
+            "url": browser_url(address, self.environment) if address else None,
+            "poster": browser_url(poster, self.environment) if linked else None,
+            "price": price_text(cell),
+            "runtime_s": cell.runtime_s,
+            "rating": cell.rating,
+            "keep": cell.keep,
+            "tags": list(cell.tags),
+            "note": cell.note,
+            "parent": cell.parent_job_id,
+        }
+        known = {
+            name: value
+            for name, value in full.items()
+            if value is not False and value not in (None, "", [])
+        }
+        its = {"index": cell.index, "row": row, "col": col}
+        return {**its, "status": cell.status, "word": STATE_WORDS[cell.status], **known}
+
+
+def prompts_of(cells: Sequence[WallCell]) -> list[str]:
+    """Return the different prompts of cells, in order."""
+    return list(dict.fromkeys(cell.prompt for cell in cells if cell.prompt))
+
+
+def _place(cell: WallCell) -> tuple[object, ...]:
+    return (cell.index, cell.labels, cell.prompt, cell.take)
+
+
+def _marked_heads(texts: Sequence[str]) -> list[Marked]:
+    # Single words are all different, and need no mark.
+    is_long = any(len(text.split()) > 2 for text in texts)
+    return marked(texts) if is_long else [[(text, False)] for text in texts]
+
+
+def _plain(pieces: Marked) -> str:
+    return "".join(text for text, _ in pieces)
+
+
+def _pieces(pieces: Marked) -> list[list[object]]:
+    return [[text, int(differs)] for text, differs in pieces]

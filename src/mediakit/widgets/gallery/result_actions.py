@@ -1,0 +1,117 @@
+"""What can be done with a single result on a wall, with its price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mediakit.client import AsyncJob
+from mediakit.client.media_inputs import output_of
+from mediakit.client.sidecar import SUFFIX
+from mediakit.errors import InputError
+from mediakit.records import JobStatus
+from mediakit.sweep.outputs import job_of
+from mediakit.widgets.gallery.cells import Done, Offer
+from mediakit.widgets.job.text import has_output
+from mediakit.widgets.job.uses.accepting_functions import Use, uses_of
+from mediakit.widgets.job.uses.use_menu import medium_of
+
+if TYPE_CHECKING:
+    from mediakit.async_client import AsyncClient
+
+UPSCALE, TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
+UPSCALERS = {"video": "video-upscale", "image": "image-upscale"}
+
+OpenForm = Callable[[str, str, dict[str, Any]], Any]
+"""Opens the form of a function, under a name, with values; returns its widget."""
+
+
+class ResultActions:
+    """Upscale, another take, use as an input, download.
+
+    Args:
+        client: The client.
+        open_form: Opens a form that begins with a result; None for no forms.
+    """
+
+    def __init__(self, client: AsyncClient, open_form: OpenForm | None = None) -> None:
+        self._client = client
+        self._open_form = open_form
+
+    async def offers(self, job_id: str) -> list[Offer]:
+        """Return what is offered for the result of a job, at the prices of now."""
+        job = await job_of(self._client, job_id)
+        state = job.state
+        if not has_output(state):
+            return []
+        offers = [await self._upscaling(job), _taking(job)]
+        offers += [
+            Offer(f"{USE}{use.function.path}", use.function.title, use.tooltip)
+            for use in self._uses(job)
+        ]
+        file = state.file_name(job.url or "")
+        offers.append(Offer(DOWNLOAD, "Download", f"Save {file}", file=file))
+        return [offer for offer in offers if offer is not None]
+
+    async def act(self, job_id: str, offer: Offer) -> Done:
+        """Do what an offer says."""
+        job = await job_of(self._client, job_id)
+        if offer.name == UPSCALE:
+            components = self._client.components
+            request = await components.prepared(*self._upscale_of(job))
+            made = await components.submit_prepared(request, 1)
+            return Done("The upscaled result appears beside this one.", made)
+        if offer.name == TAKE:
+            made = await job.next_take()
+            return Done("Another take appears beside this one.", made)
+        if offer.name == DOWNLOAD:
+            path = await job.download()
+            return Done(f"Saved to {path}, with {path.name}{SUFFIX} next to it.")
+        return self._used(job, offer.name.removeprefix(USE))
+
+    async def _upscaling(self, job: AsyncJob) -> Offer | None:
+        try:
+            kind, fields = self._upscale_of(job)
+            entry = await self._client.components.owned_entry(kind, **fields)
+            if entry is not None and entry.job_id:
+                words = "Show the upscaled result, which is yours already"
+                return Offer(UPSCALE, "Show upscaled \N{MIDDLE DOT} $0.00", words)
+            estimate = await self._client.estimate(kind, **fields)
+        except InputError:
+            return None  # it cannot be upscaled, or not by this service
+        words = "Make this result larger; you pay when it completes"
+        text = f"Upscale \N{MIDDLE DOT} {estimate.text}"
+        return Offer(UPSCALE, text, words, is_paid=True)
+
+    def _upscale_of(self, job: AsyncJob) -> tuple[str, dict[str, Any]]:
+        function = self._client.catalog.function(UPSCALERS[job.state.media_type])
+        medium = medium_of(job.state)
+        if medium is None:
+            raise InputError("job_id", got=job.id, accepted="a clip or a picture")
+        [use] = uses_of([function], medium)
+        return function.path, {use.spec.name: job}
+
+    def _uses(self, job: AsyncJob) -> list[Use]:
+        medium = medium_of(job.state)
+        if medium is None or self._open_form is None:
+            return []
+        return uses_of(self._client.catalog, medium)
+
+    def _used(self, job: AsyncJob, path: str) -> Done:
+        use = next(use for use in self._uses(job) if use.function.path == path)
+        made = output_of(job, use.medium, "result")
+        values = {use.spec.name: use.value(made)}
+        assert self._open_form is not None  # else there are no uses
+        form = self._open_form(path, f"use {job.id}", values)
+        return Done("The form below has this result. Nothing has been sent.", form=form)
+
+
+def _taking(job: AsyncJob) -> Offer | None:
+    state = job.state
+    if state.record.status is not JobStatus.COMPLETED or not state.body:
+        return None
+    estimate = state.estimate
+    is_priced = estimate is not None and estimate.low is not None
+    price = f" \N{MIDDLE DOT} {estimate.text}" if estimate and is_priced else ""
+    words = "Send the same request for another take; you pay when it completes"
+    return Offer(TAKE, f"Another take{price}", words, is_paid=True)
