@@ -71,11 +71,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
-    given = vars(options) | {
-        "data_dir": folder,
-        "balance_micro_usd": parse_usd(options.balance_usd),
-    }
-    return Sandbox(**{n: v for n, v in given.items() if n in Sandbox.model_fields})
+    others = ("json", "balance_usd")
+    given = {name: v for name, v in vars(options).items() if name not in others}
+    balance = parse_usd(options.balance_usd)
+    return Sandbox(**given | {"data_dir": folder, "balance_micro_usd": balance})
 
 
 def _warn(settings: Sandbox) -> None:
