@@ -157,7 +157,7 @@ class Job(JobFacts, Blocking, ProcessBound):
                 The notebook otherwise keeps a small picture, the facts and the link.
         """
         from mediakit.widgets.form.job_cell import display_job
-        from mediakit.widgets.job.waiting.board import leave_to_card
+        from mediakit.widgets.job.waiting import leave_to_card
         from mediakit.widgets.toolkit.cell_outputs import current_cell
 
         cell = self._shown_in = current_cell()
@@ -168,6 +168,6 @@ class Job(JobFacts, Blocking, ProcessBound):
 
 def show_wait(job: AsyncJob) -> None:
     """Show in a notebook's cell that it waits for a job."""
-    from mediakit.widgets.job.waiting import board
+    from mediakit.widgets.job import waiting
 
-    board.show_wait(job)
+    waiting.show_wait(job)

@@ -15,14 +15,12 @@ from hypothesis import strategies as st
 import mediakit
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.client import JobState
 from mediakit.estimates import Estimate, per_second
 from mediakit.magics.table import JobsTable
 from mediakit.safe_text import html_text
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.job.card import card_html, details_html, head_html, prompt_html
-from mediakit.widgets.job.waiting.html import kept_html as waits_html
+from mediakit.widgets.job.card import card_html, waited_html
 from mediakit.widgets.studio.history.rows import Row
 from mediakit.widgets.studio.html import kept_html
 from mediakit.widgets.studio.spend_summary import SpendSummary
@@ -74,10 +72,6 @@ def assert_no_formulas(html: str) -> None:
         assert text in ("$", "\\") or not {"$", "\\"} & set(text), text
 
 
-def _live_html(state: JobState) -> str:
-    return prompt_html(state) + head_html(state) + details_html(state)
-
-
 def _values_html() -> str:
     compose = Catalog.default().function("compose-video")
     clip = {"timestamp": 0, "duration": 1000, "url": f"https://x.test/{FORMULAS}"}
@@ -126,8 +120,7 @@ OUTPUTS: dict[str, Callable[[], str]] = {
     ),
     "card of a long prompt": lambda: card_html(state_of(prompt=FORMULAS * 20)),
     "card of a failure": lambda: card_html(failed("internal", FORMULAS)),
-    "live facts": lambda: _live_html(state_of(prompt=FORMULAS)),
-    "waits": lambda: waits_html([state_of(prompt=FORMULAS, kind=FORMULAS)] * 5),
+    "waits": lambda: waited_html([state_of(prompt=FORMULAS, kind=FORMULAS)] * 5),
     "form": _values_html,
     "studio": _studio_html,
     "estimate": _estimate_html,

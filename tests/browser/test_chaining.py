@@ -93,8 +93,7 @@ def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline
     lab.run_all()
     jobs = lab.cell(1).locator(".mk-job")
     expect(jobs).to_have_count(3)
-    # The newest stands on top, and is the last in the page.
-    expect(jobs.last).to_contain_text("compose-video")
+    expect(jobs.first).to_contain_text("compose-video")
 
 
 @pytest.mark.soak

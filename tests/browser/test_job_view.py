@@ -73,7 +73,7 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
     cell = lab.cell(2)
     lab.see(2, "H.265 (HEVC)", timeout_s=60)
     lab.see(2, "small H.264 copy", timeout_s=60)
-    copy = video_facts(lab.page, ".jp-Notebook video.mk-job-clip:visible")
+    copy = video_facts(lab.page, ".jp-Notebook .mk-job video[src^='blob:']")
     assert copy.source.startswith("blob:")
     assert copy.error is None
     assert copy.width == 1280

@@ -97,7 +97,7 @@ def test_a_double_click_on_erase_pays_for_nothing_of_the_card_that_moves_up(
         form.locator(".mk-job").filter(has_text=f"a {name} kite")
         for name in ("top", "middle", "low")
     )
-    yes = form.get_by_role("button", name="Yes, erase it")
+    yes = form.get_by_role("button", name="Erase", exact=True)
     top.get_by_role("button", name="Erase…").click()
     before = middle(yes)
     scrolled = form.bounding_box()

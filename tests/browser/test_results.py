@@ -104,7 +104,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     lab.see(1, "What stays: the row in your history with its charge")
     lab.cell(1).get_by_label("Also forget the prompt and settings").check()
     lab.screenshot("result-erase-question", cell)
-    button(cell, "Yes, erase it").click()
+    cell.get_by_role("button", name="Erase", exact=True).click()
     lab.see(1, "The prompt and the settings were forgotten here, too.")
     expect(lab.outputs(1).get_by_text("A red balloon")).to_have_count(0)
     lab.screenshot("result-erased", cell)
@@ -142,7 +142,7 @@ def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
     folded = outputs.bounding_box()
     assert folded is not None
     assert folded["height"] < WAITS_MAX_PX
-    button(cell, "Show the 12 jobs").click()
+    cell.get_by_text("Show the 12 jobs").filter(visible=True).click()
     lines = lab.outputs(1).get_by_text("kite number").filter(visible=True)
     expect(lines).to_have_count(MANY)
     unfolded = outputs.bounding_box()

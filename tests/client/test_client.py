@@ -521,7 +521,7 @@ def test_an_awaited_client_is_opened_by_its_first_call_and_not_by_looking_at_it(
 
 
 INNER_OF_JOBS = {"subscribe", "update", "see", "trouble", "end", "watch", "release"}
-INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output", "pass_output"}
+INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output"}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from mediakit.widgets.controls.context import WidgetContext
 from mediakit.widgets.controls.control import Control
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.seen_price import ARRIVES_S
+from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from mediakit.widgets.uploads.upload_folder import UploadFolder
@@ -91,6 +92,31 @@ def told(control: Control) -> list[object]:
     return values
 
 
+# -- a job ----------------------------------------------------------------------------
+
+
+def press(view: JobView, act: str, **said: object) -> list[dict[str, Any]]:
+    """Ask for what a button of a job asks for; return the answers, once there are any.
+
+    What has no answer is asked for and not waited for.
+    """
+    answers: list[dict[str, Any]] = []
+    view.act(act, said, lambda **values: answers.append(values))
+    if act in ("save", "file", "copy"):
+        until(lambda: answers)
+    return answers
+
+
+def note(view: JobView) -> str:
+    """Return what a job's card says of what was done last."""
+    return str(view.payload["note"])
+
+
+def alert(view: JobView) -> str:
+    """Return what a job's card says went wrong."""
+    return note(view) if view.payload["alert"] else ""
+
+
 # -- a form ---------------------------------------------------------------------------
 
 
@@ -117,13 +143,9 @@ def error_of(form: Form) -> str:
     return str(form._view._error.value)
 
 
-def result_widgets(form: Form) -> tuple[Any, ...]:
-    """Return the widgets of the results that are shown, the newest first."""
-    if not form._view.results.children:
-        return ()
-    _, earlier, *slots = form._view.results.children
-    late = (each for slot in reversed(slots) for each in slot.children)
-    return (*late, *reversed(earlier.children))
+def drawn_jobs(form: Form) -> list[str]:
+    """Return the jobs that are drawn, the newest first."""
+    return [job["id"] for job in form._view.results.jobs]
 
 
 def press_generate(form: Form) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.client import AsyncJob, JobState
+from mediakit.client import JobState
 from mediakit.estimates import Estimate, per_second
 from mediakit.magics.table import JobsTable
 from mediakit.plots import share
@@ -30,13 +30,8 @@ from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.price_bar import balance_html, lines_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.gallery import WallSummary, static_html
-from mediakit.widgets.job.card import card_html
-from mediakit.widgets.job.html import clock_html, place_html, stage_html
+from mediakit.widgets.job.card import card_html, waited_html
 from mediakit.widgets.job.player import Still, player_html
-from mediakit.widgets.job.preview import Preview
-from mediakit.widgets.job.view import JobView
-from mediakit.widgets.job.waiting.html import kept_html as waits_html
-from mediakit.widgets.job.waiting.html import lines_html as wait_lines_html
 from mediakit.widgets.media.media_row import found_html
 from mediakit.widgets.studio.catalogue.html import offer_html
 from mediakit.widgets.studio.catalogue.offers import offers_of
@@ -50,7 +45,7 @@ from mediakit.widgets.studio.state import StudioState
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.styles import error_html, line_html
-from tests.support.job_states import HOSTILE, NOON, Markup, failed, state_of
+from tests.support.job_states import HOSTILE, Markup, failed, state_of
 from tests.support.samples.walls import make_cell, make_poster
 from tests.support.widgets import make_context, named, shown
 from tests.widgets.studio.test_state import entry
@@ -169,20 +164,11 @@ PRODUCERS: dict[str, Callable[[str], str | Iterator[str]]] = {
     "card of a failure": lambda text: card_html(
         failed("internal", text, prompt=text * 20)
     ),
-    "stage": lambda text: stage_html(
-        job_of(text),
-        Preview(JPEG, "hevc", clip=b"a clip", clip_note=text, trouble=text),
-    ),
-    "clock": lambda text: clock_html(job_of(text), NOON),
-    "place": lambda text: place_html(
-        state_of("queued", body={"aspect_ratio": text}, prompt=text)
-    ),
     "player": lambda text: player_html(text, "video", still=Still(JPEG, text)),
     "picture": lambda text: player_html(
         f"https://a.test/{text}", "image", still=Still(JPEG, text)
     ),
-    "waits": lambda text: waits_html([job_of(text)] * 5),
-    "lines of waits": lambda text: wait_lines_html([job_of(text)]),
+    "waits": lambda text: waited_html([job_of(text)] * 5),
     "wall": walls_of,
     "timeline": timeline_of,
     "form": form_of,
@@ -223,7 +209,7 @@ def test_no_text_from_outside_becomes_markup(producer: str, text: str) -> None:
         assert_harmless(html)
     written = "".join(Markup(html).text for html in pages)
     # What is long is cut.
-    assert text[:30] in written or producer in ("place", "player", "picture", "stage")
+    assert text[:30] in written or producer in ("player", "picture")
 
 
 @given(text=st.text(max_size=60))
@@ -236,13 +222,11 @@ def test_no_text_at_all_becomes_markup_in_a_card(text: str) -> None:
 def test_hostile_words_stay_words_in_live_widgets_and_in_a_table_of_jobs(
     client: Client, make_form: Callable[..., Any]
 ) -> None:
-    view = JobView(AsyncJob(client.components.jobs, job_of(HOSTILE)), client)
     form = make_form("text-to-video", prompt=HOSTILE)
     named(form, "Copy as Python").value = True
-    for html in (shown(view), shown(form), form._repr_mimebundle_()["text/html"]):
+    for html in (shown(form), form._repr_mimebundle_()["text/html"]):
         assert "<img src=x" not in html
         assert "<script>canary" not in html
         assert "&lt;script&gt;canary" in html
-    view.close()
     client.submit("text-to-video", prompt=HOSTILE, duration=3)
     assert_harmless(JobsTable(client.history.page(limit=5))._repr_html_())

@@ -27,7 +27,6 @@ from mediakit.records import Job as JobRecord
 from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
-    from mediakit.client.downloads import Sink
     from mediakit.client.jobs import Jobs
     from mediakit.client.preview_cache import PreviewCache
 
@@ -324,11 +323,6 @@ class AsyncJob(JobFacts, ProcessBound):
         """
         url = await self._output_url()
         return await self._jobs.outputs.fetch(url, self.id, max_bytes)
-
-    @networked
-    async def pass_output(self, sink: Sink) -> None:
-        """Pass the output's bytes on as they arrive, each piece on a thread."""
-        await self._jobs.outputs.pass_on(await self._output_url(), self.id, sink)
 
     @networked
     async def read_output(self, read: Callable[[BinaryIO], T]) -> T | None:

@@ -307,7 +307,7 @@ class Outputs:
         await to_thread.run_sync(publish)
 
     async def pass_on(self, url: str, name: str, sink: Sink) -> None:
-        """Pass a file on in pieces; see `AsyncJob.pass_output`."""
+        """Pass a file on in pieces as they arrive, each on a thread."""
         async with self._slots:
             with self._progress.of("download", name) as tell:
                 async with aclosing(pieces_of(url, self._http, self._clock)) as pieces:

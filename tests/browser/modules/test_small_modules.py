@@ -1,9 +1,8 @@
-"""The mask, uploads, downloads, the slider over two results, and what helps a page."""
+"""The mask, uploads, and what helps a page."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -15,15 +14,11 @@ from playwright.sync_api import expect
 
 from mediakit.widgets.form.code_view import CopyButton
 from mediakit.widgets.inputs.masks.painter import MaskWidget
-from mediakit.widgets.job.results.before_and_after import Compare
-from mediakit.widgets.job.results.download_button import DownloadButton
-from mediakit.widgets.job.results.scroll_into_view import Arrival
 from mediakit.widgets.media.upload_button import UploadWidget
 from mediakit.widgets.studio.keyboard import StudioPage
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.focus import Focuser
 from tests.browser.modules.bare_page import BarePage, until
-from tests.support.servers.file_server import FileServer
 
 pytestmark = pytest.mark.browser
 
@@ -232,73 +227,6 @@ def test_a_copy_button_fills_the_clipboard(bare: BarePage) -> None:
     assert bare.page.evaluate("navigator.clipboard.readText()") == code
 
 
-@pytest.fixture
-def pictures() -> Iterator[FileServer]:
-    files = {"0.jpg": jpeg((320, 180)), "1.jpg": jpeg((640, 360), "orange")}
-    allowed = {"Access-Control-Allow-Origin": "*"}
-    with FileServer(files, headers=allowed) as server:
-        yield server
-
-
-def test_before_and_after_share_one_slider_and_what_is_gone_is_said_to_be_so(
-    bare: BarePage, pictures: FileServer
-) -> None:
-    before, after = pictures.url("0.jpg"), pictures.url("1.jpg")
-    el = bare.show(Compare(medium="image", before=before, after=after))
-    slider = el.get_by_role("slider", name="Before and after")
-    expect(slider).to_have_attribute("aria-valuetext", "50% before")
-    slider.focus()
-    bare.page.keyboard.press("ArrowRight")
-    expect(slider).to_have_attribute("aria-valuetext", "51% before")
-    box = el.locator(".mk-compare-stage").bounding_box()
-    assert box is not None
-    bare.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
-    bare.page.mouse.down()
-    bare.page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 20, steps=4)
-    bare.page.mouse.up()
-    expect(slider).to_have_attribute("aria-valuetext", "25% before")
-
-    gone = pictures.url("gone.jpg")
-    el = bare.show(Compare(medium="image", before=gone, after=after))
-    expect(el.get_by_role("status")).to_contain_text("cannot be shown here")
-
-
-def test_a_download_is_whole_and_has_its_name(
-    bare: BarePage, pictures: FileServer
-) -> None:
-    widget = DownloadButton(url=pictures.url("1.jpg"), name="a kite.jpg")
-    el = bare.show(widget)
-    with bare.page.expect_download() as waiting:
-        el.get_by_role("button", name="Download").click()
-
-    assert waiting.value.suggested_filename == "a kite.jpg"
-    assert Path(waiting.value.path()).read_bytes() == jpeg((640, 360), "orange")
-    until(bare.page, lambda: "downloaded" in (bare.heard or [{}])[-1])
-
-
-def test_what_the_page_may_not_read_comes_from_the_kernel(bare: BarePage) -> None:
-    widget = DownloadButton(
-        url="http://127.0.0.1:1/none", name="a.bin", content_type="image/png"
-    )
-    content = bytes(range(256))
-
-    def hear(_: object, said: dict[str, Any], __: object) -> None:
-        if "want" in said:
-            stream = said["want"]
-            widget.send({"stream": stream, "what": "start", "bytes": len(content)})
-            for at in (0, 100):
-                piece = content[at : at + 100] if at == 0 else content[at:]
-                widget.send({"stream": stream, "what": "piece", "at": at}, [piece])
-            widget.send({"stream": stream, "what": "end"})
-
-    widget.on_msg(hear)
-    el = bare.show(widget)
-    with bare.page.expect_download() as waiting:
-        el.get_by_role("button", name="Download").click()
-
-    assert Path(waiting.value.path()).read_bytes() == content
-
-
 FORM = """{
 document.body.insertAdjacentHTML("beforeend", `
 <div class="mk-form"><div class="mk-controls">
@@ -374,17 +302,3 @@ def test_tabs_of_the_studio_are_moved_by_arrows_and_a_range_is_ticked(
     page.locator("#t0").click()
     page.locator("#t3").click(modifiers=["Shift"])
     assert page.locator("input:checked").count() == 4
-
-
-def test_a_job_that_was_asked_for_is_scrolled_to_once(bare: BarePage) -> None:
-    page = bare.page
-    page.evaluate(
-        "document.body.insertAdjacentHTML('beforeend',"
-        " '<div style=height:3000px></div><div class=mk-job style=height:200px>"
-        "<div id=helper></div></div>')"
-    )
-    widget = Arrival(arrives=True)
-    bare.show(widget, into="#helper")
-
-    expect(page.locator(".mk-job")).to_be_in_viewport()
-    until(page, lambda: widget.arrives is False)

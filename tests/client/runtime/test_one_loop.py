@@ -111,10 +111,9 @@ def io_ident() -> int:
         lambda job: job.refresh(),
         lambda job: job.settle(),
         lambda job: job.fetch_output(100),
-        lambda job: job.pass_output(lambda _: None),
         lambda job: job.read_output(lambda file: file.read(1)),
     ],
-    ids=["refresh", "settle", "fetch_output", "pass_output", "read_output"],
+    ids=["refresh", "settle", "fetch_output", "read_output"],
 )
 def test_whichever_loop_awaits_a_job_networking_runs_on_the_io_thread(
     use: Callable[[AsyncJob], Awaitable[object]], tmp_path: Path

@@ -8,29 +8,19 @@ from typing import Any
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client import AsyncJob, JobState
+from mediakit.client import AsyncJob
 from mediakit.errors import JobFailedError
-from mediakit.records import ErrorCode
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.job_cell import JobCell, show_in
-from mediakit.widgets.job.actions import NEXT, RETRY, VARY, next_text, offered
-from mediakit.widgets.job.host import JobHost, varied
+from mediakit.widgets.job.payload import varied
 from mediakit.widgets.toolkit.cell_identity import MOST_UNTOLD_RUNS
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
 from tests.support.job_states import (
     BODY,
-    RANGE,
-    UNKNOWN,
-    failed,
-    settled,
     state_of,
 )
-from tests.support.widgets import in_use, press_generate
+from tests.support.widgets import alert, in_use, note, press, press_generate
 from tests.support.widgets import until as eventually
-from tests.widgets.job.test_view import buttons, press, words
-
-DONE = ("Download", "Save to folder", "Erase…")
-FULL = JobHost(add=lambda job: None, vary=lambda state: "")
 
 
 class Publications(dict[str, str]):
@@ -58,50 +48,9 @@ def column(client: Client, sent: Publications) -> Iterator[JobCell]:
     column.close()
 
 
-def shown(column: JobCell) -> list[Any]:
-    """Return the jobs, newest first, and the form, without what only gives names."""
-    jobs, *others = column.widget.children
-    parts = [*reversed(jobs.children), *others]
-    return [each for each in parts if "mk-names" not in each._dom_classes]
-
-
-# -- what is offered when -----------------------------------------------------------
-
-
-COMPLETED = state_of("completed", **settled(340_000))
-FROM_ELSEWHERE = state_of("completed", body={}, estimate=None)
-
-
-@pytest.mark.parametrize(
-    ("state", "host", "actions"),
-    [
-        (state_of("queued"), FULL, (VARY,)),
-        (state_of("running"), FULL, (VARY,)),
-        (COMPLETED, FULL, (NEXT, VARY, *DONE)),
-        (COMPLETED, None, DONE),
-        (COMPLETED, JobHost(add=print), (NEXT, *DONE)),
-        (FROM_ELSEWHERE, FULL, DONE),
-    ],
-)
-def test_what_is_offered_follows_from_how_the_job_stands(
-    state: JobState, host: JobHost | None, actions: tuple[str, ...]
-) -> None:
-    assert offered(state, host) == actions
-
-
-def test_the_next_take_says_its_price_where_there_is_one() -> None:
-    assert next_text(state_of("completed")) == "Another take · $0.34"
-    ranged = next_text(state_of("completed", estimate=RANGE))
-    assert ranged.startswith("Another take · $")
-    for estimate in (UNKNOWN, None):
-        assert next_text(state_of("completed", estimate=estimate)) == "Another take"
-
-
-@pytest.mark.parametrize("code", list(ErrorCode))
-def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
-    hopeless = code in (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
-    assert (RETRY in offered(failed(code.value), FULL)) is not hopeless
-    assert VARY in offered(failed(code.value), FULL)
+def shown(column: JobCell) -> list[str]:
+    """Return the jobs that are drawn, newest first."""
+    return [job["id"] for job in column.widget.jobs]
 
 
 # -- what it does -------------------------------------------------------------------
@@ -111,11 +60,9 @@ def test_the_next_take_is_another_job_above_the_first_and_both_stay(
     client: Client, picture_job: Job, column: JobCell, sent: Publications
 ) -> None:
     first = column.add(picture_job.core)
-    press(first, next_text(picture_job.state))
+    press(first, "next")
     eventually(lambda: len(shown(column)) == 2)
-    newest, oldest = shown(column)
-    assert oldest is first.widget
-    assert newest is not first.widget
+    assert shown(column)[1] == first.id
     eventually(lambda: len(sent.cards) == 2)
     assert len(client.history.frame()) == 2
 
@@ -124,9 +71,9 @@ def test_a_next_take_that_cannot_be_asked_for_is_a_sentence(
     client: Client, column: JobCell
 ) -> None:
     view = column.add(AsyncJob(client.components.jobs, state_of("completed")))
-    press(view, "Another take · $0.34")
-    eventually(lambda: "is not in this history" in words(view))
-    assert not buttons(view)["Another take · $0.34"].disabled
+    press(view, "next", text="Another take · $0.34")
+    eventually(lambda: "is not in this history" in alert(view))
+    assert view.payload["busy"] == []
     assert len(shown(column)) == 1
 
 
@@ -138,7 +85,7 @@ def test_trying_again_shows_the_new_job_above_the_failed_one(
         client.run("text-to-video", prompt=prompt, duration=3)
     job: Any = caught.value.job
     view = column.add(job.core)
-    press(view, "Try again")
+    press(view, "retry")
     eventually(lambda: len(shown(column)) == 2)
     assert len(client.history.frame()) == 2
 
@@ -148,12 +95,12 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
 ) -> None:
     elsewhere = client.form("image-upscale")
     view = column.add(picture_job.core)
-    press(view, VARY)
-    press(view, VARY)
-    assert "Nothing has been sent" in words(view)
-    assert len(shown(column)) == 2
+    press(view, "vary")
+    press(view, "vary")
+    assert "Nothing has been sent" in note(view)
     form = column._form
     assert form is not None
+    assert column.widget.job_forms == [form.widget.model_id]
     assert form.request() == picture_job.state.body
     assert not elsewhere._closed
 
@@ -168,7 +115,7 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
 def test_a_closed_column_leaves_no_widget(client: Client, picture_job: Job) -> None:
     before = in_use()
     column = JobCell(client, CardHandle())
-    press(column.add(picture_job.core), VARY)
+    press(column.add(picture_job.core), "vary")
     column.close()
     assert in_use() == before
 
@@ -181,11 +128,11 @@ def test_varying_another_job_shows_its_settings_and_none_of_the_first_one(
         column.add(AsyncJob(client.components.jobs, state_of("completed", body=body)))
         for body in bodies
     )
-    press(first, VARY)
+    press(first, "vary")
     form = column._form
     assert form is not None
     form.values.duration = 10
-    press(second, VARY)
+    press(second, "vary")
     assert column._form is form
     assert form.request() == bodies[1]
 
@@ -238,8 +185,8 @@ def test_varying_in_a_form_brings_the_settings_back_and_no_other(
         job_id = f"media_{number}"
         state = state_of("completed", id=job_id, function=function.path, body=body)
         form._accept(AsyncJob(client.components.jobs, state))
-        press(form.jobs[0], VARY)
-        assert "The form now has these settings" in words(form.jobs[0])
+        press(form.jobs[0], "vary")
+        assert "The form now has these settings" in note(form.jobs[0])
         assert form.request() == body
     form.close()
 

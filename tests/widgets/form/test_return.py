@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client import AsyncJob
 from mediakit.errors import InputError
 from mediakit.history import Entry, tuning
 from mediakit.records import JobStatus
@@ -20,25 +19,22 @@ from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import ANOTHER, Form, is_open
 from mediakit.widgets.form.memory import form_memory
 from mediakit.widgets.form.memory.form_memory import origin_of
-from mediakit.widgets.job.actions import next_text
-from mediakit.widgets.job.view import JobView
+from mediakit.widgets.job.payload import next_text
 from mediakit.widgets.studio.catalogue.forms import StudioForms
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import Cell
-from tests.support.job_states import state_of
 from tests.support.samples.media_samples import make_png
 from tests.support.widgets import (
     PATIENCE_S,
     box,
+    drawn_jobs,
     error_of,
     finish,
     generate_button,
-    in_use,
+    press,
     press_generate,
-    result_widgets,
     until,
 )
-from tests.widgets.job.test_view import buttons, press
 
 KIND = "text-to-video"
 A_PICTURE = "https://a.test/1.png"
@@ -195,7 +191,7 @@ def test_jobs_come_back_newest_first_without_the_network(
     again = kernels.form(**KITE)
     assert ids(again) == made
     assert [view.state.charge_micro_usd for view in again.jobs] == [204_000] * 2
-    assert result_widgets(again) == tuple(view.widget for view in again.jobs)
+    assert drawn_jobs(again) == [view.id for view in again.jobs]
     for view in again.jobs:
         # Complete from the start: a cell that nobody looks at keeps it so.
         assert view.state.record.id in view.card_html
@@ -251,8 +247,8 @@ def test_a_local_file_and_the_next_take_of_its_result_belong_to_their_form(
     until(lambda: form.state.submit_reason is None, form)
     press_generate(form)
     (view,) = form.jobs
-    until(lambda: next_text(view.state) in buttons(view))
-    press(view, next_text(view.state))
+    until(lambda: "next" in view.payload["acts"])
+    press(view, "next", text=next_text(view.state))
     until(lambda: len(form.jobs) == 2, form)
     made = ids(form)
 
@@ -318,29 +314,6 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
     form = kernels.form(**KITE)
     assert "history must be" in error_of(form)
     assert form.values.prompt == "a kite"
-
-
-def test_twelve_results_have_widgets_at_first_and_all_when_asked_for(
-    kernels: Kernels,
-) -> None:
-    form, jobs = kernels.form(), kernels.client.components.jobs
-    states = [state_of("failed", id=f"media_{n}") for n in range(112)]
-    views = tuple(JobView(AsyncJob(jobs, state)) for state in states)
-    none = in_use()
-    form._view.show_results(views[:12])
-    twelve = in_use()
-    form._view.show_results(views)
-    assert in_use() - twelve < 5
-    assert list(result_widgets(form)) == [view.widget for view in views[:12]]
-    more = form._view.results.children[0]
-    assert more.description == "Show 100 earlier results"
-    more.click()
-    assert len(result_widgets(form)) == 112
-    assert in_use() - none > 8 * (twelve - none)
-    form.close()
-    assert more.comm is None
-    for view in views:
-        view.close()
 
 
 # -- another take ---------------------------------------------------------------------

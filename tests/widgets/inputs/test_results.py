@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
 import mediakit as mk
@@ -20,11 +19,11 @@ from mediakit.widgets.inputs.result_search import Found, Results
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.media_fields import MediaControl
 from tests.support.widgets import (
-    all_named,
     control,
     every,
     finish,
     named,
+    press,
     press_generate,
     shown,
     until,
@@ -162,10 +161,11 @@ def test_a_list_of_references_takes_a_chosen_result_into_its_first_free_row(
 
 def use_as(view: JobView, title: str) -> str:
     """Use the result of a card with a function, and return the result's URL."""
-    until(lambda: all_named(view, "Use as…"))
-    named(view, "Use as…").click()
-    assert named(view, "Compose video")
-    named(view, title).click()
+    until(lambda: "use" in view.payload["acts"])
+    uses = view.home.uses
+    assert uses is not None
+    (path,) = (f.path for f in uses.catalog if f.title == title)
+    press(view, "use", path=path)
     output = view.state.record.output
     assert output is not None
     assert output.file is not None
@@ -180,12 +180,15 @@ def test_a_card_opens_the_form_of_a_function_that_takes_its_result(
     (view,) = form.jobs
     url = use_as(view, "Video upscale")
 
-    (opened,) = (e for e in every(view.widget) if "mk-form" in e._dom_classes)
-    boxes = (each for each in every(opened) if isinstance(each, ipywidgets.Text))
-    assert url in [box.value for box in boxes]
-    until(lambda: "$0.228" in shown(view), form)
-    view.close()
-    assert opened.comm is None
+    ((path, model_id),) = view.payload["forms"]
+    (opened,) = view._forms.values()
+    assert isinstance(opened, Form)
+    assert opened.widget.model_id == model_id
+    assert opened.values["video_url"] == url
+    until(lambda: "$0.228" in shown(opened), form)
+    press(view, "close_form", path=path)
+    assert view.payload["forms"] == []
+    assert opened.widget.comm is None
 
 
 def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
@@ -202,7 +205,7 @@ def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
     assert studio.form is not None
     assert studio.form.function.kind == "video-upscale"
     assert studio.form.values["video_url"] == url
-    assert not [e for e in every(view.widget) if "mk-form" in e._dom_classes]
+    assert view.payload["forms"] == []
     studio.close()
 
 

@@ -8,8 +8,7 @@ from PIL import Image
 from mediakit.client import JobState
 from mediakit.records import ErrorCode
 from mediakit.widgets.job.card import card_html, card_text
-from mediakit.widgets.job.preview import POSTER_MAX_BYTES
-from mediakit.widgets.job.results.output_facts import OutputFacts
+from mediakit.widgets.job.preview import POSTER_MAX_BYTES, OutputFacts
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,

@@ -12,14 +12,14 @@ from PIL import Image
 
 from mediakit import Client
 from mediakit.client.preview_cache import PreviewCache
+from mediakit.errors import ServiceError
 from mediakit.widgets.job.preview import (
-    CLIP_NOTE,
-    MAKING,
     POSTER_MAX_BYTES,
     Preview,
     embedded_of,
     look_at,
     picture_codec,
+    playable_copy,
     preview_of,
 )
 from tests.support.job_states import NOON, state_of
@@ -110,11 +110,13 @@ class Output:
         self.read += 1
         return read(BytesIO(self.data)) if self.data else None
 
-    def seen(self) -> list[Preview]:
-        shown: list[Preview] = []
+    def seen(self) -> Preview:
         job: Any = self
-        anyio.run(look_at, job, shown.append)
-        return shown
+        return anyio.run(look_at, job)
+
+    def copy(self) -> bytes:
+        job: Any = self
+        return anyio.run(playable_copy, job)
 
 
 @pytest.fixture(scope="module")
@@ -129,19 +131,19 @@ def h264(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return make_mp4(path, (320, 180), 0.5).read_bytes()
 
 
-def test_what_does_not_play_is_shown_at_once_and_then_as_a_copy_made_once(
+def test_a_copy_of_what_does_not_play_is_made_once_when_it_is_asked_for(
     hevc: bytes, tmp_path: Path
 ) -> None:
-    first, then = Output(hevc, tmp_path / "looks").seen()
-    assert (first.codec, first.clip, first.clip_note) == ("hevc", None, MAKING)
-    assert first.poster is not None
-    assert then.clip is not None
-    assert then.clip_note == CLIP_NOTE
-    with av.open(BytesIO(then.clip)) as copy:
+    job = Output(hevc, tmp_path / "looks")
+    seen = job.seen()
+    assert (seen.codec, seen.needs_copy, job.fetched) == ("hevc", True, 0)
+    assert seen.poster is not None
+    clip = job.copy()
+    with av.open(BytesIO(clip)) as copy:
         assert copy.streams.video[0].codec_context.name == "h264"
 
     again = Output(b"", tmp_path / "looks")
-    assert again.seen() == [then]
+    assert (again.seen(), again.copy()) == (seen, clip)
     assert again.fetched == again.read == 0
 
 
@@ -149,14 +151,14 @@ def test_of_what_plays_the_first_bytes_are_read_once_and_what_they_tell_is_kept(
     h264: bytes, tmp_path: Path
 ) -> None:
     job = Output(h264, tmp_path / "looks")
-    (seen,) = job.seen()
-    assert (seen.codec, seen.clip) == ("h264", None)
+    seen = job.seen()
+    assert (seen.codec, seen.needs_copy) == ("h264", False)
     assert (seen.facts.width, seen.facts.height) == (320, 180)
     assert seen.facts.length_s == pytest.approx(0.5, abs=0.05)
     assert seen.facts.size_bytes == len(h264)
     assert (job.read, job.fetched) == (1, 0)
     again = Output(b"", tmp_path / "looks")
-    assert again.seen() == [seen]
+    assert again.seen() == seen
     assert again.fetched == again.read == 0
 
 
@@ -165,14 +167,12 @@ def test_a_video_of_the_service_is_seen_without_fetching_all_of_it(
 ) -> None:
     job = client.run("text-to-video", prompt="a kite over dunes").core
     monkeypatch.setattr(job, "fetch_output", None)
-    shown: list[Preview] = []
-    client.io.call(look_at, job, shown.append)
-    (seen,) = shown
+    seen = client.io.call(look_at, job)
     assert seen.poster is not None
     assert seen.codec == "h264"
 
 
-def test_a_full_disk_is_said_in_place_of_a_copy_which_is_tried_another_time(
+def test_a_full_disk_is_said_in_place_of_a_copy(
     hevc: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(path: Path, data: bytes) -> int:
@@ -180,9 +180,9 @@ def test_a_full_disk_is_said_in_place_of_a_copy_which_is_tried_another_time(
 
     monkeypatch.setattr(Path, "write_bytes", full)
     job = Output(hevc, None)
-    note = job.seen()[-1].clip_note
-    assert note.startswith("No copy that plays here could be made: the disk is full. ")
-    assert job.seen()[-1].clip is None
+    for _ in range(2):  # it is tried another time
+        with pytest.raises(ServiceError, match=r"copy .* be made: the disk is full\. "):
+            job.copy()
     assert job.fetched == 2
 
 
@@ -195,13 +195,10 @@ def test_nothing_is_kept_of_what_was_erased_meanwhile(
     assert job.preview_cache.read(job.id, ".json") is None
 
 
-def test_a_copy_is_embedded_in_place_of_what_does_not_play() -> None:
-    job: Any = Output(b"the original", None)
-    copy = anyio.run(embedded_of, job, Preview(codec="hevc", clip=b"copy"))
-    assert (copy.data, copy.is_copy) == (b"copy", True)
+def test_a_copy_is_embedded_in_place_of_what_does_not_play(hevc: bytes) -> None:
+    job: Any = Output(hevc, None)
+    copy = anyio.run(embedded_of, job, job.seen())
+    assert copy.is_copy
+    assert copy.data[4:8] == b"ftyp"
     whole = anyio.run(embedded_of, job, Preview(codec="h264"))
-    assert (whole.data, whole.medium, whole.is_copy) == (
-        b"the original",
-        "video",
-        False,
-    )
+    assert (whole.data, whole.medium, whole.is_copy) == (hevc, "video", False)

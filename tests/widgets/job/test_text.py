@@ -1,5 +1,4 @@
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
@@ -10,7 +9,7 @@ from mediakit.records import ErrorCode
 from mediakit.widgets.job.text import (
     asked_text,
     charge_text,
-    clock_text,
+    clock_of,
     estimate_text,
     failure_of,
     seconds_text,
@@ -26,7 +25,6 @@ from tests.support.job_states import (
     state_of,
 )
 
-USUAL = "; such jobs usually take about 8.4 s."
 OPEN_END = Estimate(MicroUSD(204_000), None, EstimateKind.UPPER_BOUND)
 NOMINAL = Estimate(MicroUSD(5), MicroUSD(5), EstimateKind.NOMINAL)
 BY_LENGTH = Estimate.of([per_second("s", 0, None, 40_000, EstimateKind.UPPER_BOUND)])
@@ -57,48 +55,41 @@ def test_a_length_of_time_is_written_as_people_say_it(
     assert seconds_text(seconds) == text
 
 
-QUEUED = "In the queue for 7 s, since 12:00:00 UTC. It starts when a slot is free"
-FROM_ELSEWHERE: dict[str, Any] = {"submitted_at": None, "usual_runtime_s": 8.4}
-STARTED: dict[str, Any] = {"started_at": after(2), "usual_runtime_s": 8.4}
-
-
 @pytest.mark.parametrize(
-    ("state", "at_s", "text"),
+    ("state", "since", "text"),
     [
-        (state_of("queued"), 7.8, f"{QUEUED}."),
-        (state_of("queued", usual_runtime_s=8.4), 7.8, f"{QUEUED}{USUAL}"),
         (
-            state_of("queued", submitted_at=None),
-            0,
-            "In the queue. It starts when a slot is free.",
+            state_of("queued"),
+            NOON,
+            "In the queue for …, since 12:00:00 UTC. It starts when a slot is free.",
         ),
         (
-            state_of("running", **STARTED),
-            6,
-            f"Running for 4 s{USUAL}",
+            state_of("queued", submitted_at=None, usual_runtime_s=8.4),
+            None,
+            "In the queue. It starts when a slot is free, then usually about 8.4 s.",
         ),
-        (  # it is not called slow: it may be longer or larger than the others
-            state_of("running", **STARTED),
-            20,
-            f"Running for 18 s{USUAL}",
-        ),
+        # It is not called slow: it may be longer or larger than the others.
         (
-            state_of("running", started_at=NOON, **FROM_ELSEWHERE),
-            6,
-            f"Running for 6 s{USUAL}",
+            state_of("running", started_at=after(2), usual_runtime_s=84),
+            after(2),
+            "Running for …; usually about 1 min 24 s.",
         ),
-        (state_of("running", started_at=NOON), 6, "Running for 6 s."),
+        (state_of("running", started_at=NOON), NOON, "Running for …."),
         (
             state_of("running", started_at=None, usual_runtime_s=8.4),
-            0,
-            f"Running{USUAL}",
+            None,
+            "Running; usually about 8.4 s.",
         ),
     ],
 )
-def test_a_job_that_is_under_way_tells_its_times(
-    state: JobState, at_s: float, text: str
+def test_a_job_that_is_under_way_tells_where_its_time_goes(
+    state: JobState, since: datetime | None, text: str
 ) -> None:
-    assert clock_text(state, after(at_s)) == text
+    clock = clock_of(state)
+    assert clock is not None
+    assert clock.since == since
+    assert f"{clock.before}{'…' if since else ''}{clock.after}" == text
+    assert clock_of(state_of("completed")) is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from mediakit.catalog import Catalog
 from mediakit.client.media_inputs import JobOutput
 from mediakit.media_limits import MediaName
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.job.uses.accepting_functions import Use, uses_of
+from mediakit.widgets.job.uses import Use, uses_of
 
 CATALOG = Catalog.default()
 CLIP = JobOutput("media_1", "https://a.test/clip.mp4", "video", "video/mp4", 4.5)

@@ -1,23 +1,29 @@
+"""One displayed job: what the page gets to draw, and what people do with it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from datetime import timedelta, timezone
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-import anyio
-import anyio.lowlevel
-import ipywidgets as w
 import pytest
 
 from mediakit import Client, Job
 from mediakit.client import AsyncJob, JobState
+from mediakit.errors import ConflictError
+from mediakit.records import ErrorCode
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job
-from mediakit.widgets.job.view import JobView
+from mediakit.widgets.job.payload import JobHost, before_of, next_text, offered
+from mediakit.widgets.job.view import FORGOTTEN, SECOND_CLICK_S, JobView
 from tests.support.job_states import (
+    HOSTILE,
     JOB_ID,
     NOON,
+    RANGE,
+    UNKNOWN,
     Markup,
     failed,
     settled,
@@ -26,10 +32,14 @@ from tests.support.job_states import (
 from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
 from tests.support.virtual_clock import VirtualClock
-from tests.support.widgets import in_use
+from tests.support.widgets import PATIENCE_S, alert, note, press
 from tests.support.widgets import until as eventually
 
 LARGE_BYTES = 10_000_000
+DONE = ("download", "save", "erase")
+FULL = JobHost(add=lambda job: None, vary=lambda state: "")
+COMPLETED = state_of("completed", **settled(340_000))
+FROM_ELSEWHERE = state_of("completed", body={}, estimate=None)
 
 
 @pytest.fixture
@@ -40,12 +50,12 @@ def at(client: Client) -> Callable[[JobState], AsyncJob]:
 
 @pytest.fixture
 def show(client: Client) -> Iterator[Callable[..., JobView]]:
-    """Give views of jobs, which are closed in the end."""
+    """Give views of jobs that are on a page, and close them in the end."""
     views: list[JobView] = []
 
     def make(job: AsyncJob, **more: Any) -> JobView:
         views.append(JobView(job, client, **more))
-        assert views[-1].widget  # it is on the page
+        views[-1].open()
         return views[-1]
 
     yield make
@@ -53,92 +63,64 @@ def show(client: Client) -> Iterator[Callable[..., JobView]]:
         view.close()
 
 
-@pytest.fixture
-def clock() -> VirtualClock:
-    return VirtualClock(NOON)
-
-
-def widgets_of(view: JobView) -> Iterator[Any]:
-    waiting = [view.widget]
-    while waiting:
-        widget = waiting.pop(0)
-        yield widget
-        waiting += getattr(widget, "children", ())
-
-
-def part(view: JobView, name: str) -> str:
-    """Return the HTML of one part of a view, such as "stage"."""
-    (widget,) = (x for x in widgets_of(view) if f"mk-job-{name}" in x._dom_classes)
-    return str(widget.value)
-
-
-def words(view: JobView) -> str:
-    """Return everything that a view says, without its style sheet."""
-    html = [x.value for x in widgets_of(view) if isinstance(x, w.HTML)]
-    return " ".join(Markup(value.split("</style>")[-1]).text for value in html)
-
-
-def buttons(view: JobView) -> dict[str, Any]:
-    """Return the buttons that are there to be pressed, by their words."""
-    return {x.description: x for x in widgets_of(view) if isinstance(x, w.Button)}
-
-
-def press(view: JobView, text: str) -> None:
-    button = buttons(view)[text]
-    assert not button.disabled
-    button.click()
-
-
-async def an_event() -> anyio.Event:
-    return anyio.Event()
-
-
-async def set_event(event: anyio.Event) -> None:
-    event.set()
-
-
-async def let_others_run() -> None:
-    for _ in range(20):
-        await anyio.lowlevel.checkpoint()
-
-
 # -- how it stands ----------------------------------------------------------------
 
 
-def test_a_queued_job_says_that_it_waits_and_its_clock_moves(
-    at: Any, show: Any, client: Client, clock: VirtualClock
+def test_a_job_moves_through_its_states_and_tells_each_to_the_page(
+    at: Any, show: Any
 ) -> None:
-    view = show(at(state_of("queued")), clock=clock)
-    assert "Queued" in part(view, "title")
-    assert "In the queue for 0 s, since 12:00:00 UTC." in part(view, "clock")
-    client.io.call(clock.advance, 3)
-    eventually(lambda: "In the queue for 3 s," in part(view, "clock"))
-    assert buttons(view) == {}
-    assert "<progress" not in part(view, "clock")
-
-
-def test_a_job_moves_through_its_states_in_one_view(at: Any, show: Any) -> None:
-    job = at(state_of("queued"))
-    view = show(job)
+    job = at(state_of("queued", usual_runtime_s=8.0))
+    view, told = show(job), list[str]()
+    view.on_change(lambda: told.append(view.payload["word"]))
+    clock = view.payload["clock"]
+    assert (clock["before"], clock["since_ms"]) == (
+        "In the queue for ",
+        NOON.timestamp() * 1000,
+    )
+    assert clock["after"] == (
+        ", since 12:00:00 UTC. It starts when a slot is free, then usually about 8 s."
+    )
     job.update(state_of("running", trouble="The service does not answer."))
-    assert "Running" in part(view, "title")
-    assert "The service does not answer." in words(view)
+    assert view.payload["clock"]["before"] == "Running for "
+    assert view.payload["trouble"] == "The service does not answer."
     job.update(state_of("completed", billing={"state": "pending"}))
-    assert "Completed" in part(view, "title")
-    assert "settling…" in part(view, "title")
-    assert "does not answer" not in words(view)
-    assert "<progress" not in part(view, "clock")
-    job.update(state_of("completed", **settled(340_000)))
-    assert "$0.34 as estimated" in words(view)
+    assert "settling" in view.payload["line"]
+    assert (view.payload["clock"], view.payload["trouble"]) == (None, "")
+    job.update(COMPLETED)
+    assert "$0.34 as estimated" in view.payload["line"]
+    assert told == ["Running", "Completed", "Completed"]
 
 
 @pytest.mark.spec("7.3")
 def test_a_failed_job_says_why_in_plain_words(at: Any, show: Any) -> None:
     view = show(at(failed("provider_error", "<b>upstream</b>", **settled(0))))
-    assert "Failed" in part(view, "title")
-    assert "The service says provider_error: <b>upstream</b>" in words(view)
-    assert "$0.00: nothing was charged" in words(view)
-    assert list(buttons(view)) == ["Erase…"]
+    happened, advice, said = view.payload["failure"]
+    assert happened == "The generation failed where the model runs."
+    assert advice.startswith("Generate again")
+    assert said == "The service says provider_error: <b>upstream</b>"
+    assert "not charged" in view.payload["line"]
+    assert view.payload["acts"] == ["erase"]
+
+
+def test_an_instant_of_another_zone_is_written_in_utc(at: Any, show: Any) -> None:
+    at_ten = NOON.replace(hour=10, tzinfo=timezone(timedelta(hours=2)))
+    view = show(at(state_of("completed", deleted_at=at_ten)))
+    assert view.payload["erased"].endswith("on 2026-03-01 08:00 UTC.")
+
+
+@pytest.mark.parametrize(
+    ("state", "place"),
+    [
+        (state_of("running", body={"aspect_ratio": "9:16"}), [9, 16]),
+        (state_of("queued", body={"aspect_ratio": HOSTILE}), [16, 9]),
+        (state_of("failed"), None),
+        (state_of("running", media_type="audio"), None),
+    ],
+)
+def test_a_result_that_is_to_come_has_its_place_in_its_shape(
+    state: JobState, place: object, at: Any, show: Any
+) -> None:
+    assert show(at(state)).payload["place"] == place
 
 
 # -- the result -------------------------------------------------------------------
@@ -148,161 +130,240 @@ def test_a_real_result_is_shown_and_its_card_has_a_poster(
     picture_job: Job, show: Any
 ) -> None:
     view = show(picture_job.core)
+    assert view.payload["result"]["url"] == picture_job.url
     eventually(lambda: "data:image/jpeg" in view.card_html)
-    eventually(lambda: "<img" in part(view, "stage"))
-    picture = Markup(part(view, "stage")).first("img")
-    assert picture is not None
-    assert picture["src"] == picture_job.url
-    assert (picture["width"], picture["height"]) == ("640", "427")
-    assert "$0.126 as estimated" in words(view)
+    result = view.payload["result"]
+    assert (result["medium"], result["size"]) == ("image", [192, 128])
+    assert result["poster"] is None  # the picture itself is sharper
+    assert "$0.126 as estimated" in view.payload["line"]
     assert picture_job.id in view.card_text
 
 
-def test_a_result_that_cannot_be_fetched_is_said_and_still_linked(
+def test_a_result_that_cannot_be_fetched_is_still_played_and_linked(
     at: Any, show: Any
 ) -> None:
     view = show(at(state_of("completed")))
-    eventually(lambda: "There is no poster of the result" in words(view))
-    assert "<video" in part(view, "stage")
+    assert view.wait_until_seen(PATIENCE_S)
+    assert view.payload["result"]["url"].startswith("https://media.test/")
     assert "base64" not in view.card_html
 
 
-def test_a_player_that_is_there_is_not_touched_when_the_charge_settles(
+@pytest.mark.parametrize("url", ["javascript:canary()", HOSTILE, "//media.test/x"])
+def test_an_address_that_is_none_is_neither_opened_nor_played(
+    url: str, at: Any, show: Any
+) -> None:
+    view = show(at(state_of("completed", url=url)))
+    assert view.payload["result"] == {"address": url[:200]}
+
+
+IN, OUT = "http://127.0.0.1:1111/files/in.png", "http://127.0.0.1:2222/files/out.png"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "before"),
+    [
+        ("image-upscale", {"image_url": "https://a.test/x"}, "https://a.test/x"),
+        ("video-upscale", {"video_url": "https://a.test/x"}, "https://a.test/x"),
+        ("region-replace", {"video": "https://a.test/x"}, "https://a.test/x"),
+        # The input of a sandbox is where its output is now.
+        ("image-upscale", {"image_url": IN}, IN.replace("1111", "2222")),
+        ("text-to-video", {"video_url": "https://a.test/x"}, None),
+        ("video-upscale", {"video_url": "javascript:canary()"}, None),
+        ("video-upscale", {"video_url": 7}, None),
+    ],
+)
+def test_an_upscale_and_a_replaced_region_have_something_before(
+    kind: str, body: dict[str, object], before: str | None
+) -> None:
+    state = state_of("completed", kind=kind, url=OUT, body=body)
+    assert before_of(state) == before
+    assert ("compare" in offered(state, FULL)) is (before is not None)
+
+
+def test_the_kernel_passes_a_result_and_a_sentence_where_there_is_none(
     picture_job: Job, show: Any
 ) -> None:
     view = show(picture_job.core)
-    eventually(lambda: "data:image/jpeg" in view.card_html)
-    written: list[object] = []
-    (stage,) = (x for x in widgets_of(view) if "mk-job-stage" in x._dom_classes)
-    stage.observe(written.append, "value")
-    state = picture_job.state
-    entry = replace(state.entry, charge_micro_usd=None)
-    picture_job.core.update(replace(state, entry=entry))
-    assert "settling…" in words(view)
-    picture_job.core.update(state)
-    assert "as estimated" in words(view)
-    assert written == []
-
-
-def test_a_slow_look_at_the_result_does_not_keep_the_player_away(
-    picture_job: Job,
-    show: Any,
-    client: Client,
-    clock: VirtualClock,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    job = picture_job.core
-    go_on = client.io.call(an_event)
-    fetch = job.fetch_output
-
-    async def slowly(max_bytes: int) -> bytes:
-        await go_on.wait()
-        return await fetch(max_bytes)
-
-    monkeypatch.setattr(job, "fetch_output", slowly)
-    view = show(job, clock=clock)
-    client.io.call(let_others_run)
-    assert "<img" not in part(view, "stage")
-    client.io.call(clock.advance, 3)
-    eventually(lambda: "<img" in part(view, "stage"))
-    early = part(view, "stage")
-    client.io.call(set_event, go_on)
-    eventually(lambda: "data:image/jpeg" in view.card_html)
-    assert part(view, "stage") == early
+    (whole,) = press(view, "file", number=1)[0]["buffers"]
+    assert whole == picture_job.fetch_output(LARGE_BYTES)
+    picture_job.erase()
+    for name in ("file", "copy"):
+        (said,) = press(view, name, number=2)
+        assert "erased" in said["problem"]
 
 
 # -- what can be done -------------------------------------------------------------
 
 
-def test_save_to_folder_saves_the_result_here_and_says_where(
+@pytest.mark.parametrize(
+    ("state", "host", "acts"),
+    [
+        (state_of("queued"), FULL, ("vary",)),
+        (state_of("running"), FULL, ("vary",)),
+        (COMPLETED, FULL, ("next", "vary", *DONE)),
+        (COMPLETED, JobHost(), DONE),
+        (COMPLETED, JobHost(add=print), ("next", *DONE)),
+        (FROM_ELSEWHERE, FULL, DONE),
+    ],
+)
+def test_what_is_offered_follows_from_how_the_job_stands(
+    state: JobState, host: JobHost, acts: tuple[str, ...]
+) -> None:
+    assert offered(state, host) == acts
+    # Visitors of Voilà save nothing on the machine that serves it.
+    voila = {"VOILA_REQUEST_URL": "http://127.0.0.1/"}
+    assert offered(state, host, voila) == tuple(a for a in acts if a != "save")
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+def test_trying_again_is_offered_where_it_may_help(code: ErrorCode) -> None:
+    hopeless = code in (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
+    assert ("retry" in offered(failed(code.value), FULL)) is not hopeless
+    assert "vary" in offered(failed(code.value), FULL)
+
+
+def test_the_next_take_says_its_price_where_there_is_one() -> None:
+    assert next_text(state_of("completed")) == "Another take · $0.34"
+    ranged = next_text(state_of("completed", estimate=RANGE))
+    assert ranged.startswith("Another take · $")
+    for estimate in (UNKNOWN, None):
+        assert next_text(state_of("completed", estimate=estimate)) == "Another take"
+
+
+def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offered(
+    picture_job: Job, show: Any, client: Client
+) -> None:
+    added: list[AsyncJob] = []
+    clock = VirtualClock(NOON)
+    view = show(picture_job.core, home=JobHost(add=added.append), clock=clock)
+    press(view, "next", text="Another take · $0.10")
+    assert "“Another take · $0.13”" in alert(view)
+    press(view, "retry")
+    press(view, "buy")
+    client.io.call(clock.advance, SECOND_CLICK_S)
+    for _ in range(3):  # another page, or one whose own guard failed
+        press(view, "next", text=next_text(picture_job.state))
+    eventually(lambda: added and not view.payload["busy"])
+    assert len(client.history.frame()) == 2
+    assert len(added) == 1
+
+
+def test_save_to_folder_says_where_and_never_replaces_a_file_silently(
     picture_job: Job, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     view = show(picture_job.core)
-    press(view, "Save to folder")
-    eventually(lambda: "Saved to " in words(view))
-    (saved,) = tmp_path.glob("image-upscale-*g")
-    assert str(saved) in words(view)
-    assert f"{saved.name}.json, next to it, has the prompt" in words(view)
+    assert press(view, "save") == [{"taken": False}]
+    (saved,) = tmp_path.glob("*-*g")
+    eventually(lambda: str(saved) in note(view))
+    assert f"{saved.name}.json, next to it, has the prompt" in note(view)
     assert saved.with_name(f"{saved.name}.json").is_file()
-    assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
-    eventually(lambda: not buttons(view)["Save to folder"].disabled)
-
-
-def test_save_to_folder_never_replaces_a_file_silently(
-    picture_job: Job, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    saved = picture_job.download()
     saved.write_text("mine")
-    view = show(picture_job.core)
+    eventually(lambda: not view.payload["busy"])
 
-    press(view, "Save to folder")
-    eventually(lambda: "Yes, replace it" in buttons(view))
-    press(view, "Cancel")
-    assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
+    assert press(view, "save") == [{"taken": True}]
     assert saved.read_text() == "mine"
-
-    eventually(lambda: not buttons(view)["Save to folder"].disabled)
-    press(view, "Save to folder")
-    eventually(lambda: "Yes, replace it" in buttons(view))
-    press(view, "Yes, replace it")
-    eventually(lambda: "Saved to " in words(view))
+    eventually(lambda: not view.payload["busy"])
+    press(view, "save", overwrite=True)
     assert saved.read_bytes() == picture_job.fetch_output(LARGE_BYTES)
 
 
-def test_a_save_that_fails_is_a_sentence_in_the_view(
-    picture_job: Job, show: Any, sandbox: RunningSandbox, tmp_path: Path
+def test_what_fails_is_a_sentence_and_can_be_tried_again(
+    at: Any, show: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    view = show(picture_job.core)
-    # From then on nobody reads the settled job, nor sees what happens next.
-    eventually(lambda: "data:image/jpeg" in view.card_html)
-    other = Client(sandbox.base_url, sandbox.api_key, home=tmp_path / "other")
-    with other:
-        other.job(picture_job.id).erase()
-    press(view, "Save to folder")
-    eventually(lambda: 'role="alert"' in part(view, "note"))
-    assert "was erased" in words(view)
+    view = show(at(failed("internal", **settled(0))))
+    press(view, "erase")
+    eventually(lambda: "The service could not find the job" in alert(view))
+    assert (view.payload["acts"], view.payload["busy"]) == (["erase"], [])
+
+
+def prompted(client: Client) -> Job:
+    # The sandbox is shared: the same request would be the job of another test.
+    prompt = f"a secret kite {uuid4().hex}"
+    return client.run("text-to-image", prompt=prompt).settle(60)
 
 
 @pytest.mark.spec("4.18")
-def test_erase_asks_once_really_erases_and_leaves_no_poster_behind(
-    picture_job: Job, show: Any
+def test_erase_really_erases_leaves_no_poster_and_may_forget_the_prompt(
+    client: Client, show: Any
 ) -> None:
-    view = show(picture_job.core)
+    job = prompted(client)
+    view = show(job.core)
     eventually(lambda: "data:image/jpeg" in view.card_html)
-    press(view, "Erase…")
-    assert "The service deletes the result and the request." in words(view)
-    assert "the row in your history with its charge" in words(view)
-    press(view, "Cancel")
-    assert list(buttons(view)) == ["Before / after", "Save to folder", "Erase…"]
-    assert picture_job.refresh().state.record.deleted_at is None
-
-    press(view, "Erase…")
-    picture_job.core.update(replace(picture_job.state, trouble="No answer."))
-    assert list(buttons(view)) == ["Yes, erase it", "Cancel"]  # the question stays
-    press(view, "Yes, erase it")
-    eventually(
-        lambda: "The service erased the result and the request on" in words(view)
-    )
-    assert picture_job.refresh().state.record.deleted_at is not None
-    assert "data:image/jpeg" not in view.card_html
-    assert "<img" not in part(view, "stage")
-    assert list(buttons(view)) == ["Forget the prompt…"]
+    press(view, "erase", forget=True)
+    eventually(lambda: note(view) == FORGOTTEN)
+    assert "The service erased the result and the request" in view.payload["erased"]
+    assert job.refresh().state.record.deleted_at is not None
+    entry = client.components.store.find(job.id)
+    assert entry is not None
+    assert (entry.prompt, entry.body) == (None, b"{}")
+    assert entry.charge_micro_usd == job.charge_micro_usd
+    shown = f"{view.card_html} {view.card_text} {view.payload}"
+    assert "secret" not in shown
+    assert "data:image/jpeg" not in shown
+    assert view.payload["acts"] == []
 
 
-def test_an_erase_that_fails_is_a_sentence_and_can_be_tried_again(
-    at: Any, show: Any
+def test_a_prompt_that_stayed_can_be_forgotten_later(client: Client, show: Any) -> None:
+    job = prompted(client)
+    with pytest.raises(ConflictError, match="was not erased"):
+        job.forget()
+    view = show(job.core)
+    press(view, "erase")
+    eventually(lambda: "forget" in view.payload["acts"])
+    assert "a secret kite" in view.card_html
+    press(view, "forget")
+    eventually(lambda: "secret" not in view.card_html)
+    assert "secret" not in client.history.frame().to_csv()
+
+
+def test_an_erased_request_is_submitted_again_after_it_was_forgotten(
+    client: Client,
 ) -> None:
-    view = show(at(failed("internal", **settled(0))))
-    press(view, "Erase…")
-    press(view, "Yes, erase it")
-    eventually(lambda: 'role="alert"' in part(view, "note"))
-    assert "The service could not find the job" in words(view)
-    eventually(lambda: not buttons(view)["Erase…"].disabled)
+    job = prompted(client)
+    prompt = job.state.prompt
+    job.erase(forget=True)
+    assert job.state.prompt is None
+    again = client.run("text-to-image", prompt=prompt, take="next")
+    assert again.id != job.id
+    entry = client.components.store.find(job.id)
+    assert entry is not None
+    assert entry.prompt is None
 
 
-# -- its life ---------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("known", "name"),
+    [
+        (
+            {"prompt": "A Red Balloon, über a lake!"},
+            "a-red-balloon-uber-a-lake-0f3c9a1e.mp4",
+        ),
+        (
+            {"prompt": None, "kind": "image-upscale", "function": "a/b/image-upscale"},
+            "image-upscale-0f3c9a1e.mp4",
+        ),
+        (  # cut between two words
+            {"prompt": "balloon " * 40},
+            f"{'-'.join(['balloon'] * 6)}-0f3c9a1e.mp4",
+        ),
+    ],
+)
+def test_a_download_is_named_by_its_prompt_and_its_job(
+    known: dict[str, Any], name: str, at: Any, show: Any
+) -> None:
+    view = show(at(state_of("completed", **known)))
+    assert view.payload["result"]["name"] == name
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "../../etc/passwd", "a\nb\0c", "漢字"])
+def test_the_name_of_a_download_is_plain_whatever_the_prompt(text: str) -> None:
+    name = state_of("completed", prompt=text, id=text).file_name("https://a.test/x.mp4")
+    assert name.endswith(".mp4")
+    assert not set(name) - set("abcdefghijklmnopqrstuvwxyz0123456789-.")
+    assert ".." not in name
+
+
+# -- its life, and a cell ---------------------------------------------------------
 
 
 def test_the_card_is_updated_at_every_change_until_nobody_listens(
@@ -320,28 +381,9 @@ def test_the_card_is_updated_at_every_change_until_nobody_listens(
         "Text to video: running",
         "Text to video: failed",
     ]
-
-
-def test_a_closed_view_leaves_no_widget_no_listener_and_no_clock(
-    at: Any, client: Client, clock: VirtualClock
-) -> None:
-    before = in_use()
-    job = at(state_of("queued"))
-    view = JobView(job, client, clock=clock)
-    assert view.widget
-    client.io.call(let_others_run)
-    assert len(clock._sleepers) == 1
-    job.update(failed("internal"))  # its clock ends with the job
-    client.io.call(clock.advance, 5)
-    assert clock._sleepers == []
-    press(view, "Erase…")
     view.close()
     view.close()
-    assert in_use() == before
     assert job._listeners == []
-
-
-# -- in a cell --------------------------------------------------------------------
 
 
 def test_without_a_notebook_a_job_is_printed(

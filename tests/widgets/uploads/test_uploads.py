@@ -15,7 +15,6 @@ from mediakit.widgets.controls.control import Control
 from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.html import values_html
-from mediakit.widgets.job.actions import VARY
 from mediakit.widgets.media.media_fields import MediaControl
 from mediakit.widgets.toolkit.widget_factory import close_tree
 from mediakit.widgets.uploads import upload_folder as folder_module
@@ -33,12 +32,12 @@ from tests.support.widgets import (
     control,
     generate_button,
     make_context,
+    press,
     press_generate,
     shown,
     until,
 )
 from tests.widgets.form.test_return import Kernels, kernels
-from tests.widgets.job.test_view import press
 
 __all__ = ["kernels"]
 
@@ -341,13 +340,13 @@ def test_vary_brings_the_file_back_or_else_the_url_that_the_service_has(
     until(lambda: "my cat.png" in view.card_html)
 
     box(form, "image_url").value = "another.png"
-    press(view, VARY)
+    press(view, "vary")
     assert form.request()["image_url"] == str(path)
     assert box(form, "image_url").value == "my cat.png"
     until(lambda: form.state.submit_reason is None, form)
     assert form.state.is_another_take
     path.unlink()
-    press(view, VARY)
+    press(view, "vary")
     assert form.request()["image_url"] == view.state.body["image_url"]
 
 

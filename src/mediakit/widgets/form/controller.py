@@ -45,9 +45,8 @@ from mediakit.widgets.form.submit_progress import SENDING_TEXT, explained
 from mediakit.widgets.form.view import FormView
 from mediakit.widgets.inputs.input_buttons import Beside
 from mediakit.widgets.inputs.result_search import Results
-from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.accepting_functions import Use
-from mediakit.widgets.job.uses.use_menu import Elsewhere, Uses
+from mediakit.widgets.job.payload import JobHost, varied
+from mediakit.widgets.job.uses import Elsewhere, Use, Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.media.inspector import Inspector
 from mediakit.widgets.toolkit.background_tasks import TaskRunner

@@ -6,23 +6,19 @@ import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
-import ipywidgets as w
-
 from mediakit.client import AsyncJob, JobState
 from mediakit.widgets.form.controller import Form, form_for
 from mediakit.widgets.job.card import card_text
-from mediakit.widgets.job.host import JobHost, varied
-from mediakit.widgets.job.uses.use_menu import Uses
+from mediakit.widgets.job.jobs import JobsWidget
+from mediakit.widgets.job.payload import JobHost, varied
+from mediakit.widgets.job.uses import Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import (
     CardHandle,
     Cell,
     current_cell,
-    publish,
 )
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -49,12 +45,7 @@ class JobCell:
         self._lock = threading.RLock()
         self._views: tuple[JobView, ...] = ()
         self._form: Form | None = None
-        self._factory = WidgetFactory()
-        self._namer = self._factory.make(Namer, "mk-names")
-        # The newest is the last child, so that the others are not drawn again.
-        self._column = self._factory.make(w.VBox, "mk-newest")
-        parts = (self._column, self._namer)
-        self.widget = self._factory.make(w.VBox, "mk-jobs", children=parts)
+        self.widget = JobsWidget(hides=handle.live_rules)
         vary = self.vary if client is not None else None
         uses = None
         if client is not None:
@@ -67,7 +58,7 @@ class JobCell:
         view = JobView(job, self._client, home=self._home, embed=self._embed)
         with self._lock:
             self._views = (view, *self._views)
-            self._arrange()
+            self.widget.show_jobs(self._views)
         self._handle.follow(view)
         return view
 
@@ -85,27 +76,19 @@ class JobCell:
             name = f"vary {self._handle.id}"
             form = Form(self._client, function, values, name=name, lasting=False)
             form.on_job(lambda: self._handle.follow(form.jobs[0]))
-            with self._lock:
-                self._form = form
-                self._arrange()
+            self._form = form
+            self.widget.job_forms = [form.widget.model_id]
         return "The form below has these settings. Nothing has been sent."
-
-    def _arrange(self) -> None:
-        self._column.children = tuple(v.widget for v in reversed(self._views))
-        form = (self._form.widget,) if self._form is not None else ()
-        self.widget.children = (self._column, self._namer, *form)
 
     def close(self) -> None:
         """Take everything down; the jobs continue, and their cards stay."""
         self._handle.close()
         with self._lock:
+            self.widget.close()
             for view in self._views:
                 view.close()
             if self._form is not None:
                 self._form.close()
-            for widget in (self.widget, self._column, self._namer):
-                widget.close()
-            self._factory.close()
 
 
 _shown: ShownByCell[JobCell] = ShownByCell()
@@ -142,11 +125,8 @@ def show_in(
     column = JobCell(client, handle, embed=embed)
     _shown.add(cell, column)
     view = column.add(job)
-    view.hide(handle)
     handle.display()
-    # The card stays; what the widget would leave behind is a dump of its innards.
-    bundle = column.widget._repr_mimebundle_()
-    publish({**bundle, "text/plain": "", "text/html": ""})
+    column.widget.publish()
     # What executes notebooks without a page keeps what was shown while the cell ran.
     view.wait_until_seen(EMBED_PATIENCE_S if embed else LOOK_PATIENCE_S)
     return view

@@ -26,6 +26,7 @@ from mediakit.widgets.form.html import head_html
 from mediakit.widgets.form.price.price_bar import PriceBar
 from mediakit.widgets.form.sections import Fold, Section, is_main
 from mediakit.widgets.form.state import FormState
+from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.nested.objects import fill
 from mediakit.widgets.toolkit.accessible_names import Namer
@@ -33,9 +34,6 @@ from mediakit.widgets.toolkit.cell_outputs import CardHandle
 from mediakit.widgets.toolkit.focus import Focuser
 from mediakit.widgets.toolkit.styles import error_html, line_html
 from mediakit.widgets.toolkit.widget_factory import close_tree
-
-MOST_RESULTS = 12
-"""How many results a form shows before people ask for the earlier ones."""
 
 
 class FormView:
@@ -88,14 +86,9 @@ class FormView:
         self._sweep = self._make_sweep(sweep)
         self._panel: Any = None
         self._wall: tuple[Any, ...] = ()
-        self._results: tuple[JobView, ...] = ()
-        self._slots: dict[JobView, Any] = {}
-        self._earlier: Any = None
-        self._show_earlier: Any = None
-        self._shows_all = False
         self._reason = context.factory.make(w.HTML, "mk-reason mk-live")
         self._error = context.factory.make(w.HTML, "mk-error-box")
-        self.results = context.factory.make(w.VBox, "mk-results mk-newest")
+        self.results = JobsWidget(_dom_classes=("mk-results",))
         self._parts = self._column(function)
         # The place of the results is there from the start: nothing moves later.
         body = (self._parts, self.results)
@@ -268,52 +261,8 @@ class FormView:
         self._error.value = error_html(text)
 
     def show_results(self, jobs: tuple[JobView, ...]) -> None:
-        """Show jobs beside the controls, newest first, only these at first.
-
-        ipywidgets draws every child again that stands behind a new one, which would
-        end what plays and what is downloaded there. So the oldest is the first child,
-        the style sheet turns their order, and each has a slot that stays. A job that
-        is not shown has no widgets.
-
-        Args:
-            jobs: The jobs, newest first.
-        """
-        self._results = jobs
-        if not jobs:
-            return
-        if self._earlier is None:
-            self._make_earlier()
-        shown = jobs if self._shows_all else jobs[:MOST_RESULTS]
-        for job in reversed(jobs[:MOST_RESULTS]):
-            if job not in self._slots:
-                self._slots[job] = self._context.factory.make(w.VBox)
-        for job, slot in self._slots.items():
-            slot.children = (job.widget,) if job in shown else ()
-        if self._shows_all:
-            older = (job.widget for job in reversed(shown) if job not in self._slots)
-            self._earlier.children = tuple(older)
-        for job in jobs[len(shown) :]:
-            job.fold()
-        count = len(jobs) - len(shown)
-        s = "" if count == 1 else "s"
-        self._show_earlier.description = f"Show {count:,} earlier result{s}"
-        if count:
-            self._show_earlier.remove_class("mk-gone")
-        else:
-            self._show_earlier.add_class("mk-gone")
-        slots = self._slots.values()
-        self.results.children = (self._show_earlier, self._earlier, *slots)
-
-    def _make_earlier(self) -> None:
-        """Make the place of the earlier results, and the button that shows them."""
-        make = self._context.factory.make
-        self._earlier = make(w.VBox, "mk-newest")
-        self._show_earlier = make(w.Button, "mk-small mk-add")
-        self._show_earlier.on_click(self._context.guard(lambda _: self._show_all()))
-
-    def _show_all(self) -> None:
-        self._shows_all = True
-        self.show_results(self._results)
+        """Show jobs beside the controls, newest first."""
+        self.results.show_jobs(jobs)
 
     @property
     def shows_sweep(self) -> bool:
@@ -346,19 +295,10 @@ class FormView:
 
     def close(self) -> None:
         """Close every widget but the results, which may live on elsewhere."""
-        self.results.children = ()
-        for slot in self._slots.values():
-            slot.children = ()
-            slot.close()
-        if self._earlier is not None:
-            self._earlier.children = ()
-            for widget in (self._earlier, self._show_earlier):
-                widget.close()
         for widget in (self._owned_text, self._show_owned):
             widget.close()
         for section in self._sections:
             close_tree(section.widget)
         close_tree(self.widget)
         self._code.close()
-        self.results.close()
         self._context.factory.close()

@@ -5,7 +5,6 @@
 
 const GONE = "The kernel is gone: this is what the wall showed last, and nothing changes it.";
 const SLOW = "Waiting for the kernel …";
-const COPYING = "Your browser cannot play this file. Making a copy that it can play…";
 const DELETED = "This result has been deleted.";
 const NO_RESULT = "No result to show";
 const ANSWER_MS = 4000;

@@ -48,7 +48,6 @@ from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
 SCRIPTS = (
-    "../toolkit/paid_clicks.js",
     "elements.js",
     "together.js",
     "sheets.js",

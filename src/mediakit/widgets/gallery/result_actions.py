@@ -13,8 +13,7 @@ from mediakit.records import JobStatus
 from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery.cells import Done, Offer
 from mediakit.widgets.job.text import has_output
-from mediakit.widgets.job.uses.accepting_functions import Use, uses_of
-from mediakit.widgets.job.uses.use_menu import medium_of
+from mediakit.widgets.job.uses import Use, medium_of, uses_of
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient

@@ -18,8 +18,7 @@ from mediakit.media import THUMBNAIL_MAX_PX, is_url
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.job.function_and_date import date_text
-from mediakit.widgets.job.text import seconds_text, shortened
+from mediakit.widgets.job.text import date_text, seconds_text, shortened
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client

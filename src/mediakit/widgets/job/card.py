@@ -1,4 +1,4 @@
-"""The card of a job in a saved notebook: static HTML and plain text; pure.
+"""Jobs in a saved notebook, as cards and as lines: static HTML and plain text; pure.
 
 It is read without a kernel, in untrusted copies, on code-hosting pages and in
 exports. Each of these strips something: style sheets, classes, single properties, the
@@ -8,16 +8,17 @@ one, then the theme's), and nothing depends on a class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from mediakit.client import JobState
 from mediakit.client.titles import take_text
+from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.widgets.controls.messages import sentence_case
 from mediakit.widgets.job.player import (
     CARD_MAX_PX,
     NO_ENVIRONMENT,
@@ -29,7 +30,7 @@ from mediakit.widgets.job.player import (
     player_html,
     web_url,
 )
-from mediakit.widgets.job.results.output_facts import NO_FACTS, OutputFacts
+from mediakit.widgets.job.preview import NO_FACTS, OutputFacts
 from mediakit.widgets.job.text import (
     Failure,
     asked_text,
@@ -48,12 +49,18 @@ from mediakit.widgets.job.text import (
 PROMPT_SHOWN = 280
 REUSED = "Reusing an existing job: nothing was sent and nothing is charged again."
 ALT_LENGTH = 120
+FEW_WAITS = 3
+"""How many jobs stand as lines of their own; more fold into one progress."""
+LINE_CHARACTERS = 72
+LINES_PX = 240
 
 # Sanitisers keep plain colours and drop variables: the last one that stays wins.
 QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 BAD = "color:#d32f2f;color:var(--jp-error-color1,#d32f2f)"
 LINE = "rgba(128,128,128,.35)"
 MONO = "font-family:monospace"
+
+ENDED = "jobs that have ended"
 
 _TONES: Mapping[JobStatus, str] = {
     JobStatus.QUEUED: QUIET,
@@ -302,7 +309,7 @@ def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
     elif state.subject != state.function_title:
         yield state.subject
     if take_text(state.entry):
-        yield sentence_case(take_text(state.entry))
+        yield take_text(state.entry).capitalize()
     of_file = facts.texts if has_output(state) else ()
     if of_file:
         yield f"Output: {' · '.join(of_file)}"
@@ -317,3 +324,75 @@ def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
     output = state.record.output
     if output is not None and output.file is not None and not erased(state):
         yield f"Result: {output.file.url}"
+
+
+# -- jobs that a cell waited for --------------------------------------------------
+
+
+def waited_html(states: Sequence[JobState]) -> Markup:
+    """Return what stays of jobs that a cell waited for; nothing for no jobs."""
+    if len(states) <= FEW_WAITS:
+        return _lines_html(states) if states else NO_HTML
+    fold = Markup(
+        '<details><summary style="cursor:pointer;{}">Show the {} jobs</summary>{}'
+        "</details>"
+    )
+    return _set_html(states) + fold.format(QUIET, len(states), _lines_html(states))
+
+
+def waited_text(states: Sequence[JobState]) -> str:
+    """Return the same as plain text."""
+    lines = [f"{status_word(state)}: {line_text(state)}" for state in states]
+    head = [set_text(states)] if len(states) > FEW_WAITS else []
+    return "\n".join([*head, *lines])
+
+
+def line_text(state: JobState) -> str:
+    """Write how a job stands in one line: its title, then what is known of it."""
+    return " · ".join([shortened(state.title, LINE_CHARACTERS), *line_texts(state)])
+
+
+def set_text(states: Sequence[JobState]) -> str:
+    """Write how a set of jobs stands: "12 jobs: 8 completed, 4 running · $1.63"."""
+    counts = Counter(status_word(state).lower() for state in states)
+    stands = ", ".join(f"{count} {word}" for word, count in counts.items())
+    charges = [state.charge_micro_usd for state in states]
+    spent = sum(charge for charge in charges if charge is not None)
+    open_count = sum(charge is None for charge in charges)
+    charged = f" · {format_usd(spent)} charged" if spent else ""
+    more = f", {open_count} not settled yet" if spent and open_count else ""
+    return f"{len(states)} jobs: {stands}{charged}{more}"
+
+
+def _lines_html(states: Sequence[JobState]) -> Markup:
+    line = Markup(
+        '<div style="white-space:nowrap;overflow:hidden;text-overflow:ellipsis;'
+        'line-height:1.6"><b style="{}">{}</b> <span style="{}">{}</span></div>'
+    )
+    lines = NO_HTML.join(
+        line.format(
+            tone_of(state),
+            html_text(status_word(state)),
+            QUIET,
+            html_text(line_text(state)),
+        )
+        for state in states
+    )
+    box = Markup('<div style="max-height:{}px;overflow-y:auto">{}</div>')
+    return box.format(LINES_PX, lines)
+
+
+def _set_html(states: Sequence[JobState]) -> Markup:
+    """Return how a set of jobs stands, over a bar of those that have ended."""
+    done = sum(state.record.status.terminal for state in states)
+    failed = any(state.record.status is JobStatus.FAILED for state in states)
+    tone = "#d9403c" if failed else "#388e3c" if done == len(states) else "#1e7bd6"
+    share = 100 * done / len(states)
+    return Markup(
+        '<div style="max-width:640px"><b>{}</b>'
+        '<div role="progressbar" aria-label="{}" aria-valuemin="0" '
+        'aria-valuemax="{}" aria-valuenow="{}" style="height:6px;'
+        'border-radius:3px;margin:4px 0;background:rgba(128,128,128,.3)">'
+        '<div style="height:6px;border-radius:3px;width:{:.0f}%;'
+        'background:{}"></div></div></div>'
+    ).format(html_text(set_text(states)), ENDED, len(states), done, share, tone)

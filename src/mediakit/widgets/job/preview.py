@@ -1,15 +1,14 @@
-"""Makes the preview of a result, and checks whether browsers can play it."""
+"""Looks at a result: its poster, codec and facts, and a copy of it that plays."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import BinaryIO
+from typing import Any, BinaryIO, Self
 
 from anyio import CapacityLimiter, to_thread
 
@@ -17,11 +16,13 @@ from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
 from mediakit.client.preview_cache import POSTER
 from mediakit.errors import GoneError, MediakitError, ServiceError
-from mediakit.media import POSTER_MAX_PX, poster_jpeg
+from mediakit.media import POSTER_MAX_PX, poster_jpeg, size_text
 from mediakit.media.decoding import decoder_errors, opened, picture_track
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
+from mediakit.media.probing import probe_file
+from mediakit.media.remote import PROBE_BYTES
+from mediakit.media_limits import MediaName
 from mediakit.widgets.job.player import Embedded, playback_notice
-from mediakit.widgets.job.results.output_facts import NO_FACTS, OutputFacts
 from mediakit.widgets.job.text import erased, has_output
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
@@ -31,10 +32,9 @@ CLIP_MAX_BYTES = 10 * 1024 * 1024
 POSTER_MAX_BYTES = 12_000
 SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
 LOOK, CLIP = ".json", ".mp4"
+MEDIA: dict[str, MediaName] = {"video": "video", "image": "image", "audio": "audio"}
 
 NOT_FETCHED = "There is no poster of the result: it could not be fetched."
-NOT_PLAYABLE = "Your browser cannot play this file, or it has been deleted."
-MAKING = "Making a small copy that plays here…"
 DISK_FULL = "the disk is full. Free some space, then show the job again."
 CLIP_NOTE = (
     f"You see a small H.264 copy, made on this machine (at most {CLIP_MAX_PX:,} pixels "
@@ -45,6 +45,60 @@ _making = CapacityLimiter(1)
 
 
 @dataclass(frozen=True)
+class OutputFacts:
+    """What is known of a result's file; None is unknown.
+
+    Args:
+        width: Pixels across.
+        height: Pixels down.
+        length_s: Seconds.
+        size_bytes: Its length in bytes.
+    """
+
+    width: int | None = None
+    height: int | None = None
+    length_s: float | None = None
+    size_bytes: int | None = None
+
+    @classmethod
+    def read(cls, file: BinaryIO, media_type: str) -> Self:
+        """Read the facts of an open file; nothing is known of what cannot be read."""
+        size_bytes = file.seek(0, SEEK_END)
+        file.seek(0)
+        medium = MEDIA.get(media_type)
+        if medium is None:
+            return cls(size_bytes=size_bytes)
+        try:
+            info = probe_file(file, medium, size_bytes, probe_bytes=PROBE_BYTES)
+        except (OSError, ValueError):
+            return cls(size_bytes=size_bytes)
+        finally:
+            file.seek(0)
+        return cls(info.width, info.height, info.duration_s, size_bytes)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Write what is known: "1280 x 720", "3.0 s", "1.2 MB"."""
+        size = size_text(self.size_bytes) if self.size_bytes else ""
+        return tuple(filter(None, (self.pixels_text, self.length_text, size)))
+
+    @property
+    def pixels_text(self) -> str:
+        """Write the size in pixels; nothing where it is unknown."""
+        if not self.width or not self.height:
+            return ""
+        return f"{self.width} \N{MULTIPLICATION SIGN} {self.height}"
+
+    @property
+    def length_text(self) -> str:
+        """Write the length in seconds; nothing where it is unknown."""
+        return f"{self.length_s:.1f} s" if self.length_s else ""
+
+
+NO_FACTS = OutputFacts()
+
+
+@dataclass(frozen=True)
 class Preview:
     """What was seen of a result.
 
@@ -52,50 +106,36 @@ class Preview:
         poster: A small JPEG of it; None when there is no picture to show.
         codec: The codec of its picture; None when it is not known.
         trouble: Why there is no picture, as a sentence; None when nothing is wrong.
-        clip: A small H.264 copy of it, where browsers cannot play the result itself.
-        clip_note: What is to be known of the copy, or why there is none.
         facts: How large and how long the result itself is.
     """
 
     poster: bytes | None = field(default=None, repr=False)
     codec: str | None = None
     trouble: str | None = None
-    clip: bytes | None = field(default=None, repr=False)
-    clip_note: str = ""
     facts: OutputFacts = NO_FACTS
 
     @property
-    def needs_clip(self) -> bool:
+    def needs_copy(self) -> bool:
         """Tell whether the result itself may stay without a picture in a browser."""
         return bool(playback_notice(self.codec))
 
 
-async def look_at(job: AsyncJob, show: Callable[[Preview], object]) -> None:
-    """Look at a job's output, and make a small copy of it where it does not play.
-
-    What was seen before on this machine is not fetched again.
-
-    Args:
-        job: The job; it has an output.
-        show: Takes what was seen, and takes it again once there is a copy.
-    """
+async def look_at(job: AsyncJob) -> Preview:
+    """Look at a job's output; what was seen before on this machine is not fetched."""
     kept = await to_thread.run_sync(_kept, job)
     if kept is not None:
-        show(kept)
-        return
+        return kept
     preview = await _looked_at(job)
-    show(preview)
-    if preview.needs_clip:
-        preview = await _with_clip(job, preview)
-        show(preview)
-    # A copy that could not be made is tried again another day.
-    if preview.trouble is None and preview.needs_clip == bool(preview.clip):
+    if preview.trouble is None and not erased(job.state):
         await to_thread.run_sync(_keep, job, preview)
+    return preview
 
 
 def poster_kept(job: AsyncJob) -> Preview:
     """Return what is known at once of a job's output: a poster that was made before."""
-    return _kept_poster(job) or Preview() if has_output(job.state) else Preview()
+    if not has_output(job.state):
+        return Preview()
+    return _kept(job) or Preview()
 
 
 async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
@@ -109,18 +149,20 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
         GoneError: The output was erased.
         ServiceError: It is larger than `EMBED_MAX_BYTES`, or could not be fetched.
     """
-    if preview.clip is not None:
-        return Embedded(preview.clip, "video", "video/mp4", is_copy=True)
+    if preview.needs_copy:
+        clip = await playable_copy(job)
+        return Embedded(clip, "video", "video/mp4", is_copy=True)
     data = await job.fetch_output(EMBED_MAX_BYTES)
     output = job.state.record.output
     file = output.file if output is not None else None
     content_type = (file.content_type if file is not None else None) or ""
-    medium = job.state.media_type
-    return Embedded(data, medium, content_type)
+    return Embedded(data, job.state.media_type, content_type)
 
 
 async def playable_copy(job: AsyncJob) -> bytes:
     """Return an mp4 that browsers play in place of a clip that they cannot play.
+
+    It is made once on this machine.
 
     Raises:
         GoneError: The result was erased.
@@ -128,37 +170,10 @@ async def playable_copy(job: AsyncJob) -> bytes:
     """
     if erased(job.state):
         raise GoneError("This result was erased.", job_id=job.id)
-    seen: list[Preview] = []
-    await look_at(job, seen.append)
-    last = seen[-1]
-    if last.clip is None:
-        raise ServiceError(last.trouble or last.clip_note or NOT_PLAYABLE)
-    return last.clip
-
-
-async def _looked_at(job: AsyncJob) -> Preview:
-    """Look at as little of the output as will do: of a clip, a few MB at most."""
-    medium = job.state.media_type
-    try:
-        if medium == "audio":
-            read = partial(OutputFacts.read, media_type=medium)
-            return Preview(facts=await job.read_output(read) or NO_FACTS)
-        if medium == "video":
-            factory = partial(preview_of, media_type=medium)
-            preview = await job.read_output(factory) or Preview(trouble=NOT_FETCHED)
-        else:
-            data = await job.fetch_output(PICTURE_MAX_BYTES)
-            preview = await to_thread.run_sync(preview_of, BytesIO(data), medium)
-    except MediakitError as error:
-        return Preview(trouble=f"There is no poster of the result: {error}")
-    return replace(preview, clip_note=MAKING) if preview.needs_clip else preview
-
-
-async def _with_clip(job: AsyncJob, preview: Preview) -> Preview:
-    try:
-        data = await job.fetch_output(FETCH_MAX_BYTES)
-    except MediakitError as error:
-        return replace(preview, clip_note=f"There is no copy that plays here: {error}")
+    kept = await to_thread.run_sync(job.preview_cache.read, job.id, CLIP)
+    if kept:
+        return kept
+    data = await job.fetch_output(FETCH_MAX_BYTES)
     try:
         with TemporaryDirectory(
             prefix="mediakit-", ignore_cleanup_errors=True
@@ -172,9 +187,12 @@ async def _with_clip(job: AsyncJob, preview: Preview) -> Preview:
     except OSError as error:
         is_full = error.errno in NO_ROOM
         reason = DISK_FULL if is_full else f"{error.strerror or error}."
-        note = f"No copy that plays here could be made: {reason}"
-        return replace(preview, clip_note=note)
-    return replace(preview, clip=clip, clip_note=CLIP_NOTE)
+        raise ServiceError(
+            f"No copy that plays here could be made: {reason}"
+        ) from error
+    if not erased(job.state):
+        await to_thread.run_sync(job.preview_cache.keep, job.id, CLIP, clip)
+    return clip
 
 
 def _clip(source: Path, target: Path) -> bytes:
@@ -185,23 +203,31 @@ def _clip(source: Path, target: Path) -> bytes:
     return target.read_bytes()
 
 
+async def _looked_at(job: AsyncJob) -> Preview:
+    """Look at as little of the output as will do: of a clip, a few MB at most."""
+    medium = job.state.media_type
+    try:
+        if medium == "audio":
+            read = partial(OutputFacts.read, media_type=medium)
+            return Preview(facts=await job.read_output(read) or NO_FACTS)
+        if medium == "video":
+            look = partial(preview_of, media_type=medium)
+            return await job.read_output(look) or Preview(trouble=NOT_FETCHED)
+        data = await job.fetch_output(PICTURE_MAX_BYTES)
+        return await to_thread.run_sync(preview_of, BytesIO(data), medium)
+    except MediakitError as error:
+        return Preview(trouble=f"There is no poster of the result: {error}")
+
+
 def _kept(job: AsyncJob) -> Preview | None:
-    preview = _kept_poster(job)
-    if preview is None or not preview.needs_clip:
-        return preview
-    clip = job.preview_cache.read(job.id, CLIP)
-    return replace(preview, clip=clip, clip_note=CLIP_NOTE) if clip else None
-
-
-def _kept_poster(job: AsyncJob) -> Preview | None:
+    """Return what this machine keeps of how a job's result looks; None for nothing."""
     cache = job.preview_cache
     text = cache.read(job.id, LOOK)
     if text is None:
         return None
     try:
         said = json.loads(text)
-        facts = OutputFacts.from_json(said["facts"])
-        preview = Preview(codec=said["codec"], facts=facts)
+        preview = Preview(codec=said["codec"], facts=OutputFacts(**said["facts"]))
         has_poster = bool(said["poster"])
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
@@ -212,17 +238,11 @@ def _kept_poster(job: AsyncJob) -> Preview | None:
 
 
 def _keep(job: AsyncJob, preview: Preview) -> None:
-    if erased(job.state):
-        return
-    if preview.clip is not None:
-        job.preview_cache.keep(job.id, CLIP, preview.clip)
+    has_poster = preview.poster is not None
     if preview.poster is not None:
         job.preview_cache.keep(job.id, POSTER, preview.poster)
-    said = {
-        "codec": preview.codec,
-        "poster": preview.poster is not None,
-        "facts": preview.facts.as_json,
-    }
+    said: dict[str, Any] = {"codec": preview.codec, "poster": has_poster}
+    said["facts"] = asdict(preview.facts)
     job.preview_cache.keep(job.id, LOOK, json.dumps(said).encode())
 
 

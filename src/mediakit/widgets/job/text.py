@@ -1,15 +1,18 @@
-"""The state, price and failure of a job as sentences; pure."""
+"""The state, price, dates and failure of a job as sentences; pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
+from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
 from mediakit.client.job_words import NOT_CHARGED, SETTLING, STATE_WORDS
 from mediakit.client.titles import NO_NAMES
+from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
+from mediakit.history import Entry
 from mediakit.money import format_usd
 from mediakit.records import BillingState, ErrorCode, JobStatus
 from mediakit.safe_text import with_shown_urls
@@ -136,6 +139,21 @@ def seconds_text(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def date_text(instant: datetime, zone: tzinfo = UTC) -> str:
+    """Write an instant to the minute, such as "2026-05-01 14:30"."""
+    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
+
+
+def function_of(entry: Entry, catalog: Catalog) -> Function | None:
+    """Return the function of a submission; None when the catalogue has none of it."""
+    for name in (entry.function, entry.kind):
+        try:
+            return catalog.function(name)
+        except InputError:  # it may be bound elsewhere by now
+            continue
+    return None
+
+
 def status_word(state: JobState) -> str:
     """Return how a job stands, in one word."""
     return STATE_WORDS["erased" if erased(state) else state.record.status.value]
@@ -152,33 +170,38 @@ def has_output(state: JobState) -> bool:
     return output is not None and output.file is not None and not erased(state)
 
 
-def clock_text(state: JobState, now: datetime) -> str:
-    """Write where the time of a job that has not ended goes.
+@dataclass(frozen=True)
+class Clock:
+    """A sentence around the seconds that a job has waited or run so far.
 
     Args:
-        state: The job.
-        now: The instant to count to.
+        before: The sentence up to the seconds.
+        since: From when they are counted; None counts none.
+        after: The rest of the sentence.
     """
-    usual = _usual_text(state.usual_runtime_s)
-    if state.record.status is JobStatus.QUEUED:
-        return f"{_queued_text(state, now)} It starts when a slot is free{usual}."
-    ran = f" for {_since(state.started_at, now)}" if state.started_at else ""
-    return f"Running{ran}{usual}."
+
+    before: str
+    since: datetime | None
+    after: str
 
 
-def _usual_text(usual_s: float | None) -> str:
+def clock_of(state: JobState) -> Clock | None:
+    """Return where the time of a job goes; None once it has ended."""
+    status, usual_s = state.record.status, state.usual_runtime_s
+    if status.terminal:
+        return None
     # Of jobs of any length and size: whether this one is slow is not known.
-    if not usual_s:
-        return ""
-    return f"; such jobs usually take about {seconds_text(usual_s)}"
-
-
-def _queued_text(state: JobState, now: datetime) -> str:
+    usual = f"usually about {seconds_text(usual_s)}" if usual_s else ""
+    if status is not JobStatus.QUEUED:
+        after = f"; {usual}." if usual else "."
+        before = "Running for " if state.started_at else "Running"
+        return Clock(before, state.started_at, after)
     since = state.submitted_at
+    starts = f" It starts when a slot is free{f', then {usual}' if usual else ''}."
     if since is None:
-        return "In the queue."
+        return Clock("In the queue.", None, starts)
     at = since.astimezone(UTC)
-    return f"In the queue for {_since(since, now)}, since {at:%H:%M:%S} UTC."
+    return Clock("In the queue for ", since, f", since {at:%H:%M:%S} UTC.{starts}")
 
 
 def sent_at(state: JobState) -> datetime | None:
@@ -186,22 +209,9 @@ def sent_at(state: JobState) -> datetime | None:
     return state.submitted_at or state.started_at
 
 
-def over_usual(state: JobState, now: datetime) -> bool:
-    """Tell whether a job takes clearly longer than its function usually does."""
-    since = sent_at(state)
-    if state.usual_runtime_s is None or since is None:
-        return False
-    return elapsed_s(since, now) > 1.5 * state.usual_runtime_s
-
-
 def elapsed_s(since: datetime, now: datetime) -> float:
     """Return the seconds between two instants; never negative."""
     return max(0.0, (now - since).total_seconds())
-
-
-def _since(instant: datetime | None, now: datetime) -> str:
-    # Whole seconds: a clock that ticks once a second has no tenths.
-    return seconds_text(int(elapsed_s(instant, now))) if instant else ""
 
 
 def times_text(state: JobState) -> str:

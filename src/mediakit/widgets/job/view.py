@@ -1,53 +1,73 @@
-"""The live view of a job: state, result, facts and actions.
+"""One displayed job: what is known of it, its saved card, and what people do with it.
 
-Updates come on the I/O thread and set the widgets' traits there, so that a view
-moves while the kernel computes, sleeps or waits.
+Updates come on the I/O thread and are told from there, so that a job moves on the page
+while the kernel computes, sleeps or waits.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, JobState
+from mediakit.client.download_targets import NameTakenError
 from mediakit.client.loop import io_thread
+from mediakit.client.media_inputs import output_of
+from mediakit.client.sidecar import SUFFIX
+from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
-from mediakit.widgets.job.actions import JobActions
-from mediakit.widgets.job.card import (
-    card_html,
-    card_text,
-    details_html,
-    head_html,
-    prompt_html,
+from mediakit.errors import MediakitError
+from mediakit.widgets.job.card import card_html, card_text
+from mediakit.widgets.job.payload import (
+    PAID,
+    JobHost,
+    Payload,
+    Shown,
+    job_payload,
+    next_text,
+    offered,
 )
-from mediakit.widgets.job.host import JobHost
-from mediakit.widgets.job.html import bar_html, clock_html, place_html, stage_html
-from mediakit.widgets.job.panel import JobPanel
 from mediakit.widgets.job.player import Embedded
-from mediakit.widgets.job.preview import Preview, embedded_of, look_at, poster_kept
+from mediakit.widgets.job.preview import (
+    FETCH_MAX_BYTES,
+    Preview,
+    embedded_of,
+    look_at,
+    playable_copy,
+    poster_kept,
+)
 from mediakit.widgets.job.text import erased, has_output
+from mediakit.widgets.job.uses import Opened, medium_of, uses_of
 from mediakit.widgets.toolkit.background_tasks import NamedTasks
-from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.cell_outputs import CardHandle
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
-TICK_S = 1.0
-PATIENCE_S = 3.0
+Answer = Callable[..., object]
+"""Sends the page what it asked for: named values, and bytes."""
+
+SECOND_CLICK_S = 0.9
+"""How long after a paid click another one is the second of a double click."""
+FORGOTTEN = "The prompt and the settings were forgotten here, too."
+PRICE_CHANGED = (
+    "The button now says “{}”. Nothing was sent. Press it again to pay this."
+)
+NO_HOST = JobHost()
 
 
 class JobView:
-    """A live view of one job.
+    """What a page and a saved notebook show of one job.
 
     Args:
         job: The job, on the I/O thread.
         client: The client of the job; gives the I/O thread, this process's own when
             omitted.
-        home: Where it is shown; without one, nothing is asked for from the view.
+        home: Where it is shown; without one, nothing is asked for from it.
         embed: Make the result part of the notebook.
         clock: Gives time; the system's by default.
         environment: See `player.browser_url`; this process's own when omitted.
@@ -68,66 +88,34 @@ class JobView:
         recalled: bool = False,
         arrives: bool = False,
     ) -> None:
-        io = client.io if client is not None else io_thread()
         self._job = job
-        self._home = home
+        self._home = home or NO_HOST
         self._arrives = arrives
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
-        self._preview = poster_kept(job) if recalled else Preview()
+        self._shown = Shown(poster_kept(job) if recalled else Preview())
         self._embed = embed
         self._embedded: Embedded | None = None
-        self._looked = False
+        self._opened = self._looked = self._closed = False
         self._seen = threading.Event()
+        self._card_listeners: list[Callable[[], None]] = []
         self._listeners: list[Callable[[], None]] = []
-        self._closed = False
-        self._shown = False
-        self._panel: JobPanel | None = None
-        self._style = ""
-        self._guard = guarded(self._complain, self._lock)
+        self._forms: dict[str, Opened] = {}
+        self._paid_at_s = float("-inf")
+        self._guard = guarded(self._complain)
+        io = client.io if client is not None else io_thread()
         self._tasks = NamedTasks(io, self._complain)
         self._unsubscribe = job.subscribe(self._guard(self._on_state))
         if client is not None:
             self._tasks.start("names", partial(self._learn_names, client))
 
-    # -- for those who keep it ----------------------------------------------------
+    # -- what is shown ------------------------------------------------------------
 
     @property
-    def widget(self) -> Any:
-        """Return the widget that carries the view; it is made when it is wanted."""
-        with self._lock:
-            if self._panel is None:
-                self._panel = self._open()
-                self._on_state(self.state)
-            return self._panel.widget
-
-    def _open(self) -> JobPanel:
-        panel = JobPanel(self._guard, arrives=self._arrives)
-        panel.add_style(self._style)
-        self._shown = self._looked = self._arrives = False
-        self._actions = JobActions(
-            self._job,
-            panel,
-            self._tasks,
-            self._guard,
-            self._lock,
-            self._home,
-            self._environment,
-        )
-        return panel
-
-    def fold(self) -> None:
-        """Close the widget while it is not on the page; the card goes on."""
-        with self._lock:
-            panel, self._panel = self._panel, None
-            if panel is not None:
-                panel.close()
-                self._actions.close()
-
-    def _complain(self, text: str) -> None:
-        if self._panel is not None:
-            self._panel.complain(text)
+    def id(self) -> str:
+        """Return the job's id."""
+        return self._job.id
 
     @property
     def state(self) -> JobState:
@@ -135,21 +123,38 @@ class JobView:
         return self._job.state
 
     @property
+    def home(self) -> JobHost:
+        """Return where it is shown."""
+        return self._home
+
+    @property
+    def payload(self) -> Payload:
+        """Return the job as the page draws it."""
+        return job_payload(
+            self.state,
+            self._shown,
+            self._home,
+            self._environment,
+            arrives=self._arrives,
+        )
+
+    @property
     def card_html(self) -> str:
         """Return the job as it stays in a saved notebook."""
+        preview = self._shown.preview
         return card_html(
             self.state,
-            poster=self._preview.poster,
-            codec=self._preview.codec,
+            poster=preview.poster,
+            codec=preview.codec,
             environment=self._environment,
             embedded=self._embedded,
-            facts=self._preview.facts,
+            facts=preview.facts,
         )
 
     @property
     def card_text(self) -> str:
         """Return the job as plain text."""
-        return card_text(self.state, self._preview.facts)
+        return card_text(self.state, self._shown.preview.facts)
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function, mostly on the I/O thread, when the card has changed.
@@ -157,8 +162,20 @@ class JobView:
         Returns:
             A function that ends it.
         """
-        self._listeners.append(listener)
-        return partial(_remove, self._listeners, listener)
+        return _added(self._card_listeners, listener)
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when anything has changed that the page draws.
+
+        Returns:
+            A function that ends it.
+        """
+        return _added(self._listeners, listener)
+
+    def open(self) -> None:
+        """Look at the result, now or once there is one, because the page draws it."""
+        self._opened = True
+        self._look()
 
     def wait_until_seen(self, timeout_s: float) -> bool:
         """Wait until the result was looked at, on another thread than the I/O thread.
@@ -171,131 +188,210 @@ class JobView:
         """
         return has_output(self.state) and self._seen.wait(timeout_s)
 
-    def hide(self, handle: CardHandle) -> None:
-        """Hide a handle's cards for as long as this view is on the page."""
-        self._style = handle.live_style
-        if self._panel is not None:
-            self._panel.add_style(self._style)
-
     def close(self) -> None:
-        """Take the view down; the job continues."""
+        """Take the view down; the job and its forms' jobs continue."""
         with self._lock:
             if self._closed:
                 return
             self._closed = True
-            self._unsubscribe()
-            self._listeners.clear()
-            self._tasks.close()
-            self.fold()
+            forms, self._forms = self._forms, {}
+        self._unsubscribe()
+        self._card_listeners.clear()
+        self._listeners.clear()
+        self._tasks.close()
+        for form in forms.values():
+            form.close()
 
-    # -- from the job's state to the widgets --------------------------------------
+    # -- from the job to those who show it ----------------------------------------
 
     def _on_state(self, _: JobState) -> None:
         # The newest state, for two threads may tell theirs in the wrong order.
-        state = self.state
         if self._closed:
             return
-        if erased(state):
-            self._preview, self._embedded = Preview(), None
-        if self._panel is not None:
-            self._show(self._panel, state)
-        self._tell()
+        if erased(self.state):
+            self._change(preview=Preview())
+            self._embedded = None
+        self._look()
+        self._tell(card=True)
 
-    def _show(self, panel: JobPanel, state: JobState) -> None:
-        self._show_words(state)
-        self._show_time()
-        if not self._shown:
-            panel.show("stage", place_html(state))
-        if not state.record.status.terminal:
-            self._tasks.start("tick", self._tick)
-        elif has_output(state) and not self._looked:
+    def _look(self) -> None:
+        if self._opened and not self._looked and has_output(self.state):
             self._looked = True
             self._tasks.start("look", self._bring_result)
-        elif erased(state):
-            self._show_stage()
-        self._actions.offer()
 
-    def _tell(self) -> None:
-        for listener in tuple(self._listeners):
-            listener()
-
-    def _show_words(self, state: JobState) -> None:
-        if self._panel is not None:
-            self._panel.show("prompt", prompt_html(state))
-            self._panel.show("title", head_html(state, self._preview.facts))
-            self._panel.show("details", details_html(state))
-
-    def _show_time(self) -> None:
-        if self._panel is not None:
-            now = self._clock.now()
-            time = clock_html(self.state, now) + bar_html(self.state, now)
-            self._panel.show("clock", time)
-
-    def _show_stage(self) -> None:
-        if self._panel is not None:
-            html = stage_html(self.state, self._preview, self._environment)
-            self._panel.show("stage", html)
-            self._panel.play(self._preview.clip, self._preview.poster)
-            self._shown = True
-
-    # -- what runs on the I/O thread ----------------------------------------------
+    async def _bring_result(self) -> None:
+        try:
+            preview = await look_at(self._job)
+            if has_output(self.state):
+                self._change(preview=preview)
+                self._tell(card=True)
+            if self._embed:
+                self._embedded = await embedded_of(self._job, preview)
+                self._say(self._embedded.note)
+                self._tell(card=True)
+        finally:
+            self._seen.set()
 
     async def _learn_names(self, client: Client) -> None:
         """Show the media of the request by their names."""
         if await client.components.media_names.learn(self.state.entry):
-            with self._lock:
-                if not self._closed:
-                    self._show_words(self.state)
-                    self._tell()
+            self._tell(card=True)
 
-    async def _tick(self) -> None:
-        """Move the clock until the job ends or the view is closed or folded."""
-        while self._panel is not None and not self.state.record.status.terminal:
-            with self._lock:
-                self._show_time()
-            await self._clock.sleep(TICK_S)
-
-    async def _bring_result(self) -> None:
-        """Look at the result before showing it, for no longer than is patient."""
-        try:
-            self._tasks.start("show", self._show_anyway)
-            await look_at(self._job, self._see)
-            if self._embed:
-                await self._bring_embedded()
-        finally:
-            self._seen.set()
-
-    def _see(self, preview: Preview) -> None:
+    def _change(self, **changes: Any) -> None:
         with self._lock:
-            if self._closed or not has_output(self.state):
+            self._shown = replace(self._shown, **changes)
+
+    def _say(self, note: str, *, alert: bool = False) -> None:
+        self._change(note=note, is_alert=alert)
+        self._tell()
+
+    def _complain(self, sentence: str) -> None:
+        self._say(sentence, alert=True)
+
+    def _tell(self, *, card: bool = False) -> None:
+        if self._closed:
+            return
+        for listener in (*self._listeners, *(self._card_listeners if card else ())):
+            listener()
+
+    # -- what people do -----------------------------------------------------------
+
+    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+        """Do what the page asks for.
+
+        Args:
+            name: One of `payload.offered`, or "copy", "file" and "close_form".
+            said: What the page says of it.
+            answer: Sends the page what it waits for.
+        """
+        if name in ("copy", "file"):
+            task = partial(self._send, name, answer)
+            self._tasks.start(f"{name} {said.get('number')}", task)
+        elif name == "close_form":
+            self._close_form(str(said.get("path")))
+        elif name in offered(self.state, self._home, self._environment):
+            self._guard(self._act)(name, said, answer)
+
+    def _act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+        job = self._job
+        if name in PAID:
+            self._buy(name, said)
+        elif name == "vary" and self._home.vary is not None:
+            self._say(self._home.vary(self.state))
+        elif name == "use":
+            self._use(str(said.get("path")))
+        elif name == "save":
+            overwrite = said.get("overwrite") is True
+            self._run(name, "Saving…", partial(self._save, answer, overwrite=overwrite))
+        elif name == "erase":
+            forget = said.get("forget") is True
+            erase, done = partial(job.erase, forget=forget), FORGOTTEN if forget else ""
+            self._run(name, "Erasing…", erase, done)
+        elif name == "forget":
+            self._run(name, "Forgetting…", job.forget, FORGOTTEN)
+
+    def _buy(self, name: str, said: Mapping[str, Any]) -> None:
+        now_s = self._clock.monotonic_s()
+        if now_s - self._paid_at_s < SECOND_CLICK_S:
+            return
+        self._paid_at_s = now_s
+        text = next_text(self.state)
+        if name == "next" and said.get("text") not in (None, text):
+            self._complain(PRICE_CHANGED.format(text))
+            return
+        words, ask = "Sending the request for another take…", self._job.next_take
+        if name == "retry":
+            words, ask = "Sending the request again…", self._job.retry
+        self._run(name, words, partial(self._ask, ask))
+
+    async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
+        with asking_from(self._home.origin):
+            made = await ask()
+        if self._home.add is not None:
+            self._home.add(made)
+
+    def _run(
+        self,
+        name: str,
+        words: str,
+        task: Callable[[], Awaitable[object]],
+        done: str = "",
+    ) -> None:
+        """Do something on the I/O thread, once at a time, and say so meanwhile."""
+        with self._lock:
+            if name in self._shown.busy:
                 return
-            self._preview = preview
-            if self._panel is not None:
-                self._actions.see(preview)
-                self._show_words(self.state)
-                # A player that is there already may be playing: it is not replaced.
-                if not self._shown or preview.needs_clip:
-                    self._show_stage()
-                elif preview.trouble is not None:
-                    self._panel.note(preview.trouble)
-            self._tell()
+            self._change(busy=self._shown.busy | {name})
+        self._say(words)
 
-    async def _bring_embedded(self) -> None:
-        embedded = await embedded_of(self._job, self._preview)
-        with self._lock:
-            if not self._closed and has_output(self.state):
-                self._embedded = embedded
-                if self._panel is not None:
-                    self._panel.note(embedded.note)
-                self._tell()
+        async def run() -> None:
+            note, alert = "", True
+            try:
+                result = await task()
+                note, alert = result if isinstance(result, str) else done, False
+            except MediakitError as error:
+                note = sentence_of(error)
+            finally:
+                self._change(busy=self._shown.busy - {name})
+                self._say(note, alert=alert)
 
-    async def _show_anyway(self) -> None:
-        await self._clock.sleep(PATIENCE_S)
-        with self._lock:
-            if not self._shown:
-                self._show_stage()
+        self._tasks.start(name, run)
+
+    async def _save(self, answer: Answer, *, overwrite: bool) -> str:
+        try:
+            path = await self._job.download(overwrite=overwrite)
+        except NameTakenError:
+            answer(taken=True)
+            return ""
+        answer(taken=False)
+        return (
+            f"Saved to {path}. {path.name}{SUFFIX}, next to it, has the prompt, the "
+            "settings and the charge."
+        )
+
+    async def _send(self, name: str, answer: Answer) -> None:
+        """Send the result's bytes, or a copy of it that plays in any browser."""
+        try:
+            if name == "copy":
+                data = await playable_copy(self._job)
+            else:
+                data = await self._job.fetch_output(FETCH_MAX_BYTES)
+        except MediakitError as error:
+            more = " Try “Save to folder”." if name == "file" else ""
+            answer(problem=sentence_of(error) + more)
+        else:
+            answer(buffers=[data])
+
+    def _use(self, path: str) -> None:
+        """Open the form of a function that takes the result, with the result in it."""
+        uses, medium = self._home.uses, medium_of(self.state)
+        if uses is None or medium is None:
+            return
+        use = next(u for u in uses_of(uses.catalog, medium) if u.function.path == path)
+        made = output_of(self._job, medium, "result")
+        if uses.elsewhere is not None:
+            uses.elsewhere(use, made)
+        elif uses.open is not None:
+            form = self._forms.pop(path, None) or uses.open(use)
+            # The one that was chosen last stands nearest to its result.
+            self._forms = {path: form, **self._forms}
+            self._show_forms()
+            form.take_result(use, made)
+
+    def _close_form(self, path: str) -> None:
+        form = self._forms.pop(path, None)
+        if form is not None:
+            self._show_forms()
+            form.close()
+
+    def _show_forms(self) -> None:
+        shown = ((path, form.widget.model_id) for path, form in self._forms.items())
+        self._change(forms=tuple(shown))
+        self._tell()
 
 
-def _remove(listeners: list[Callable[[], None]], listener: Callable[[], None]) -> None:
-    if listener in listeners:
-        listeners.remove(listener)
+def _added(
+    listeners: list[Callable[[], None]], listener: Callable[[], None]
+) -> Callable[[], None]:
+    listeners.append(listener)
+    return lambda: listeners.remove(listener) if listener in listeners else None

@@ -18,10 +18,10 @@ from mediakit.widgets.controls.context import ViewContext
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
-from mediakit.widgets.job.function_and_date import function_of
-from mediakit.widgets.job.host import JobHost
-from mediakit.widgets.job.uses.accepting_functions import Use
-from mediakit.widgets.job.uses.use_menu import Uses
+from mediakit.widgets.job.jobs import JobsWidget
+from mediakit.widgets.job.payload import JobHost
+from mediakit.widgets.job.text import function_of
+from mediakit.widgets.job.uses import Use, Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.studio.catalogue.forms import StudioForms
 from mediakit.widgets.studio.history.query import HistoryQuery
@@ -81,6 +81,7 @@ class Studio:
         self._outlook = ""
         self._state = StudioState()
         self._job: JobView | None = None
+        self._job_widget: JobsWidget | None = None
         self._tasks = TaskRunner(client.io, self._say)
         self._selecting = Selecting(
             client,
@@ -193,8 +194,9 @@ class Studio:
             self._view.close()
             self._forms.close()
             self._selecting.close()
-            if self._job is not None:
-                self._job.close()
+            for each in (self._job_widget, self._job):
+                if each is not None:
+                    each.close()
 
     # -- what people do -----------------------------------------------------------
 
@@ -351,13 +353,16 @@ class Studio:
     # -- what is shown ------------------------------------------------------------
 
     def _take_job(self, job: JobView | None) -> None:
-        before, self._job = self._job, job
+        before, self._job = (self._job, self._job_widget), job
+        self._job_widget = None
         if job is not None:
+            self._job_widget = JobsWidget()
+            self._job_widget.show_jobs((job,))
             job.on_card(self._write_cards)
-        opened = None if job is None else job.state.record.id
-        self._change(self._state.with_job(opened))
-        if before is not None:
-            before.close()
+        self._change(self._state.with_job(None if job is None else job.id))
+        for each in before:
+            if each is not None:
+                each.close()
 
     def _take(self, change: Callable[[StudioState], StudioState]) -> None:
         with self._lock:
@@ -376,7 +381,7 @@ class Studio:
             self._rows(),
             Inside(
                 form=None if form is None else form.widget,
-                job=None if self._job is None else self._job.widget,
+                job=self._job_widget,
                 wall=self._selecting.wall,
             ),
         )

@@ -8,9 +8,10 @@ TOOLKIT = Path(__file__).parent
 
 
 def script_of(folder: Path, *names: str) -> str:
-    """Join the toolkit's elements and files of a folder; the last one has the export.
+    """Join what all widgets share and files of a folder; the last one has the export.
 
     A widget's module can't import a file beside it: the browser gets its text alone.
     """
-    files = (TOOLKIT / "elements.js", *(folder / name for name in names))
+    shared = (TOOLKIT / "elements.js", TOOLKIT / "paid_clicks.js")
+    files = (*shared, *(folder / name for name in names))
     return "\n".join(file.read_text("utf-8") for file in files)

@@ -2,6 +2,7 @@
 //
 // All text is set as text, never as markup. Each widget's script begins with this file.
 
+const COPYING = "Your browser cannot play this file. Making a copy that it can play…";
 const UNPLAYABLE = "Your browser cannot show this file, or it has been deleted.";
 
 const make = (tag, name = "", text) => {
@@ -36,9 +37,22 @@ const comes = (element, names, ms) =>
     for (const name of names) element.addEventListener(name, end);
   });
 
+// Asks the kernel; resolves with its answer and the bytes that came with it.
+const ask = (model, content) =>
+  new Promise((resolve) => {
+    const number = Math.random();
+    const hear = (said, buffers) => {
+      if (said.answer !== number) return;
+      model.off("msg:custom", hear);
+      resolve({ ...said, buffers });
+    };
+    model.on("msg:custom", hear);
+    model.send({ ...content, number });
+  });
+
 // A result as an element; the source stands on the tag itself: the only way that plays
 // in a live, reopened and exported notebook.
-const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
+const makeMedium = (cell, poster, { preload = "none", label = "", controls = false } = {}) => {
   if (cell.medium === "image") {
     const image = make("img", "mk-medium");
     image.loading = "lazy";
@@ -49,12 +63,14 @@ const makeMedium = (cell, poster, { preload = "none", label = "" } = {}) => {
   const player = make(cell.medium === "audio" ? "audio" : "video", "mk-medium");
   player.preload = preload;
   if (label) player.setAttribute("aria-label", label);
-  if (cell.medium === "audio") {
-    player.controls = true;
-  } else {
-    player.setAttribute("muted", "");
-    player.muted = player.loop = player.playsInline = true;
+  player.controls = controls || cell.medium === "audio";
+  if (cell.medium !== "audio") {
+    player.playsInline = true;
     if (poster) player.poster = poster;
+  }
+  if (!player.controls) {
+    player.setAttribute("muted", "");
+    player.muted = player.loop = true;
   }
   player.src = cell.url;
   return player;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mediakit.catalog import Function
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.job.uses.use_menu import Elsewhere
+from mediakit.widgets.job.uses import Elsewhere
 from mediakit.widgets.job.view import JobView
 
 if TYPE_CHECKING:

@@ -18,9 +18,8 @@ from mediakit.client.job_words import (
 from mediakit.client.titles import NO_NAMES, title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState
-from mediakit.widgets.job.function_and_date import date_text, function_of
 from mediakit.widgets.job.player import web_url
-from mediakit.widgets.job.text import shortened
+from mediakit.widgets.job.text import date_text, function_of, shortened
 from mediakit.widgets.toolkit.styles import Tone
 
 PROMPT_SHOWN = 160

@@ -1,16 +1,18 @@
-"""Finds the functions that accept a result, and the field for it; pure."""
+"""The functions that accept a result, the field for it, and who opens their forms."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from mediakit.catalog import Function
+from mediakit.catalog import Catalog, Function
+from mediakit.client import JobState
 from mediakit.client.media_inputs import JobOutput
 from mediakit.media_limits import MediaName
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
+from mediakit.widgets.job.preview import MEDIA
 from mediakit.widgets.timeline.edits import edited, is_blank
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
 
@@ -48,6 +50,46 @@ class Use:
             return [*held, *([] if made.url in held else [made.url])]
         axis = Axis.of(self.spec, self.function.rules)
         return None if axis is None else _placed(axis, self.medium, made, held)
+
+
+class Opened(Protocol):
+    """A form that was opened for a result."""
+
+    @property
+    def widget(self) -> Any:
+        """The widget that carries it."""
+
+    def take_result(self, use: Use, made: JobOutput) -> None:
+        """Put a result into a field, and the focus into the form."""
+
+    def close(self) -> None:
+        """Close it; its jobs continue."""
+
+
+Open = Callable[[Use], Opened]
+"""Makes the form of a use, empty and not yet on the page."""
+Elsewhere = Callable[[Use, JobOutput], object]
+"""Opens the form of a use in a place of its own."""
+
+
+@dataclass(frozen=True)
+class Uses:
+    """Opens forms that begin with a result.
+
+    Args:
+        catalog: The functions.
+        open: Makes a form below the card.
+        elsewhere: Opens a form in a place of its own, in place of below the card.
+    """
+
+    catalog: Catalog
+    open: Open | None = None
+    elsewhere: Elsewhere | None = None
+
+
+def medium_of(state: JobState) -> MediaName | None:
+    """Return which medium a job makes; None for none that can be an input."""
+    return MEDIA.get(state.media_type)
 
 
 def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:

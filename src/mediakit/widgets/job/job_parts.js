@@ -1,0 +1,289 @@
+// What cards of jobs are made of: the time, the slider over two results, downloads, and
+// forms inside a card.
+
+const STAGE_PX = 640;
+const DRIFT_S = 0.08;
+const SLOW_FACTOR = 1.5;
+const BLOB_BYTES = 4_000_000;
+const INPUT_GONE = "The input cannot be shown here: it may have expired.";
+const ENDED_EARLY = "The file ended early. Try again.";
+
+const makeJobButton = (text, title, press, name = "") => {
+  const button = make("button", `mk-button ${name}`.trim(), text);
+  button.type = "button";
+  if (title) button.title = title;
+  button.addEventListener("click", press);
+  return button;
+};
+const secondsText = (s) => {
+  if (s < 60) return `${s} s`;
+  const [minutes, rest] = [Math.floor(s / 60), s % 60];
+  if (minutes < 60) return rest ? `${minutes} min ${rest} s` : `${minutes} min`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`.replace(" 0 min", "");
+};
+const elapsedS = (since_ms) => Math.max(0, Math.floor((Date.now() - since_ms) / 1000));
+
+// Where the time goes: a sentence, and a bar of the time against the usual time. How much
+// of the work is done is not known, so no share of it is shown.
+class JobTime {
+  constructor() {
+    this.root = make("div", "mk-job-clock");
+    this.words = make("div");
+    this.bar = make("progress");
+    this.root.append(this.words, this.bar);
+  }
+
+  show(clock) {
+    this.clock = clock;
+    this.root.hidden = !clock;
+    this.tick();
+  }
+
+  tick() {
+    const { clock } = this;
+    if (!clock) return;
+    const { before, since_ms, after, sent_ms, usual_s, runs } = clock;
+    write(this.words, `${before}${since_ms === null ? "" : secondsText(elapsedS(since_ms))}${after}`);
+    const gone_s = sent_ms === null ? Infinity : elapsedS(sent_ms);
+    const isKnown = usual_s && gone_s <= SLOW_FACTOR * usual_s;
+    this.bar.hidden = !runs;
+    set(this.bar, "max", isKnown ? String(Math.round(usual_s)) : null);
+    set(this.bar, "value", isKnown ? String(Math.min(gone_s, Math.round(usual_s))) : null);
+    const label = isKnown ? `${gone_s} s so far, usually ${Math.round(usual_s)} s` : "running";
+    set(this.bar, "aria-label", label);
+  }
+}
+
+// The form of another widget, inside this one.
+class FormSlot {
+  constructor(model, id, close) {
+    this.root = make("div", "mk-job-form");
+    this.place = make("div");
+    if (close) {
+      this.root.append(makeJobButton("Close this form", "Its jobs continue", close, "mk-quiet-button"));
+    }
+    this.root.append(this.place);
+    this.ready = this.open(model.widget_manager, id);
+  }
+
+  async open(manager, id) {
+    const view = await manager.create_view(await manager.get_model(id));
+    const { luminoWidget } = view;
+    // What it is made of hears that it is on the page.
+    if (luminoWidget && this.place.isConnected) luminoWidget.constructor.attach(luminoWidget, this.place);
+    else this.place.append(view.el);
+    return view;
+  }
+
+  close() {
+    this.root.remove();
+    this.ready.then((view) => view.remove()).catch(() => {});
+  }
+}
+
+// Forms by their model, in the order of a list, each one drawn once.
+class FormSlots {
+  constructor(model, name) {
+    this.model = model;
+    this.root = make("div", name);
+    this.slots = new Map();
+  }
+
+  draw(forms, closing) {
+    for (const [id, slot] of this.slots) {
+      if (forms.some((form) => form.at(-1) === id)) continue;
+      slot.close();
+      this.slots.delete(id);
+    }
+    for (const form of forms.toReversed()) {
+      const id = form.at(-1);
+      let slot = this.slots.get(id);
+      if (!slot) {
+        slot = new FormSlot(this.model, id, closing?.(form));
+        this.slots.set(id, slot);
+        this.root.prepend(slot.root);
+      } else if (form === forms[0] && this.root.firstChild !== slot.root) {
+        this.root.prepend(slot.root);
+      }
+    }
+  }
+
+  close() {
+    this.draw([]);
+  }
+}
+
+// A block that is drawn again takes no less room than before: nothing below it moves up
+// under the pointer.
+function keepHeight(block, draw) {
+  const { offsetHeight: height, offsetWidth: width } = block;
+  draw();
+  if (height && block.offsetWidth === width && block.offsetHeight < height)
+    block.style.minHeight = `${height}px`;
+}
+
+// A result over its input, with one slider between them; two clips play in step.
+function drawCompare(stage, { result, before }, copyUrl) {
+  const isVideo = result.medium === "video";
+  const show = (url, name, label) => {
+    const medium = makeMedium({ medium: result.medium, url }, null, { preload: "auto", label });
+    medium.classList.add(name);
+    medium.loop = false;
+    medium.muted = name === "mk-compare-before";
+    medium.draggable = false;
+    return medium;
+  };
+  const [figure, box] = [make("figure", "mk-compare"), make("div", "mk-compare-stage")];
+  const [last, first] = [show(copyUrl ?? result.url, "mk-compare-after", "After"), show(before, "mk-compare-before", "Before")];
+  const slider = make("input", "mk-compare-slider");
+  Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
+  slider.setAttribute("aria-label", "Before and after");
+  const trouble = make("div", "mk-job-quiet");
+  trouble.setAttribute("role", "status");
+  const tags = [make("span", "mk-compare-tag", "Before"), make("span", "mk-compare-tag mk-compare-right", "After")];
+  box.append(last, first, ...tags, make("div", "mk-compare-line"));
+  figure.append(box, slider, trouble);
+
+  const move = () => {
+    box.style.setProperty("--mk-at", `${slider.value}%`);
+    slider.setAttribute("aria-valuetext", `${slider.value}% before`);
+  };
+  const drag = (event) => {
+    if (!event.buttons) return;
+    const { left, width } = box.getBoundingClientRect();
+    slider.value = Math.round((100 * (event.clientX - left)) / width);
+    move();
+  };
+  slider.addEventListener("input", move);
+  box.addEventListener("pointermove", drag);
+  box.addEventListener("pointerdown", (event) => {
+    box.setPointerCapture(event.pointerId);
+    drag(event);
+  });
+  last.addEventListener(isVideo ? "loadedmetadata" : "load", () => {
+    const [width, height] = [last.videoWidth || last.naturalWidth, last.videoHeight || last.naturalHeight];
+    if (width && height) box.style.aspectRatio = `${width} / ${height}`;
+  });
+  first.addEventListener("error", () => write(trouble, INPUT_GONE));
+  move();
+  stage.append(figure);
+  const end = isVideo ? playInStep(first, last, figure) : () => {};
+  return () => {
+    end();
+    letGo(first);
+    letGo(last);
+  };
+}
+
+function playInStep(first, last, figure) {
+  const bar = make("div", "mk-compare-bar");
+  const both = (what) => Promise.allSettled([last, first].map((each) => each[what]()));
+  const play = makeJobButton("Play", "", () => {
+    if (last.ended) last.currentTime = 0;
+    follow();
+    both(last.paused ? "play" : "pause");
+  });
+  const seek = make("input", "mk-compare-seek");
+  Object.assign(seek, { type: "range", min: 0, max: 1, step: 0.01, value: 0 });
+  seek.setAttribute("aria-label", "Position in seconds");
+  const time = make("span", "mk-job-quiet");
+  bar.append(play, seek, time);
+  figure.append(bar);
+  const follow = () => {
+    const there = Math.min(last.currentTime, first.duration || last.currentTime);
+    if (Math.abs(first.currentTime - there) > DRIFT_S) first.currentTime = there;
+    seek.max = last.duration || 1;
+    if (document.activeElement !== seek) seek.value = last.currentTime;
+    write(time, `${clockText(last.currentTime)} / ${clockText(last.duration || 0)}`);
+    write(play, last.paused ? "Play" : "Pause");
+    if (last.paused) first.pause();
+  };
+  seek.addEventListener("input", () => {
+    last.currentTime = first.currentTime = Number(seek.value);
+    follow();
+  });
+  for (const name of ["loadedmetadata", "play", "pause", "ended", "seeked"]) last.addEventListener(name, follow);
+  const timer = setInterval(() => last.paused || follow(), 100);
+  return () => clearInterval(timer);
+}
+
+async function fetchFile(url, signal, tell) {
+  tell("…");
+  const response = await fetch(url, { signal, mode: "cors", credentials: "omit", cache: "no-store" });
+  if (!response.ok) throw new Error(`the answer was ${response.status}`);
+  const total = Number(response.headers.get("Content-Length")) || 0;
+  // Small pieces become blobs, which the browser may keep on its disk.
+  const blobs = [];
+  let [waiting, waitingBytes, bytes] = [[], 0, 0];
+  const pack = () => {
+    blobs.push(new Blob(waiting));
+    [waiting, waitingBytes] = [[], 0];
+  };
+  for (const reader = response.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    waiting.push(value);
+    waitingBytes += value.byteLength;
+    bytes += value.byteLength;
+    if (waitingBytes >= BLOB_BYTES) pack();
+    if (total) tell(`${Math.floor((100 * bytes) / total)}%`);
+  }
+  if (total && bytes !== total) throw new Error(ENDED_EARLY);
+  pack();
+  return new Blob(blobs, { type: response.headers.get("Content-Type") ?? "" });
+}
+
+// A link with a "download" attribute is ignored for files of another origin, so it gets
+// one of the page's own.
+function handOver(blob, name) {
+  const link = make("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}
+
+function bringIntoView(card) {
+  const { top, bottom, height } = card.getBoundingClientRect();
+  // The part of the page in which it can be seen: that of what scrolls around it.
+  const room = { top: 0, bottom: innerHeight };
+  for (let box = card.parentElement; box; box = box.parentElement) {
+    if (!/auto|scroll/.test(getComputedStyle(box).overflowY)) continue;
+    if (box.scrollHeight <= box.clientHeight) continue;
+    const sides = box.getBoundingClientRect();
+    room.top = Math.max(room.top, sides.top);
+    room.bottom = Math.min(room.bottom, sides.bottom);
+  }
+  if (top >= room.top && bottom <= room.bottom) return;
+  const block = height > room.bottom - room.top ? "start" : "nearest";
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  card.scrollIntoView({ block, behavior: isCalm ? "auto" : "smooth" });
+}
+
+// Shows a picture at its own size.
+function enlarge(event, link) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  const [dialog, bar, size] = [make("dialog", "mk-own-size"), make("div"), make("span")];
+  dialog.setAttribute("aria-label", "The picture at its own size");
+  const picture = make("img");
+  picture.alt = link.querySelector("img").alt;
+  picture.addEventListener("load", () =>
+    write(size, `${picture.naturalWidth} × ${picture.naturalHeight} pixels`),
+  );
+  picture.src = link.href;
+  const close = makeJobButton("Close", "", () => dialog.close());
+  bar.append(close, size);
+  dialog.append(bar, picture);
+  dialog.addEventListener("click", ({ target }) => {
+    if (target === dialog || target === picture) dialog.close();
+  });
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    link.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}

@@ -1,0 +1,524 @@
+// Jobs as cards, or as lines in a cell that waits: drawn from what the kernel says, and
+// only what has changed. What plays, downloads, is open or is asked for stays.
+
+const JOB_ACTS = {
+  retry: ["Try again", "Send the same request again; failed jobs are not charged"],
+  next: ["Another take", "Send the same request for another take; you pay when it completes"],
+  vary: ["Edit and rerun", "Put these settings into a form; nothing is sent"],
+  use: ["Use as…", "Choose a function that takes this result, and open its form"],
+  compare: ["Before / after", "Compare the result with its input, with a slider between them"],
+  download: ["Download", "Save the file through your browser"],
+  save: ["Save to folder", "Save the result in this notebook's folder, on the machine that runs it"],
+  erase: ["Erase…", "Delete the result and the request at the service"],
+  forget: ["Forget the prompt…", "Remove the prompt from your history and from this notebook"],
+};
+const JOB_QUESTIONS = {
+  erase: {
+    text: "Erase this job?",
+    points: [
+      "The service deletes the result and the request. This cannot be undone.",
+      "What stays: the row in your history with its charge, and files that you saved or downloaded.",
+    ],
+    tick: "Also forget the prompt and settings in your history and in this card",
+    yes: "Erase",
+  },
+  forget: {
+    text: "Forget it?",
+    points: [
+      "This removes the prompt and the settings from your history and the job's card.",
+      "What stays: the charge, saved files with the file beside them, code in cells, what a " +
+        "form holds, and cards of cells that have not run since the kernel started.",
+    ],
+    yes: "Forget",
+  },
+  replace: { text: "The folder has a file of this name. Replace it?", points: [], yes: "Replace" },
+};
+const USED_AS = { image: "picture", video: "clip", audio: "sound" };
+// Once for each model: what the kernel sends is kept for whoever draws it later.
+function hearJobs(model) {
+  const hear = ({ jobs }) => {
+    if (!jobs) return;
+    const held = model.get("jobs");
+    const known = new Map([...held, ...jobs.changed].map((job) => [job.id, job]));
+    held.splice(0, Infinity, ...jobs.order.map((id) => known.get(id)).filter(Boolean));
+  };
+  model.on("msg:custom", hear);
+  return () => model.off("msg:custom", hear);
+}
+
+// Draws a model's jobs at the end of an element; returns what ends that.
+function drawJobs(model, element) {
+  guardPaidClicks();
+  const isLines = model.get("jobs_as") === "lines";
+  const drawing = isLines ? new JobLines(model) : new JobCards(model);
+  const hides = make("style", "", model.get("hides"));
+  const names = "change:older_count change:jobs_set change:job_forms change:job_uses";
+  const hear = ({ jobs }) => jobs && drawing.draw(true);
+  const draw = () => drawing.draw();
+  const hide = () => write(hides, model.get("hides"));
+  // Otherwise JupyterLab takes arrows and letters for the cells.
+  drawing.root.dataset.lmSuppressShortcuts = "true";
+  element.append(hides, drawing.root);
+  model.on("msg:custom", hear);
+  model.on(names, draw);
+  model.on("change:hides", hide);
+  drawing.draw();
+  const timer = setInterval(() => drawing.tick(), 1000);
+  return () => {
+    clearInterval(timer);
+    model.off("msg:custom", hear);
+    for (const name of names.split(" ")) model.off(name, draw);
+    model.off("change:hides", hide);
+    drawing.close();
+  };
+}
+
+class JobCards {
+  constructor(model) {
+    this.model = model;
+    this.cards = new Map();
+    this.root = make("div", "mk-jobs");
+    this.list = make("div", "mk-job-list");
+    this.older = makeJobButton("", "", () => model.send({ jobs: "all" }), "mk-older");
+    this.forms = new FormSlots(model, "mk-jobs-forms");
+    this.root.append(this.list, this.older, this.forms.root);
+  }
+
+  draw(isNews) {
+    const jobs = this.model.get("jobs");
+    const ids = new Set(jobs.map((job) => job.id));
+    for (const [id, card] of this.cards) {
+      if (ids.has(id)) continue;
+      card.close();
+      this.cards.delete(id);
+    }
+    jobs.forEach((job, at) => {
+      const isNew = !this.cards.has(job.id);
+      if (isNew) this.cards.set(job.id, new JobCard(this.model));
+      const card = this.cards.get(job.id);
+      if (this.list.children[at] !== card.root)
+        this.list.insertBefore(card.root, this.list.children[at] ?? null);
+      card.show(job);
+      if (isNew && isNews && job.arrives) bringIntoView(card.root);
+    });
+    const count = this.model.get("older_count");
+    write(this.older, `Show ${many(count, "earlier result")}`);
+    this.older.hidden = !count;
+    this.forms.draw(this.model.get("job_forms").map((id) => [id]));
+  }
+
+  tick() {
+    for (const card of this.cards.values()) card.tick();
+  }
+
+  close() {
+    for (const card of this.cards.values()) card.close();
+    this.forms.close();
+  }
+}
+
+class JobCard {
+  constructor(model) {
+    this.model = model;
+    this.drawn = {};
+    this.compares = false;
+    this.buttons = new Map();
+    this.root = make("article", "mk-job");
+    this.stage = make("div", "mk-job-stage");
+    this.beside = make("div", "mk-job-beside");
+    this.prompt = make("div", "mk-job-prompt");
+    this.title = make("div", "mk-job-title");
+    this.time = new JobTime();
+    this.actions = make("div", "mk-job-actions");
+    this.note = make("div", "mk-job-note");
+    this.details = make("details", "mk-job-details");
+    this.menu = make("div", "mk-use");
+    this.forms = new FormSlots(model, "mk-job-forms");
+    for (const said of [this.title, this.beside, this.note]) said.setAttribute("role", "status");
+    this.facts = make("div");
+    this.details.append(make("summary", "", "Details"), this.facts);
+    const [main, left, right] = ["main", "left", "right"].map((name) => make("div", `mk-job-${name}`));
+    left.append(this.stage, this.beside);
+    this.standing = make("div", "mk-job-standing");
+    this.standing.append(this.title, this.time.root);
+    right.append(this.prompt, this.standing, this.actions, this.note, this.details);
+    main.append(left, right);
+    this.left = left;
+    this.root.append(main, this.menu, this.forms.root);
+    this.sizes = new ResizeObserver(() => this.forgetHeights());
+    this.sizes.observe(this.root);
+  }
+
+  close() {
+    this.sizes.disconnect();
+    this.download?.abort();
+    this.endStage();
+    this.forms.close();
+    this.root.remove();
+  }
+
+  // Draws a part again only when what it shows has changed.
+  part(name, data, draw) {
+    const key = JSON.stringify(data);
+    if (this.drawn[name] === key) return;
+    this.drawn[name] = key;
+    draw();
+  }
+
+  show(job) {
+    this.job = job;
+    const { result } = job;
+    this.compares &&= Boolean(job.before);
+    set(this.root, "aria-label", job.short || job.title);
+    this.part("prompt", [job.title, job.take], () => this.drawPrompt());
+    // What became of a job takes no less room than its progress did.
+    keepHeight(this.standing, () => {
+      const words = [job.word, job.tone, job.line, job.failure, job.reused, job.trouble];
+      this.part("title", words, () => this.drawTitle());
+      this.time.show(job.clock);
+    });
+    const shown = [result?.url, result?.address, result?.medium, job.place, job.erased, this.compares];
+    keepHeight(this.stage, () => this.part("stage", shown, () => this.drawStage()));
+    this.fitResult();
+    this.part("facts", job.facts, () => this.facts.replaceChildren(...job.facts.map(makeFact)));
+    this.part("note", [job.note, job.alert], () => this.say(job.note, job.alert));
+    this.drawActions();
+    this.part("forms", job.forms, () =>
+      this.forms.draw(job.forms, ([path]) => () => this.act("close_form", { path })),
+    );
+    this.tick();
+  }
+
+  tick() {
+    this.time.tick();
+  }
+
+  forgetHeights() {
+    const width = this.root.offsetWidth;
+    if (this.width !== undefined && this.width !== width)
+      for (const block of [this.standing, this.stage]) block.style.minHeight = "";
+    this.width = width;
+  }
+
+  act(act, more = {}) {
+    this.model.send({ job: this.job.id, act, ...more });
+  }
+
+  ask(act, more = {}) {
+    return ask(this.model, { job: this.job.id, act, ...more });
+  }
+
+  say(text, isAlert = false) {
+    const line = make("span", isAlert ? "mk-job-bad" : "", text);
+    if (isAlert) line.setAttribute("role", "alert");
+    this.note.replaceChildren(...(text ? [line] : []));
+  }
+
+  drawPrompt() {
+    const { title, short, take } = this.job;
+    const aside = make("span", "mk-job-quiet", take ? ` · ${take}` : "");
+    if (!short) {
+      this.prompt.replaceChildren(make("b", "", title), aside);
+      return;
+    }
+    const [fold, head] = [make("details"), make("summary")];
+    const count = make("span", "mk-job-quiet", ` (all ${title.length.toLocaleString("en")} characters)`);
+    head.append(make("b", "", short), aside, count);
+    fold.append(head, make("div", "mk-job-whole", title));
+    this.prompt.replaceChildren(fold);
+  }
+
+  drawTitle() {
+    const { job } = this;
+    const line = make("div");
+    line.append(make("b", `mk-job-word mk-job-${job.tone}`, job.word), " ", make("span", "mk-job-quiet", job.line));
+    const rows = [line];
+    if (job.failure) {
+      const [happened, advice, said] = job.failure;
+      const why = make("div");
+      why.append(make("span", "mk-job-bad", happened), ` ${advice}`);
+      rows.push(why, make("div", "mk-job-quiet", said));
+    }
+    if (job.reused) rows.push(make("div", "", job.reused));
+    if (job.trouble) rows.push(make("div", "mk-job-warn", job.trouble));
+    this.title.replaceChildren(...rows);
+  }
+
+  // The result, its place while it is to come, or what became of it.
+
+  endStage() {
+    this.endCompare?.();
+    this.endCompare = null;
+    if (this.medium) letGo(this.medium);
+    if (this.copyUrl) URL.revokeObjectURL(this.copyUrl);
+    this.medium = this.copyUrl = null;
+  }
+
+  drawStage() {
+    const { result, place, erased } = this.job;
+    this.endStage();
+    this.beside.replaceChildren();
+    this.stage.replaceChildren();
+    this.stage.classList.remove("mk-job-place");
+    this.left.hidden = !(erased || place || result);
+    if (erased) {
+      this.stage.textContent = erased;
+    } else if (result?.address) {
+      const why = "The result's address is not a web address, so it is not opened: ";
+      this.stage.append(why, make("code", "", result.address));
+    } else if (result) {
+      if (this.compares) this.endCompare = drawCompare(this.stage, this.job, this.copyUrl);
+      else if (result.medium in USED_AS) this.drawMedium(result);
+      this.sayOriginal();
+    } else if (place) {
+      this.stage.classList.add("mk-job-place");
+    }
+    if (place && !erased) this.shape(place);
+  }
+
+  drawMedium(result) {
+    const { label } = result;
+    const medium = makeMedium(result, result.poster, { preload: "metadata", label, controls: true });
+    this.medium = medium;
+    this.stage.append(medium);
+    if (medium.tagName === "IMG") this.linkPicture(medium, result);
+    for (const name of ["loadedmetadata", "load"])
+      medium.addEventListener(name, () => {
+        const [width, height] = [medium.videoWidth || medium.naturalWidth, medium.videoHeight || medium.naturalHeight];
+        if (width && height) this.shape([width, height]);
+      });
+    const source = { copyOf: () => this.copyOf() };
+    playCopy(source, result, medium, {
+      waits: () => this.sayOriginal(COPYING),
+      plays: () => this.sayOriginal(this.job.result.notice, this.job.result.copy_note),
+      fails: (problem) => this.sayOriginal(this.job.result.notice, problem),
+    });
+  }
+
+  linkPicture(picture, result) {
+    const link = make("a");
+    Object.assign(link, { href: result.url, target: "_blank", rel: "noopener noreferrer" });
+    link.addEventListener("click", (event) => enlarge(event, link));
+    picture.replaceWith(link);
+    link.append(picture);
+  }
+
+  async copyOf() {
+    const { problem, buffers } = await this.ask("copy");
+    if (problem) return { problem };
+    this.copyUrl = URL.createObjectURL(new Blob(buffers, { type: "video/mp4" }));
+    this.isCopy = true;
+    return { url: this.copyUrl };
+  }
+
+  // The shape that a result has, and that its place has before.
+  shape([width, height]) {
+    this.stage.style.aspectRatio = `${width} / ${height}`;
+    this.stage.style.maxWidth = `${Math.round(Math.min(STAGE_PX, (STAGE_PX * width) / height))}px`;
+    if (this.compares || this.job.result?.medium === "audio") this.stage.style.aspectRatio = "";
+  }
+
+  // What is found out about a result later replaces no player.
+  fitResult() {
+    const { result } = this.job;
+    if (!result || !this.medium) return;
+    if (result.size && !this.medium.videoWidth && !this.medium.naturalWidth) this.shape(result.size);
+    if (result.poster && !this.medium.poster) this.medium.poster = result.poster;
+  }
+
+  sayOriginal(...sentences) {
+    const { result } = this.job;
+    const rows = sentences.filter(Boolean).map((text) => make("div", "mk-job-quiet", text));
+    const link = make("a", "", `Open the ${sentences.length > 1 ? "original " : ""}${result.what} in a new tab`);
+    Object.assign(link, { href: result.url, target: "_blank", rel: "noopener noreferrer" });
+    this.beside.replaceChildren(...rows, link);
+  }
+
+  // What can be done.
+
+  drawActions() {
+    if (this.question) return;
+    const { job } = this;
+    const buttons = job.acts.map((act) => this.button(act));
+    if (buttons.some((button, at) => this.actions.children[at] !== button) || buttons.length !== this.actions.children.length) {
+      const focused = document.activeElement;
+      this.actions.replaceChildren(...buttons);
+      if (buttons.includes(focused)) focused.focus();
+    }
+    for (const act of job.acts) this.button(act).disabled = job.busy.includes(act);
+    if (job.acts.includes("next")) write(this.button("next"), job.next);
+    if (job.acts.includes("compare"))
+      write(this.button("compare"), this.compares ? "Show the result" : JOB_ACTS.compare[0]);
+    if (!job.acts.includes("use")) this.menu.replaceChildren();
+  }
+
+  button(act) {
+    if (!this.buttons.has(act)) {
+      const [text, title] = JOB_ACTS[act];
+      const paid = ["retry", "next"].includes(act) ? "mk-paid" : "";
+      this.buttons.set(act, makeJobButton(text, title, () => this.press(act), paid));
+    }
+    return this.buttons.get(act);
+  }
+
+  press(act) {
+    const press = {
+      next: () => this.act("next", { text: this.job.next }),
+      use: () => this.turnMenu(),
+      compare: () => this.turnCompare(),
+      download: () => this.turnDownload(),
+      save: () => this.save(false),
+      erase: () => this.open("erase", (forget) => this.act("erase", { forget })),
+      forget: () => this.open("forget", () => this.act("forget")),
+    }[act];
+    if (press) press();
+    else this.act(act);
+  }
+
+  async save(overwrite) {
+    const { taken } = await this.ask("save", { overwrite });
+    if (taken) this.open("replace", () => this.save(true));
+  }
+
+  turnCompare() {
+    this.compares = !this.compares;
+    this.show(this.job);
+  }
+
+  turnMenu() {
+    const { job } = this;
+    if (this.menu.firstChild) {
+      this.menu.replaceChildren();
+      return;
+    }
+    const { medium } = job.result;
+    const row = make("div", "mk-use-row");
+    const uses = this.model.get("job_uses")[medium] ?? [];
+    for (const [path, title, words] of uses) {
+      const choose = () => {
+        this.menu.replaceChildren();
+        this.act("use", { path });
+      };
+      row.append(makeJobButton(title, words, choose));
+    }
+    this.menu.replaceChildren(make("b", "", `Use this ${USED_AS[medium]} in`), row);
+    row.firstChild?.focus();
+  }
+
+  // A question stands in place of the buttons; nothing is done until it is answered.
+  open(name, act) {
+    const { text, points, tick, yes } = JOB_QUESTIONS[name];
+    const words = make("div", "mk-question");
+    words.append(make("b", "", text));
+    if (points.length) words.append(make("ul"));
+    words.querySelector("ul")?.append(...points.map((point) => make("li", "", point)));
+    const parts = [words];
+    const box = make("input");
+    box.type = "checkbox";
+    if (tick && this.job.knows) {
+      const label = make("label", "mk-tick");
+      label.append(box, make("span", "", tick));
+      parts.push(label);
+    }
+    const end = () => {
+      this.question = null;
+      this.drawActions();
+    };
+    const answer = () => {
+      end();
+      act(box.checked);
+    };
+    const no = makeJobButton("Cancel", "Change nothing", end);
+    this.say("");
+    this.question = name;
+    this.actions.replaceChildren(...parts, makeJobButton(yes, "This cannot be undone", answer, "mk-danger"), no);
+    no.focus();
+  }
+
+  // The page fetches the file; where it may not, the kernel passes it on.
+  async turnDownload() {
+    if (this.download) {
+      this.download.abort();
+      return;
+    }
+    const button = this.button("download");
+    const { url, type, name } = this.job.result;
+    this.download = new AbortController();
+    const { signal } = this.download;
+    try {
+      const blob = await fetchFile(url, signal, (text) => write(button, `Cancel · ${text}`)).catch(async (error) => {
+        if (signal.aborted) throw error;
+        write(button, "Cancel · …");
+        const { problem, buffers } = await this.ask("file");
+        if (problem) throw new Error(problem);
+        return new Blob(buffers, { type });
+      });
+      if (!signal.aborted) {
+        handOver(blob, name);
+        this.say(`Your browser saved ${name}.`);
+      }
+    } catch (error) {
+      if (!signal.aborted) this.say(error.message, true);
+    } finally {
+      this.download = null;
+      write(button, JOB_ACTS.download[0]);
+    }
+  }
+}
+
+// A line for each job, and one progress over a fold for many.
+class JobLines {
+  constructor(model) {
+    this.model = model;
+    this.root = make("div", "mk-wait");
+    this.words = make("b");
+    this.words.setAttribute("role", "status");
+    this.bar = make("progress");
+    this.bar.setAttribute("aria-label", "jobs that have ended");
+    this.fold = make("details");
+    this.summary = make("summary");
+    this.lines = make("div", "mk-wait-lines");
+    this.fold.append(this.summary);
+    this.root.append(this.words, this.bar, this.fold, this.lines);
+  }
+
+  draw() {
+    const { text, done, failed } = this.model.get("jobs_set");
+    const jobs = this.model.get("jobs");
+    write(this.words, text ?? "");
+    this.bar.hidden = this.fold.hidden = !text;
+    this.bar.className = failed ? "mk-job-bad" : done === jobs.length ? "mk-job-good" : "";
+    Object.assign(this.bar, { max: jobs.length || 1, value: done ?? 0 });
+    write(this.summary, `Show the ${jobs.length} jobs`);
+    const place = text ? this.fold : this.root;
+    if (this.lines.parentElement !== place) place.append(this.lines);
+    while (this.lines.children.length > jobs.length) this.lines.lastChild.remove();
+    jobs.forEach((job, at) => this.drawLine(job, this.lines.children[at] ?? this.lines.appendChild(makeLine())));
+  }
+
+  drawLine({ word, tone, texts: [title, ...known], clock }, line) {
+    const [head, rest] = line.children;
+    head.className = `mk-job-${tone}`;
+    write(head, word);
+    const usual = clock?.usual_s ? `, usually ${secondsText(Math.round(clock.usual_s))}` : "";
+    const time = clock && clock.sent_ms !== null ? [`${secondsText(elapsedS(clock.sent_ms))} so far${usual}`] : [];
+    write(rest, [title, ...time, ...known].join(" · "));
+  }
+
+  tick() {
+    if (this.model.get("jobs").some((job) => job.clock)) this.draw();
+  }
+
+  close() {}
+}
+
+const makeLine = () => {
+  const line = make("div");
+  line.append(make("b"), " ", make("span", "mk-job-quiet"));
+  return line;
+};
+const makeFact = ([label, text, isCode]) => {
+  const row = make("div", "mk-job-fact");
+  row.append(make("span", "mk-job-quiet", `${label}:`), make(isCode ? "code" : "span", "", text));
+  return row;
+};

@@ -1,0 +1,170 @@
+"""The widget that draws jobs: the same for one job, for a form's and for a wait."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import anywidget
+from traitlets import Any as AnyTrait
+from traitlets import Dict, Int, List, Unicode
+
+from mediakit.widgets.job.payload import JobHost, Payload
+from mediakit.widgets.job.uses import uses_of
+from mediakit.widgets.job.view import Answer
+from mediakit.widgets.toolkit.browser_script import script_of
+from mediakit.widgets.toolkit.cell_outputs import publish
+from mediakit.widgets.toolkit.widget_factory import keep_in_order
+
+HERE = Path(__file__).parent
+MOST_JOBS = 12
+"""How many jobs are drawn before people ask for the earlier ones."""
+
+
+DRAWS_JOBS = script_of(HERE, "job_parts.js", "jobs.js")
+"""What draws jobs; a widget with more to draw adds files of its own, and the export."""
+
+
+class ShownJob(Protocol):
+    """A job that the widget draws."""
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+
+    @property
+    def payload(self) -> Payload:
+        """What the page draws."""
+
+    @property
+    def home(self) -> JobHost:
+        """Where it is shown."""
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function when the payload has changed; return what ends it."""
+
+    def open(self) -> None:
+        """Hear that it is drawn."""
+
+    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+        """Do what the page asks for."""
+
+
+class JobsWidget(anywidget.AnyWidget):
+    """Jobs on a page, newest first; adding one draws nothing else again.
+
+    `jobs` is what a page that is loaded finds. A page that is open is sent the jobs
+    that have changed, by messages: setting the trait sends nothing. The script
+    of a class with more to draw is `DRAWS_JOBS` and its own, which calls
+    `hearJobs(model)` and `drawJobs(model, element)`.
+    """
+
+    _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
+    _css = (HERE / "jobs.css").read_text("utf-8")
+    # A layout would be a connection of its own; the style sheet does without.
+    layout: Any = AnyTrait(None, allow_none=True)
+    jobs: Any = List().tag(sync=True)
+    older_count = Int().tag(sync=True)
+    jobs_as = Unicode("cards").tag(sync=True)
+    jobs_set = Dict().tag(sync=True)
+    job_uses = Dict().tag(sync=True)
+    job_forms: Any = List().tag(sync=True)
+    hides = Unicode().tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        super().__init__(**traits)
+        self._jobs_lock = threading.RLock()
+        self._views: tuple[ShownJob, ...] = ()
+        self._ends: dict[ShownJob, Callable[[], None]] = {}
+        self._shows_all = self.jobs_as == "lines"
+        keep_in_order(self.comm)
+        self.on_msg(self._hear_jobs)
+
+    def _should_send_property(self, key: str, value: object) -> bool:
+        return key != "jobs" and super()._should_send_property(key, value)
+
+    def show_jobs(self, views: Sequence[ShownJob]) -> None:
+        """Show these jobs, newest first, only the latest of them at first."""
+        with self._jobs_lock:
+            self._views = tuple(views)
+            self._draw_jobs()
+
+    def publish(self) -> None:
+        """Show it in the cell that is being executed, beside the cards that stay."""
+        bundle: Any = self._repr_mimebundle_()
+        # What the widget would leave behind is a dump of its innards.
+        publish({**bundle[0], "text/plain": "", "text/html": ""})
+
+    def forget_jobs(self) -> None:
+        """Follow no job any more; what is drawn stays."""
+        with self._jobs_lock:
+            ends, self._ends = self._ends, {}
+            self._views = ()
+        for end in ends.values():
+            end()
+
+    def close(self) -> None:
+        """Close the widget; the jobs continue."""
+        self.forget_jobs()
+        super().close()
+
+    def _draw_jobs(self) -> None:
+        drawn = self._views if self._shows_all else self._views[:MOST_JOBS]
+        self.older_count = len(self._views) - len(drawn)
+        for view in set(self._ends) - set(drawn):
+            self._ends.pop(view)()
+        for view in drawn:
+            if view not in self._ends:
+                self._ends[view] = view.on_change(partial(self._draw_job, view))
+                view.open()
+                self._offer_uses(view.home)
+        self._send_jobs([view.payload for view in drawn])
+
+    def _draw_job(self, view: ShownJob) -> None:
+        with self._jobs_lock:
+            if view in self._ends:
+                payload = view.payload
+                self._send_jobs(
+                    [payload if job["id"] == view.id else job for job in self.jobs]
+                )
+
+    def _send_jobs(self, jobs: list[Payload]) -> None:
+        """Send the jobs that differ from what the page has, and the order of all."""
+        before = {job["id"]: job for job in self.jobs}
+        order = [job["id"] for job in jobs]
+        changed = [job for job in jobs if before.get(job["id"]) != job]
+        self.jobs = jobs
+        if changed or order != list(before):
+            self.send({"jobs": {"order": order, "changed": changed}})
+
+    def _offer_uses(self, home: JobHost) -> None:
+        """Send once which functions take a result of each medium."""
+        if home.uses is not None and not self.job_uses:
+            self.job_uses = {
+                medium: [
+                    [use.function.path, use.function.title, use.tooltip]
+                    for use in uses_of(home.uses.catalog, medium)
+                ]
+                for medium in ("video", "image", "audio")
+            }
+
+    def _hear_jobs(self, _: object, said: Mapping[str, Any], __: object) -> None:
+        if said.get("jobs") == "all":
+            with self._jobs_lock:
+                self._shows_all = True
+                self._draw_jobs()
+        view = next((view for view in self._views if view.id == said.get("job")), None)
+        if view is not None:
+            view.act(str(said.get("act")), said, partial(self._answer, said))
+
+    def _answer(
+        self,
+        said: Mapping[str, Any],
+        *,
+        buffers: Sequence[bytes] = (),
+        **values: object,
+    ) -> None:
+        self.send({**values, "answer": said.get("number")}, list(buffers))

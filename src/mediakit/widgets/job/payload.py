@@ -1,0 +1,319 @@
+"""A job as the page draws it: plain data, and what can be done with it; pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncJob, JobState
+from mediakit.client.titles import take_text
+from mediakit.records import ErrorCode, JobStatus
+from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.job.card import (
+    LINE_CHARACTERS,
+    PROMPT_SHOWN,
+    REUSED,
+    facts_of,
+    line_texts,
+    set_text,
+)
+from mediakit.widgets.job.player import (
+    LOOPBACK,
+    NO_ENVIRONMENT,
+    WHAT,
+    browser_url,
+    playback_notice,
+    web_url,
+)
+from mediakit.widgets.job.preview import CLIP_NOTE, Preview
+from mediakit.widgets.job.text import (
+    clock_of,
+    date_text,
+    erased,
+    failure_of,
+    has_output,
+    sent_at,
+    shortened,
+    status_word,
+)
+from mediakit.widgets.job.uses import Uses, medium_of
+from mediakit.widgets.toolkit.styles import data_url
+
+Payload = dict[str, Any]
+
+TONES = {
+    JobStatus.QUEUED: "quiet",
+    JobStatus.RUNNING: "busy",
+    JobStatus.COMPLETED: "good",
+    JobStatus.FAILED: "bad",
+}
+SHAPE = re.compile(r"([1-9]\d?):([1-9]\d?)")
+USUAL_SHAPE = {"video": (16, 9), "image": (1, 1)}
+INPUTS = {
+    "image-upscale": "image_url",
+    "video-upscale": "video_url",
+    "region-replace": "video",
+}
+"""The field of the input that a result has the shape of, by kind of function."""
+VOILA = "VOILA_REQUEST_URL"
+PAID = ("retry", "next")
+# The same request would fail the same way.
+FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
+
+
+@dataclass(frozen=True)
+class JobHost:
+    """What the place around a job does for it.
+
+    Args:
+        add: Shows a job that was asked for from it, above the others; None where
+            nothing can be asked for.
+        vary: Gives a job's settings to a form, and says what was done; None where
+            there can be no form.
+        origin: The form that new jobs belong to, as the history names it; None for
+            none.
+        uses: Opens forms that begin with the job's result; None for no forms.
+    """
+
+    add: Callable[[AsyncJob], object] | None = None
+    vary: Callable[[JobState], str] | None = None
+    origin: str | None = None
+    uses: Uses | None = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a job's view shows beside the state of the job.
+
+    Args:
+        preview: What was seen of the result.
+        note: A sentence about what was done last.
+        is_alert: The note says what went wrong.
+        busy: What is being done at the moment.
+        forms: The forms that were opened for the result, as path and widget model.
+    """
+
+    preview: Preview = field(default_factory=Preview)
+    note: str = ""
+    is_alert: bool = False
+    busy: frozenset[str] = frozenset()
+    forms: tuple[tuple[str, str], ...] = ()
+
+
+def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that let a form make a request again.
+
+    Args:
+        function: The function of the form.
+        body: What was sent. A field that is not in it has its default.
+    """
+    values = {name: spec.default for name, spec in function.fields.items()}
+    sent = {name: value for name, value in body.items() if name != "webhook_url"}
+    if not function.is_open:
+        return values | sent
+    further = {name: value for name, value in sent.items() if name not in values}
+    known = {name: value for name, value in sent.items() if name in values}
+    return values | known | {FURTHER.name: further}
+
+
+# -- what can be done -------------------------------------------------------------
+
+
+def knows_request(state: JobState) -> bool:
+    """Tell whether it is known here what the job was asked for."""
+    return bool(state.body) and not erased(state)
+
+
+def offered(
+    state: JobState,
+    host: JobHost,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> tuple[str, ...]:
+    """Return the names of what can be done with a job, in order.
+
+    Args:
+        state: The job.
+        host: Where it is shown.
+        environment: This process's; visitors of Voilà save nothing where it runs.
+    """
+    status, error, is_erased = state.record.status, state.record.error, erased(state)
+    asks = host.add is not None and knows_request(state)
+    hopeless = error is not None and error.code in FAILS_AGAIN
+    is_usable = medium_of(state) is not None and has_output(state)
+    can = {
+        "retry": asks and status is JobStatus.FAILED and not hopeless,
+        "next": asks and status is JobStatus.COMPLETED,
+        "vary": host.vary is not None and knows_request(state),
+        "use": host.uses is not None and is_usable,
+        "compare": before_of(state) is not None,
+        "download": has_output(state),
+        "save": has_output(state) and VOILA not in environment,
+        "erase": status.terminal and not is_erased,
+        "forget": is_erased and bool(state.prompt or state.body),
+    }
+    return tuple(name for name, possible in can.items() if possible)
+
+
+def next_text(state: JobState) -> str:
+    """Write what another draw is estimated at, where that is known."""
+    estimate = state.estimate
+    if estimate is None or estimate.low is None:
+        return "Another take"
+    return f"Another take · {estimate.short_text}"
+
+
+def before_of(state: JobState) -> str | None:
+    """Return the address of the input that a result can be compared with."""
+    before = state.body.get(INPUTS.get(state.kind, ""))
+    after = _output_url(state)
+    comparable = state.media_type in ("video", "image")
+    if after is None or not comparable or not isinstance(before, str):
+        return None
+    if web_url(before) is None:
+        return None
+    # A sandbox moves to another port when it starts.
+    then, now = urlsplit(before), urlsplit(after)
+    if then.hostname not in LOOPBACK or now.hostname not in LOOPBACK:
+        return before
+    return then._replace(scheme=now.scheme, netloc=now.netloc).geturl()
+
+
+def _output_url(state: JobState) -> str | None:
+    output = state.record.output
+    if not has_output(state) or output is None or output.file is None:
+        return None
+    return web_url(output.file.url)
+
+
+# -- what is drawn ----------------------------------------------------------------
+
+
+def job_payload(
+    state: JobState,
+    shown: Shown,
+    host: JobHost,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+    *,
+    arrives: bool = False,
+) -> Payload:
+    """Return a card as data.
+
+    Args:
+        state: The job.
+        shown: What its view shows beside the state.
+        host: Where it is shown.
+        environment: See `player.browser_url`.
+        arrives: It was just asked for: the page scrolls to it if it is out of sight.
+    """
+    title, failure, before = state.prompt or state.subject, None, before_of(state)
+    found = failure_of(state)
+    if found is not None:
+        failure = [found.happened, found.advice, found.said]
+    facts = ((fact.label, fact.text, fact.code) for fact in facts_of(state))
+    return {
+        **_standing(state),
+        "title": title,
+        "short": shortened(title, PROMPT_SHOWN) if len(title) > PROMPT_SHOWN else "",
+        "take": take_text(state.entry),
+        "line": " · ".join(line_texts(state, shown.preview.facts)),
+        "failure": failure,
+        "reused": REUSED if state.reused else "",
+        "trouble": state.trouble or "",
+        "place": _place(state),
+        "result": _result(state, shown.preview, environment),
+        "before": browser_url(before, environment) if before else None,
+        "erased": _erased_text(state),
+        "facts": list(map(list, facts)),
+        "acts": list(offered(state, host, environment)),
+        "next": next_text(state),
+        "knows": knows_request(state),
+        "busy": sorted(shown.busy),
+        "note": shown.note,
+        "alert": shown.is_alert,
+        "forms": [list(form) for form in shown.forms],
+        "arrives": arrives,
+    }
+
+
+def line_payload(state: JobState) -> Payload:
+    """Return a line as data, for a cell that waits for the job."""
+    title = shortened(state.title, LINE_CHARACTERS)
+    return {**_standing(state), "texts": [title, *line_texts(state)]}
+
+
+def set_payload(states: list[JobState]) -> Payload:
+    """Return how a set of jobs stands, as data."""
+    return {
+        "text": set_text(states),
+        "done": sum(state.record.status.terminal for state in states),
+        "failed": any(state.record.status is JobStatus.FAILED for state in states),
+    }
+
+
+def _standing(state: JobState) -> Payload:
+    clock, told = clock_of(state), None
+    if clock is not None:
+        told = {
+            "before": clock.before,
+            "since_ms": _ms(clock.since),
+            "after": clock.after,
+            "sent_ms": _ms(sent_at(state)),
+            "usual_s": state.usual_runtime_s,
+            "runs": state.record.status is JobStatus.RUNNING,
+        }
+    tone = "quiet" if erased(state) else TONES[state.record.status]
+    word = status_word(state)
+    return {"id": state.record.id, "word": word, "tone": tone, "clock": told}
+
+
+def _ms(instant: datetime | None) -> int | None:
+    return None if instant is None else int(instant.timestamp() * 1000)
+
+
+def _place(state: JobState) -> list[int] | None:
+    """Return the shape of the place of a result that is there or is to come."""
+    usual = USUAL_SHAPE.get(state.media_type)
+    if usual is None or (state.record.status.terminal and not has_output(state)):
+        return None
+    found = SHAPE.fullmatch(str(state.body.get("aspect_ratio")))
+    return [int(found[1]), int(found[2])] if found else list(usual)
+
+
+def _result(
+    state: JobState, preview: Preview, environment: Mapping[str, str]
+) -> Payload | None:
+    output = state.record.output
+    if not has_output(state) or output is None or output.file is None:
+        return None
+    file, address = output.file, web_url(output.file.url)
+    if address is None:
+        return {"address": file.url[:200]}
+    medium, facts = state.media_type, preview.facts
+    if medium not in WHAT:
+        medium = (file.content_type or "").split("/", 1)[0]
+    poster = preview.poster if preview.needs_copy else None
+    return {
+        "medium": medium,
+        "what": WHAT.get(medium, "result"),
+        "url": browser_url(address, environment),
+        "type": file.content_type or "",
+        "name": state.file_name(file.url),
+        "label": shortened(state.title, 120),
+        "size": [facts.width, facts.height] if facts.width and facts.height else None,
+        # The first frame is sharper than the poster, where the browser decodes it.
+        "poster": data_url(poster) if poster else None,
+        "notice": playback_notice(preview.codec) if medium == "video" else "",
+        "copy_note": CLIP_NOTE,
+    }
+
+
+def _erased_text(state: JobState) -> str:
+    if state.record.deleted_at is None:
+        return ""
+    at = date_text(state.record.deleted_at)
+    return f"The service erased the result and the request on {at} UTC."

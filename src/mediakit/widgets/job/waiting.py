@@ -1,0 +1,137 @@
+"""The jobs that a cell waits for: a line for each, and one progress for many."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mediakit.client import AsyncJob, JobState
+from mediakit.widgets.job.card import FEW_WAITS, waited_html, waited_text
+from mediakit.widgets.job.jobs import JobsWidget
+from mediakit.widgets.job.payload import JobHost, Payload, line_payload, set_payload
+from mediakit.widgets.job.view import NO_HOST, Answer
+from mediakit.widgets.toolkit.cell_identity import ShownByCell
+from mediakit.widgets.toolkit.cell_outputs import (
+    CardHandle,
+    Cell,
+    current_cell,
+)
+
+
+class WaitingJob:
+    """A job as a line; there is nothing to do with it."""
+
+    home: JobHost = NO_HOST
+
+    def __init__(self, job: AsyncJob) -> None:
+        self._job = job
+        self.id = job.id
+
+    @property
+    def state(self) -> JobState:
+        """Return the job's newest state."""
+        return self._job.state
+
+    @property
+    def payload(self) -> Payload:
+        """Return the line as the page draws it."""
+        return line_payload(self.state)
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call a function at each change of the job; return what ends it."""
+        return self._job.subscribe(lambda _: listener())
+
+    def open(self) -> None:
+        """Nothing is looked at for a line."""
+
+    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+        """A line has no buttons."""
+
+
+class WaitBoard:
+    """The jobs that one run of a cell waits for.
+
+    Args:
+        handle: Keeps what stays in the saved notebook.
+    """
+
+    def __init__(self, handle: CardHandle | None = None) -> None:
+        self._handle = handle or CardHandle()
+        self._lock = threading.RLock()
+        self._jobs: dict[str, WaitingJob] = {}
+        self._ends: dict[str, Callable[[], None]] = {}
+        self._elsewhere: set[str] = set()
+        self._closed = False
+        self.widget = JobsWidget(jobs_as="lines", hides=self._handle.live_rules)
+
+    def display(self) -> None:
+        """Show it in the cell that is being executed."""
+        self._handle.display()
+        self.widget.publish()
+
+    def add(self, job: AsyncJob) -> None:
+        """Show one more job; one that is there, or shown by a card, is not added."""
+        with self._lock:
+            if self._closed or job.id in self._jobs or job.id in self._elsewhere:
+                return
+            added = self._jobs[job.id] = WaitingJob(job)
+            self.widget.show_jobs(tuple(self._jobs.values()))
+        self._ends[job.id] = added.on_change(self._show_set)
+
+    def leave_to_card(self, job_id: str) -> None:
+        """Show a job no longer, because a card of it stands in the same cell."""
+        with self._lock:
+            self._elsewhere.add(job_id)
+            if self._jobs.pop(job_id, None) is not None:
+                self._ends.pop(job_id)()
+                self.widget.show_jobs(tuple(self._jobs.values()))
+                self._show_set()
+
+    def close(self) -> None:
+        """Take it down; what it left in the notebook stays."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            for end in self._ends.values():
+                end()
+            self._handle.close()
+            self.widget.close()
+
+    def _show_set(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            states = [job.state for job in self._jobs.values()]
+            self.widget.jobs_set = (
+                set_payload(states) if len(states) > FEW_WAITS else {}
+            )
+            self._handle.show(waited_html(states), waited_text(states))
+
+
+_boards: ShownByCell[WaitBoard] = ShownByCell()
+
+
+def show_wait(job: AsyncJob) -> None:
+    """Show in the cell that is being executed that it waits for a job.
+
+    All jobs that one run of a cell waits for share one display.
+    """
+    cell = current_cell()
+    if cell is not None:
+        _board_of(cell).add(job)
+
+
+def leave_to_card(cell: Cell, job_id: str) -> None:
+    """Let a card show a job in a cell, in place of its line."""
+    for board in _boards.now(cell):
+        board.leave_to_card(job_id)
+
+
+def _board_of(cell: Cell) -> WaitBoard:
+    if not _boards.now(cell):
+        board = WaitBoard()
+        _boards.add(cell, board)
+        board.display()
+    return _boards.now(cell)[0]
