@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from mediakit.money import format_usd as format_usd
     from mediakit.money import parse_usd as parse_usd
     from mediakit.notebook import allow_nested_loops as allow_nested_loops
-    from mediakit.sweep.frames import concat as concat
+    from mediakit.sweep.outcomes import concat as concat
     from mediakit.webhooks import Event as Event
     from mediakit.webhooks import verify_webhook as verify_webhook
 
@@ -68,7 +68,7 @@ _HOMES = {
     "SignatureError": "errors",
     "WaitTimeoutError": "errors",
     "allow_nested_loops": "notebook",
-    "concat": "sweep.frames",
+    "concat": "sweep.outcomes",
     "connect": "entry_points",
     "doctor": "diagnosis",
     "estimate": "entry_points",

@@ -377,7 +377,7 @@ class Client(Blocking, ProcessBound):
         from mediakit.widgets.sweeps import Plan, Results
 
         plan = self.io.call(past_plan, self.core, sweep, partial(Plan, self))
-        return Results(plan, self.core, self.io, owned=self.owned)
+        return Results(plan, self.core, owned=self.owned)
 
     def form(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +17,7 @@ import mediakit as mk
 from mediakit import Budget, BudgetError, InputError
 from mediakit.client.budgets import budget_of
 from mediakit.history import BudgetUse, History
-from mediakit.spend.budget_status import BudgetStatus, budget_status
+from mediakit.spend.budget_status import budget_status
 from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Desk
 from tests.support.submissions import completed, costing, start
 from tests.sweep.runs import PATIENCE_S, plan_of
@@ -213,19 +212,6 @@ def test_a_retry_in_a_new_month_counts_there(tmp_path: Path) -> None:
         client.job(caught.value.job.id).retry().wait(PATIENCE_S)
         assert client.spend.budget(monthly()).spent_micro_usd == CLIP_MICRO_USD
         assert client.spend.budget(monthly(), "2026-11").spent_micro_usd == 0
-
-
-def test_an_async_client_takes_a_budget_too(desk: Desk) -> None:
-    async def main(client: Any) -> BudgetStatus:
-        await client.submit("text-to-video", prompt="a", **CLIP)
-        status = await client.spend.budget(monthly())
-        assert isinstance(status, BudgetStatus)
-        return status
-
-    with desk.client(budget=monthly()) as client:
-        status = asyncio.run(main(client.core))
-        used = status.spent_micro_usd + status.held_micro_usd
-        assert used == CLIP_MICRO_USD
 
 
 # -- warnings ---------------------------------------------------------------------

@@ -327,7 +327,7 @@ def test_a_service_that_names_no_keys_is_said_to() -> None:
     frame = daily(Books([row]), "2026-11-01", "2026-11-02", by="key")
     assert listed(frame, "api_key_id", "charge_micro_usd") == [(None, 3)]
     assert frame.attrs["notes"] == [
-        "The service reports no api_key_id; all is in one row."
+        "The service reports no api_key_id; all charges are in one row."
     ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -174,15 +173,6 @@ def test_what_cannot_be_judged_is_an_input_error(
     with bill.client() as client, pytest.raises(InputError) as caught:
         client.spend.anomalies(**given)
     assert caught.value.field == field
-
-
-def test_the_awaited_client_says_the_same(bill: Bill) -> None:
-    async def main(client: Any) -> tuple[str, int]:
-        said = await client.spend.forecast()
-        return said.text, len(await client.spend.anomalies())
-
-    with bill.client() as client:
-        assert asyncio.run(main(client.core)) == (client.spend.forecast().text, 0)
 
 
 def test_rows_without_a_charge_are_said_and_not_counted_silently(bill: Bill) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from mediakit.errors import InputError
 from mediakit.money import format_usd
 from tests.spend.bills import PATHS, Bill, Job, bill_of, entry, reconciled, unread
 from tests.support.rows import assert_each
@@ -17,7 +16,7 @@ from tests.support.rows import assert_each
 R1, PICTURE, UPSCALE = PATHS
 OTHER = "key_2"
 KEEP = "(client.history.rebuild(...) can restore it)"
-WHOSE = "(own_keys=[...] says which API keys are its own)"
+WHOSE = "(name its own API keys with own_keys=[...])"
 ASK = "(contact the service)"
 Change = Callable[[Bill], Bill]
 
@@ -214,7 +213,7 @@ MONTHS = {
     ),
     "a charge is still open on both sides": Month(
         "$1.50 charged in October 2026; all of it is explained; beyond it, the charge "
-        "of media_2 is not read yet.",
+        "of media_2 has not been read yet.",
         [1.5],
         [ONE, THREE],
         [*rows_of([ONE, THREE]), unread(TWO)],
@@ -223,7 +222,7 @@ MONTHS = {
     "an open job may be part of what is missing": Month(
         f"$3.50 charged in October 2026: $0.50 is in this history and $3.00 for r1 is "
         f"missing here on 2026-10-05 and 2026-10-06, some of which may be media_2 (not "
-        f"read yet) {KEEP}; beyond it, the charge of media_2 is not read yet.",
+        f"read yet) {KEEP}; beyond it, the charge of media_2 has not been read yet.",
         [0.5, 3],
         ALL,
         [*rows_of([THREE]), unread(TWO)],
@@ -432,18 +431,6 @@ def check(name: str) -> None:
 def test_the_sentence_of_each_month_has_every_amount_and_they_add_up() -> None:
     assert len(MONTHS) >= 25
     assert_each(MONTHS, check)
-
-
-def test_a_frame_by_day_has_both_sides_of_each_day() -> None:
-    result = reconciled(bill_of([ONE, TWO, theirs(4, 3)]), rows_of([ONE]))
-    frame = result.frame("day")
-    assert frame["day"].dt.date.tolist() == [date(2026, 10, 5)] * 2 + [
-        date(2026, 10, 6)
-    ]
-    assert frame["api_key_id"].tolist() == ["key_1", OTHER, "key_1"]
-    assert frame["difference_micro_usd"].tolist() == [0, 3_000_000, 2_000_000]
-    with pytest.raises(InputError, match="by"):
-        result.frame("week")  # type: ignore[arg-type]
 
 
 def test_functions_beyond_the_third_are_said_together() -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from mediakit import Client
-from mediakit.sweep.budget import parse_budget
-from mediakit.sweep.plan import Plan
-from mediakit.sweep.results import AsyncResults, Results
+from mediakit.sweep.blocking import Plan, Results
+from mediakit.sweep.results import AsyncResults
 
 PATIENCE_S = 60.0
 VIDEO_3_S = 204_000
@@ -25,31 +24,31 @@ def plan_of(client: Client, cells: int, **more: Any) -> Plan:
 
 def begin(
     client: Client, plan: Plan, budget: Any = None, in_flight: int | None = None
-) -> Results[Any]:
+) -> Results:
     """Begin a run."""
     assert plan.owner is client
     return plan.run(budget, in_flight)
 
 
-def begin_async(client: Client, plan: Plan, budget: Any = None) -> AsyncResults:
+def begin_async(client: Client, plan: Plan, budget: int | None = None) -> AsyncResults:
     """Begin a run that is awaited."""
-    return AsyncResults(plan, client.core, parse_budget(budget))
+    return AsyncResults(plan, client.core, budget)
 
 
 def run(
     client: Client, plan: Plan, budget: Any = None, in_flight: int | None = None
-) -> Results[Any]:
+) -> Results:
     """Begin a run and wait for its end."""
     return begin(client, plan, budget, in_flight).wait(PATIENCE_S)
 
 
-def statuses(results: Results[Any]) -> dict[str, int]:
+def statuses(results: Results) -> dict[str, int]:
     """Return how many cells are in each status that there is."""
     counts = results.frame()["status"].value_counts()
     return {str(name): int(n) for name, n in counts.items() if n}
 
 
-def problems(results: Results[Any], status: str) -> set[str]:
+def problems(results: Results, status: str) -> set[str]:
     """Return the problems of the cells in a status."""
     frame = results.frame()
     return set(frame.loc[frame["status"] == status, "problem"])

@@ -31,10 +31,6 @@ def size_of(path: Path) -> float:
     return float(path.stat().st_size)
 
 
-def rating(path: Path) -> dict[str, float]:
-    return {"rating": 0.5}
-
-
 def test_a_repair_is_a_child_of_its_cell_and_counts_into_the_keeper(
     results: Any,
 ) -> None:
@@ -141,19 +137,6 @@ def test_the_best_drafts_are_promoted_to_finals(client: Client) -> None:
         client.sweep("text-to-video", prompt=["a"]).drafts()
 
 
-def test_scores_are_columns_and_are_not_counted_twice(
-    results: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scored = results.score(size_of)
-    assert scored["job_id"].tolist() == results.frame()["job_id"].tolist()
-    assert results.frame()["size_of"].tolist() == scored["size_of"].tolist()
-    fetched: list[str] = []
-    monkeypatch.setattr(results.core.files, "fetch", fetched.append)
-    again = results.score(size_of)
-    assert again["size_of"].tolist() == scored["size_of"].tolist()
-    assert fetched == []
-
-
 def test_an_export_opens_without_jupyter_and_makes_the_plan_again(
     results: Any, tmp_path: Path
 ) -> None:
@@ -192,10 +175,3 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     for _ in range(3):
         tuning.prefer(client.components.store, **owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]
-
-
-def test_a_scorer_does_not_replace_a_column_of_the_results(results: Any) -> None:
-    results.score(rating)
-    frame = results.frame()
-    assert frame["rating"].isna().all()
-    assert frame["score_rating"].eq(0.5).all()

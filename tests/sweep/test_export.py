@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from urllib.parse import unquote
 
@@ -45,13 +46,17 @@ class Source:
         return self.folder / output.job_id
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Source:
-    folder = tmp_path / "cache"
-    folder.mkdir()
+@pytest.fixture(scope="module")
+def clips(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("clips")
     for number in range(3):
         write_clip(folder / f"job{number}", [noise(number, cell_px=8)] * 8)
-    return Source(folder)
+    return folder
+
+
+@pytest.fixture
+def source(clips: Path, tmp_path: Path) -> Source:
+    return Source(copytree(clips, tmp_path / "cache"))
 
 
 @pytest.fixture

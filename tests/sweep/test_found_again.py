@@ -20,7 +20,7 @@ from tests.sweep.service import Outcome, Service
 SEEN = ["prompt", "take", "status", "charge_micro_usd", "rating", "keep", "job_id"]
 
 
-def same(one: Results[Any], other: Results[Any]) -> None:
+def same(one: Results, other: Results) -> None:
     """Compare what two results show."""
     left, right = one.frame(), other.frame()
     assert list(left.columns) == list(right.columns)

@@ -224,8 +224,8 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ((500, "out of memory"), "ServiceError: the model's server says 500: out of"),
-        ((401, f"the key {KEY} is unknown"), "says 401: the key … is unknown"),
+        ((500, "out of memory"), "ServiceError: the model's server sent 500: out of"),
+        ((401, f"the key {KEY} is unknown"), "sent 401: the key … is unknown"),
         ((200, "<html>"), "ValueError: the model did not answer as asked: <html>"),
         (said("It is fine."), "ValueError: the model did not answer as asked"),
         (
@@ -234,7 +234,7 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
         ),
         (
             said('{"follows_prompt": 7, "looks_good": 3, "reason": ""}'),
-            "ValueError: the model gave 7 for follows_prompt, accepted: 1 to 5",
+            "ValueError: the model gave 7 for follows_prompt; it must be from 1 to 5",
         ),
     ],
 )
@@ -307,9 +307,7 @@ def test_a_rubric_without_names_of_its_own_is_refused(rubric: dict[str, str]) ->
 # -- beside people --------------------------------------------------------------------
 
 
-def rated(
-    client: Client, ratings: list[int], stars: Callable[[int], float]
-) -> Results[Any]:
+def rated(client: Client, ratings: list[int], stars: Callable[[int], float]) -> Results:
     """Return results with these ratings, and a judge's `stars` of the same outputs."""
     prompts = [f"prompt {n}" for n in range(len(ratings))]
     results = made(client, *prompts)

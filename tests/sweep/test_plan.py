@@ -84,7 +84,7 @@ def test_a_template_that_ignores_a_slot_does_not_pay_for_the_same_twice(
         animal=["kite", "gull"],
     )
     assert plan.valid.sum() == 3
-    assert "duplicates cell 2" in str(plan.cells[3].problem)
+    assert "duplicate of cell 2" in str(plan.cells[3].problem)
 
 
 def test_zipped_axes_vary_together_and_rows_are_taken_as_they_are(
@@ -234,7 +234,7 @@ def test_a_take_with_a_seed_is_owned_once_that_seed_was_submitted(
 def test_a_slot_without_a_value_is_refused_before_it_becomes_a_word(
     client: Client, given: dict[str, Any]
 ) -> None:
-    with pytest.raises(InputError, match=r"light must be a value in each row.*\{light"):
+    with pytest.raises(InputError, match=r"light must be set in every row.*\{light"):
         client.sweep("text-to-video", prompt="a kite at {light}", **given)
 
 

@@ -59,7 +59,7 @@ def client(service: Service, tmp_path: Path) -> Iterator[Client]:
         yield client
 
 
-def made(client: Client, *prompts: str, **more: Any) -> Results[Any]:
+def made(client: Client, *prompts: str, **more: Any) -> Results:
     """Make a job of each prompt; the file of a job is its prompt."""
     plan = client.sweep("text-to-video", prompt=list(prompts), duration=3, **more)
     return plan.run().wait(PATIENCE_S)
@@ -201,7 +201,7 @@ def test_what_cannot_score_is_refused_before_anything_is_downloaded(
 @pytest.mark.parametrize(
     ("result", "problem"),
     [
-        (b"sharp", "TypeError: the scorer returned b'sharp', accepted: a number"),
+        (b"sharp", "TypeError: the scorer returned b'sharp'; it must return a number"),
         ({"a": [1]}, r"TypeError: the scorer returned \[1\]"),
         ({"problem": 1}, "ValueError: the scorer names a value 'problem'"),
     ],

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pandas as pd
 from anyio import to_thread
 
 from mediakit.client.account import Billing, Report
@@ -22,9 +23,6 @@ from mediakit.errors import (
 from mediakit.spend.columns import CHARGE, whole_number
 from mediakit.spend.dates import ServiceClock, end_of_month
 from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMES = {"daily": "daily report", "monthly": "monthly report", "csv": "month's CSV"}
 # Charges are read up to days after they were settled.

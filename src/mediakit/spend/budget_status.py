@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from mediakit.client.budgets import Budget, budget_text
 from mediakit.errors import InputError
 from mediakit.history import History
-from mediakit.spend.dates import end_of_month, month_of, month_text
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pandas as pd
+from mediakit.spend.dates import (
+    end_of_month,
+    first_of_month,
+    month_of,
+    month_text,
+)
 
 __all__ = ["Budget", "BudgetStatus", "budget_status"]
 
@@ -74,8 +77,6 @@ class BudgetStatus:
             not included. The rows end today, or at the end of the budget's month if
             that is over: what settles later counts on its last day.
         """
-        import pandas as pd
-
         days = pd.date_range(*self.days, tz="UTC", unit="us")
         at = pd.DatetimeIndex([day for day, _ in self.charges], tz="UTC").as_unit("us")
         charges = pd.Series([micro_usd for _, micro_usd in self.charges], at, "int64")
@@ -138,8 +139,6 @@ def budget_days(
         One amount per day, micro-USD; and what was spent before the month of a budget
         that never resets.
     """
-    import numpy as np
-
     charges: list[tuple[date, int]] = []
     if budget.period is None:
         charges += _charges(history, budget.name, None)
@@ -155,7 +154,7 @@ def budget_days(
             totals[(min(day, last) - first).days] += charge_micro_usd
     if budget.period is not None:
         return totals, 0
-    start = date.fromisoformat(f"{month}-01")
+    start = first_of_month(month)
     return totals, sum(charge for day, charge in charges if day < start)
 
 
@@ -164,7 +163,7 @@ def _charges(history: History, label: str, month: str | None) -> Charges:
     found = ((at.date(), charge) for at, charge in history.budget_charges(label))
     if month is None:
         return tuple(found)
-    first, last = date.fromisoformat(f"{month}-01"), end_of_month(month)
+    first, last = first_of_month(month), end_of_month(month)
     return tuple((min(max(day, first), last), charge) for day, charge in found)
 
 
@@ -186,5 +185,5 @@ def _range_of(charges: Charges, month: str | None, today: date) -> tuple[date, d
     days = [day for day, _ in charges]
     if month is None:
         return min(days, default=today), max([*days, today])
-    first = date.fromisoformat(f"{month}-01")
+    first = first_of_month(month)
     return first, max([*days, min(today, end_of_month(month))])

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from mediakit.estimates import EstimateKind
 from mediakit.history import History
+from mediakit.history.frames import TEXT, charges, text_array
 from mediakit.records import JobStatus
 from mediakit.spend.columns import CHARGE, dollars, with_column
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SEVERAL_KEYS = (
     "Several keys charged the same function on a day; the history does not know "
@@ -68,8 +68,6 @@ def charges_frame(
         last: The last day, included; None for all after the first.
         project: Only of this project.
     """
-    from mediakit.history.frames import TEXT, charges
-
     found = charges(
         history.database,
         service=service,
@@ -131,10 +129,6 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     Returns:
         The same columns and project (str, missing if unknown).
     """
-    import pandas as pd
-
-    from mediakit.history.frames import text_array
-
     places = list(zip(_paths(frame), _day_numbers(frame["day"]), strict=True))
     rows_n = Counter(place for place in places if place[0] is not None)
     row_of = {place: row for row, place in enumerate(places) if rows_n[place] == 1}
@@ -210,8 +204,6 @@ def _day_numbers(instants: pd.Series) -> list[int]:
 
 
 def _whole(column: pd.Series) -> list[int | None]:
-    import pandas as pd
-
     values: list[Any] = column.astype("Int64").tolist()
     return [None if value is pd.NA else int(value) for value in values]
 
@@ -229,10 +221,6 @@ def rate_audit(history: pd.DataFrame) -> pd.DataFrame:
         Only completed jobs whose charge is known count, at the restated charge if the
         service restated it. A job without an upper price has an unknown estimate.
     """
-    import pandas as pd
-
-    from mediakit.history.frames import TEXT
-
     is_charged = history["charge_micro_usd"].notna()
     jobs = history[is_charged & (history["status"] != JobStatus.FAILED)]
     jobs = jobs[~jobs.duplicated("job_id") | jobs["job_id"].isna()]

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from mediakit.history.frames import text_array
 from mediakit.money import MICRO_PER_USD
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CHARGE, DOLLARS = "charge_micro_usd", "charge_usd"
 AS_SENT = "_as_sent"
@@ -23,8 +24,6 @@ _LONGEST_DIGITS = 20
 
 def as_text(values: Sequence[Any]) -> Any:
     """Make texts; None is missing."""
-    from mediakit.history.frames import text_array
-
     if set(map(type, values)) <= {str, type(None)}:
         return text_array(values)
     return text_array([None if value is None else str(value) for value in values])
@@ -37,9 +36,6 @@ def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
         values: The numbers, also as texts.
         nullable: Make Int64 in any case.
     """
-    import numpy as np
-    import pandas as pd
-
     numbers: Any = None
     if set(map(type, values)) == {int}:
         with suppress(OverflowError):
@@ -58,9 +54,6 @@ def as_days(values: Sequence[Any]) -> pd.DatetimeIndex:
     A time or an offset after the day is ignored: converting it to UTC could move the
     charge to another day.
     """
-    import numpy as np
-    import pandas as pd
-
     texts = np.array([v if v is None else str(v) for v in values], dtype="object")
     codes, distinct = pd.factorize(texts)
     days = [*map(calendar_day, distinct), None]  # the last is that of the code -1
@@ -70,11 +63,6 @@ def as_days(values: Sequence[Any]) -> pd.DatetimeIndex:
 
 def as_sent(values: Sequence[Any]) -> Any:
     """Keep an unknown column, typed if all its values have one type."""
-    import numpy as np
-    import pandas as pd
-
-    from mediakit.history.frames import text_array
-
     kinds = set(map(type, values)) - {type(None)}
     if kinds == {int}:
         whole = as_whole(values, nullable=True)

@@ -6,14 +6,13 @@ time zone, and guessing could move charges between days.
 
 import re
 from calendar import monthrange
-from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 
 DEFAULT_DAYS = 30
-MOSTMONTHS = 120
+MOST_MONTHS = 120
 ONE_DAY = timedelta(days=1)
 
 Range = tuple[date, date]
@@ -96,7 +95,7 @@ def month_text(month: str) -> str:
     """
     if _MONTH.fullmatch(str(month)):
         try:
-            return date.fromisoformat(f"{month}-01").isoformat()[:7]
+            return month_of(first_of_month(month))
         except ValueError:
             pass
     accepted = 'a month in UTC as "YYYY-MM", such as "2026-10"'
@@ -108,10 +107,14 @@ def month_of(day: date) -> str:
     return day.isoformat()[:7]
 
 
+def first_of_month(month: str) -> date:
+    """Return the first day of a month, "YYYY-MM"."""
+    return date.fromisoformat(f"{month}-01")
+
+
 def end_of_month(month: str) -> date:
     """Return the last day of a month, "YYYY-MM"."""
-    first = date.fromisoformat(f"{month}-01")
-    return first.replace(day=monthrange(first.year, first.month)[1])
+    return month_end(first_of_month(month))
 
 
 def read_day(field: str, day: str | date) -> date:
@@ -144,23 +147,17 @@ def by_month(first: date, last: date) -> list[Range]:
     Raises:
         InputError: The range has more months than one call reads.
     """
-    check_length("start", first, last)
-    return list(_pieces(first, last))
-
-
-def check_length(field: str, first: date, last: date) -> None:
-    """Reject a range whose months would need too many requests.
-
-    Raises:
-        InputError: It is too long.
-    """
-    months = (last.year - first.year) * 12 + last.month - first.month + 1
-    if months > MOSTMONTHS:
+    if (last.year - first.year) * 12 + last.month - first.month >= MOST_MONTHS:
         raise InputError(
-            field,
+            "start",
             got=f"{first.isoformat()} to {last.isoformat()}",
-            accepted=f"a range of at most {MOSTMONTHS} calendar months",
+            accepted=f"a range of at most {MOST_MONTHS} calendar months",
         )
+    found: list[Range] = []
+    while (end := month_end(first)) < last:
+        found.append((first, end))
+        first = end + ONE_DAY
+    return [*found, (first, last)]
 
 
 def month_end(day: date) -> date:
@@ -171,16 +168,6 @@ def month_end(day: date) -> date:
 def days_before(last: date, days: int) -> date:
     """Return the day a number of days earlier, or the first day of the calendar."""
     return date.fromordinal(max(last.toordinal() - days, 1))
-
-
-def _pieces(first: date, last: date) -> Iterator[Range]:
-    while True:
-        end = month_end(first)
-        if end >= last:
-            yield first, last
-            return
-        yield first, end
-        first = end + ONE_DAY
 
 
 # -- the service's day -----------------------------------------------------------------
@@ -221,4 +208,4 @@ class ServiceClock:
 
     def month(self) -> str:
         """Return the month at the service, YYYY-MM in UTC."""
-        return self.today().isoformat()[:7]
+        return month_of(self.today())

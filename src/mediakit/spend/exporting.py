@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
-from uuid import uuid4
+from typing import Any
 
+import pandas as pd
+
+from mediakit.client.download_targets import LocalTarget, write_whole
 from mediakit.errors import InputError
 from mediakit.safe_text import spreadsheet_text
 from mediakit.spend.columns import dollars
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
@@ -82,16 +80,8 @@ def write_file(path: str | Path, content: bytes) -> Path:
         InputError: It cannot be written there.
     """
     target = Path(path).expanduser()
-    part = target.with_name(f".{target.name}.{uuid4().hex[:8]}.part")
     try:
-        try:
-            with part.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(target)
-        finally:
-            part.unlink(missing_ok=True)
+        write_whole(LocalTarget(target), content)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         accepted = f"a file that can be written ({reason})"
@@ -139,7 +129,6 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 
 def _excel(frame: pd.DataFrame) -> bytes:
     """Return a workbook with one sheet; instants are in UTC, which Excel cannot say."""
-    import pandas as pd
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
     if len(frame) > MOST_EXCEL_ROWS:
@@ -191,8 +180,6 @@ def to_focus(charges: pd.DataFrame, *, provider: str = NOT_STATED) -> pd.DataFra
     Raises:
         InputError: The frame has no such columns.
     """
-    import pandas as pd
-
     for name in ("day", "job_id", "function", "charge_micro_usd"):
         if name not in charges:
             accepted = "a frame of charges, as client.spend.charges() returns it"

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, compress, repeat
 from operator import itemgetter, or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.money import format_usd
@@ -27,9 +29,6 @@ from mediakit.spend.columns import (
     as_whole,
     whole_number,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CREDITS = "credits_applied_micro_usd"
 MONEY = "_micro_usd"
@@ -105,7 +104,8 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
     leading = ("month", "model_id", "model", "function", "jobs", CHARGE, CREDITS)
     frame = _typed(columns, leading, MONTHLY, notes)
     if report.get("month", month) != month:
-        notes.append(f"Asked for {month}, the report says {shown(report['month'])}.")
+        said = shown(report["month"])
+        notes.append(f"Asked for {month}, but the report says {said}.")
     return _reported(frame, notes, report, MONTHLY)
 
 
@@ -164,8 +164,6 @@ def warn_of_incomplete(frame: pd.DataFrame) -> None:
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Concatenate frames of several responses, with their totals and notes."""
-    import pandas as pd
-
     filled = [frame for frame in frames if len(frame)] or frames[:1]
     whole = pd.concat(filled, ignore_index=True)
     totals = [frame.attrs["total_micro_usd"] for frame in frames]
@@ -248,8 +246,6 @@ def _with_functions(columns: Columns) -> Columns:
 def _typed(
     columns: Columns, leading: Iterable[str], what: str, notes: list[str]
 ) -> pd.DataFrame:
-    import pandas as pd
-
     length = len(next(iter(columns.values()), ()))
     ordered = {name: columns.get(name, [None] * length) for name in leading} | columns
     typed: dict[str, Any] = {}
@@ -262,8 +258,8 @@ def _typed(
         if unread:
             typed[f"{name}_as_sent"] = as_sent(values)
             notes.append(
-                f"{unread} of {length} values of {name} cannot be read; they are "
-                f"missing there and kept in {name}_as_sent."
+                f"{unread} of {length} values of {name} could not be read; "
+                f"{name}_as_sent has them as they were sent."
             )
     frame = pd.DataFrame(typed)
     missing = int(frame[CHARGE].isna().sum())
@@ -304,10 +300,11 @@ def _reported(
         rows = int(frame[column].sum())
         if rows != total:
             said, summed = _amount(column, total), _amount(column, rows)
-            notes.append(f"The total of {column} is {said}, its rows sum to {summed}.")
+            text = f"The total of {column} is {said}, but its rows sum to {summed}."
+            notes.append(text)
     unread = list(frame.attrs["unread"])
     if _has_more(report):
-        text = f"The {what} has further pages; they are not read and in no sum."
+        text = f"The {what} has more pages, which are not read and in no sum."
         notes.append(text)
         unread.append(text)
     frame.attrs = {

@@ -11,8 +11,14 @@ import numpy as np
 import pandas as pd
 
 from mediakit.errors import InputError
+from mediakit.history.frames import text_array
 from mediakit.money import format_usd
-from mediakit.spend.dates import end_of_month, month_name, month_of
+from mediakit.spend.dates import (
+    end_of_month,
+    first_of_month,
+    month_name,
+    month_of,
+)
 
 if TYPE_CHECKING:
     from mediakit.client.budgets import Budget
@@ -82,7 +88,7 @@ class Forecast:
 
 def first_day_needed(month: str) -> date:
     """Return the first day whose charges a forecast of a month uses."""
-    return date.fromisoformat(f"{month}-01") - HISTORY
+    return first_of_month(month) - HISTORY
 
 
 def refuse_future(month: str, today: date) -> None:
@@ -136,7 +142,7 @@ def forecast_month(
         before_micro_usd: What the budget had spent before the month.
         notes: Notes about the charges, to append to the text.
     """
-    first, last = date.fromisoformat(f"{month}-01"), end_of_month(month)
+    first, last = first_of_month(month), end_of_month(month)
     spent = np.cumsum(totals[HISTORY.days :])
     so_far, where = int(spent[-1]), f"{month_name(month)}{of}"
     if today > last:
@@ -314,8 +320,6 @@ def anomalies_frame(
         end: The last day to judge, which is complete.
         by: Columns whose values are each judged on their own.
     """
-    from mediakit.history.frames import text_array
-
     groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
     if by:
         groups = list(daily.groupby(list(by), dropna=False)) or groups

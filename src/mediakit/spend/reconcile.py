@@ -11,17 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from mediakit.estimates import EstimateKind
 from mediakit.history import EntryState
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.spend.bill import NAMES, Bill, Span, plain_rows
-from mediakit.spend.reconciliation import Part, Reconciliation, listed, names
-
-if TYPE_CHECKING:
-    import pandas as pd
+from mediakit.spend.reconciliation import Part, Reconciliation, listed
 
 ONE_DAY = timedelta(days=1)
 # A charge read within an hour of midnight may have been settled on either day.
@@ -73,8 +72,6 @@ class Ours(NamedTuple):
 
 def ours_of(history: pd.DataFrame, bill: Bill) -> Ours:
     """Read `client.history.frame()`; what costs nothing is left out."""
-    import pandas as pd
-
     later, earlier = max(bill.ahead, timedelta()), min(bill.ahead, timedelta())
     read, ended = history["settled_at"], history["finished_at"]
     began = history["submitted_at"].fillna(ended)
@@ -160,7 +157,6 @@ def reconciled(
         own_keys=own_keys or (),
         is_so_far=bill.today in bill.span,
         _parts=tuple(sorted(parts, key=lambda part: (not part.path, part.path or ""))),
-        _days=_days(bill, ours, own_keys, kinds),
         _kinds=kinds,
         _refusals=bill.refusals,
     )
@@ -417,32 +413,3 @@ def _fitting(jobs: Sequence[Charge], micro_usd: int) -> tuple[tuple[str, ...], s
 
 def _sum(charges: Iterable[Charge]) -> int:
     return sum(charge.micro_usd for charge in charges)
-
-
-def _days(
-    bill: Bill, ours: Ours, own_keys: tuple[str, ...] | None, kinds: Mapping[str, str]
-) -> pd.DataFrame:
-    """Merge both sides by day, function and key; our keys are one."""
-    import pandas as pd
-
-    own = own_keys[0] if own_keys and len(own_keys) == 1 else ""
-    sides: dict[tuple[date, str, str], list[int]] = defaultdict(lambda: [0, 0])
-    for charge in (*ours.charges, *ours.twice):
-        sides[charge.home or charge.last, charge.path, own][0] += charge.first_micro_usd
-    for (day, key, path), micro_usd in bill.daily.items():
-        is_ours = own_keys is None or key in own_keys
-        sides[day, path, own if is_ours else key][1] += micro_usd
-    rows = sorted(row for row in sides if row[0] in bill.span)
-    history, daily = ([sides[row][side] for row in rows] for side in (0, 1))
-    frame = pd.DataFrame(
-        {
-            "day": pd.DatetimeIndex([row[0] for row in rows], tz="UTC").as_unit("us"),
-            **names([row[1] for row in rows], [row[2] or None for row in rows], kinds),
-            "history_micro_usd": pd.array(history, "Int64"),
-            "daily_micro_usd": pd.array(daily, "Int64"),
-        }
-    )
-    if "daily" in bill.refusals:
-        frame["daily_micro_usd"] = pd.array([None] * len(rows), "Int64")
-    apart = frame["daily_micro_usd"] - frame["history_micro_usd"]
-    return frame.assign(difference_micro_usd=apart)

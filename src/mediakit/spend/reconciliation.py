@@ -6,16 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-from mediakit.errors import InputError
+import pandas as pd
+
+from mediakit.history.frames import text_array
 from mediakit.money import format_usd
 from mediakit.safe_text import html_text
 from mediakit.spend.bill import NAMES
 from mediakit.spend.dates import month_name
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_NAMED = 3
 EXPLAINED = ("same", "rate", "restated", "came_in", "went_out", "waiting")
@@ -40,7 +39,7 @@ SAID: dict[str, tuple[str | None, str]] = {
     "unknown_key": (
         None,
         "{amount} was charged to {keys} and is not in this history{note} "
-        "(own_keys=[...] says which API keys are its own)",
+        "(name its own API keys with own_keys=[...])",
     ),
     "missing_here": (
         "missing_here",
@@ -68,7 +67,7 @@ SAID: dict[str, tuple[str | None, str]] = {
         "month_edge",
         "{amount} is dated in this month here and counted in another{jobs}",
     ),
-    "waiting": ("pending", "the charge of {ids} is not read yet"),
+    "waiting": ("pending", "the charge of {ids} has not been read yet"),
     "unread": (None, "{amount} was not compared with this history"),
 }
 
@@ -122,7 +121,6 @@ class Reconciliation:
     own_keys: tuple[str, ...]
     is_so_far: bool
     _parts: tuple[Part, ...] = field(repr=False)
-    _days: pd.DataFrame = field(repr=False)
     _kinds: Mapping[str, str] = field(repr=False)
     _refusals: Mapping[str, str] = field(repr=False)
 
@@ -192,38 +190,19 @@ class Reconciliation:
             said = [*([part] for part in group[:alone]), group[alone:]]
             yield from (_said(parts, self._kinds) for parts in said if parts)
 
-    def frame(self, by: Literal["month", "day"] = "month") -> pd.DataFrame:
-        """Return the details behind the sentence.
-
-        Args:
-            by: "month" for a row per function and reason, which add up: the sum of a
-                column is that side's total. "day" for both sides of each day as they
-                are, without verdicts; the history dates a charge by when it was first
-                read as settled, or by its submission if that was days before.
+    def frame(self) -> pd.DataFrame:
+        """Return the details behind the sentence, one row per function and reason.
 
         Returns:
-            By month: function, kind and api_key_id (str), history_micro_usd,
-            charged_micro_usd, daily_micro_usd, monthly_micro_usd, csv_micro_usd and
-            difference_micro_usd (Int64), verdict and note (str), job_ids (lists of
-            str). The difference is the charge minus the history's amount; for
-            rate_changed, the charge minus the estimate, or minus the first charge if
-            the service restated it; if reports differ, the odd one minus the others.
-            What could not be read is <NA>, and so is a verdict that is not known.
-
-            By day: day (datetime64[us, UTC]), function, kind and api_key_id (str),
-            history_micro_usd, daily_micro_usd and difference_micro_usd (Int64).
-
-        Raises:
-            InputError: There is no such frame.
+            function, kind and api_key_id (str), history_micro_usd, charged_micro_usd,
+            daily_micro_usd, monthly_micro_usd, csv_micro_usd and difference_micro_usd
+            (Int64), verdict and note (str), job_ids (lists of str). The sum of a column
+            is that side's total. The difference is the charge minus the history's
+            amount; for rate_changed, the charge minus the estimate, or minus the first
+            charge if the service restated it; if reports differ, the odd one minus the
+            others. What could not be read is <NA>, and so is a verdict that is not
+            known.
         """
-        import pandas as pd
-
-        from mediakit.history.frames import text_array
-
-        if by not in ("month", "day"):
-            raise InputError("by", got=by, accepted='"month" or "day"', spec="4.19")
-        if by == "day":
-            return self._days.copy()
         parts = self._parts
         amounts: dict[str, list[int | None]] = {
             "history": [part.history_micro_usd for part in parts],
@@ -283,8 +262,6 @@ def names(
     paths: Sequence[str | None], keys: Sequence[str | None], kinds: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the columns of a frame that name the function and the API key."""
-    from mediakit.history.frames import text_array
-
     return {
         "function": text_array(paths),
         "kind": text_array(kinds.get(path or "") for path in paths),

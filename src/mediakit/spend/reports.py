@@ -6,14 +6,16 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
+import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
+from mediakit.history.frames import TEXT, text_array
 from mediakit.spend.charges import with_projects
 from mediakit.spend.columns import CHARGE, add_dollars, with_column
 from mediakit.spend.dates import (
@@ -32,9 +34,6 @@ from mediakit.spend.frames import (
     monthly_frame,
     warn_of_incomplete,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 AT_ONCE = 4  # reads of the service
 MOST_TRIES = 3
@@ -216,7 +215,7 @@ class DailyReader:
     def _grouped(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         columns = [column for name in names for column in COLUMNS[name]]
         notes = [
-            f"The service reports no {name}; all is in one row."
+            f"The service reports no {name}; all charges are in one row."
             for name in columns
             if name not in ("kind", "project")
             and len(frame)
@@ -267,15 +266,11 @@ def _part(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
 
 
 def _is_between(frame: pd.DataFrame, days: Range) -> pd.Series[bool]:
-    import pandas as pd
-
     first, last = (pd.Timestamp(day, tz="UTC") for day in days)
     return frame["day"].between(first, last)
 
 
 def _is_over(frame: pd.DataFrame, today: date) -> pd.Series[bool]:
-    import pandas as pd
-
     return frame["day"] < pd.Timestamp(today, tz="UTC")
 
 
@@ -403,10 +398,6 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
 
     The path is the model_id, the function, the model, or both parts together.
     """
-    import pandas as pd
-
-    from mediakit.history.frames import TEXT, text_array
-
     kinds = {function.path: function.kind for function in catalog}
     found = pd.Series(None, frame.index, TEXT)
     for path in _paths(frame):

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
@@ -18,8 +18,10 @@ from mediakit.client.loop import Blocking, blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.safe_text import shown
+from mediakit.spend import outlook
 from mediakit.spend.bill import read_bill
-from mediakit.spend.charges import charges_frame
+from mediakit.spend.budget_status import BudgetStatus, budget_days, budget_status
+from mediakit.spend.charges import charges_frame, rate_audit
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
     ServiceClock,
@@ -31,6 +33,7 @@ from mediakit.spend.dates import (
     read_day,
 )
 from mediakit.spend.exporting import write_file
+from mediakit.spend.outlook import Forecast
 from mediakit.spend.reconcile import reconciled
 from mediakit.spend.reconciliation import Reconciliation
 from mediakit.spend.reports import (
@@ -41,12 +44,6 @@ from mediakit.spend.reports import (
     MonthlyReader,
     read_by,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from mediakit.spend.budget_status import BudgetStatus
-    from mediakit.spend.outlook import Forecast
 
 
 class AsyncSpend:
@@ -227,8 +224,6 @@ class AsyncSpend:
             out_of_date_since (datetime64, UTC: the day from which on every job is
             wrong).
         """
-        from mediakit.spend.charges import rate_audit
-
         return await to_thread.run_sync(rate_audit, await self._history.frame())
 
     async def budget(self, budget: Budget, month: str | None = None) -> BudgetStatus:
@@ -246,8 +241,6 @@ class AsyncSpend:
         Raises:
             InputError: It is not a budget, or it has no such month.
         """
-        from mediakit.spend.budget_status import budget_status
-
         history, now = self._history.store, self._clock.now()
         return await to_thread.run_sync(budget_status, history, budget, now, month)
 
@@ -280,8 +273,6 @@ class AsyncSpend:
                 or the service does not report keys.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend import outlook
-
         compared = budget_of("forecast", budget)
         named = compared if compared is not None and compared.counts_by_name else None
         if sum(each is not None for each in (named, project, api_key_id)) > 1:
@@ -295,8 +286,6 @@ class AsyncSpend:
         first, last = outlook.first_day_needed(asked), min(today, end_of_month(asked))
         before_micro_usd, of, notes = 0, "", list[str]()
         if named is not None:
-            from mediakit.spend.budget_status import budget_days
-
             store = self._history.store
             totals, before_micro_usd = await to_thread.run_sync(
                 budget_days, store, named, asked, first, last
@@ -352,8 +341,6 @@ class AsyncSpend:
                 sent.
             ServiceError: The service does not respond.
         """
-        from mediakit.spend import outlook
-
         columns = [COLUMNS[name][0] for name in read_by(by) or ()]
         first_day = None if start is None else read_day("start", start)
         last_day = None if end is None else read_day("end", end)

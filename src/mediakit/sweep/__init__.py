@@ -4,12 +4,17 @@ It depends on the client, which submits each cell, and on the history, which kno
 the cells that already have a job.
 """
 
-from mediakit.sweep.cells import CellState
-from mediakit.sweep.frames import concat, preferences_of, rows_of
-from mediakit.sweep.outcomes import CellStatus, Progress
-from mediakit.sweep.past import past_plan
-from mediakit.sweep.plan import AsyncPlan, BasePlan, Plan, label_of, plan_of
-from mediakit.sweep.results import AsyncResults, Results
+from mediakit.sweep.blocking import Plan, Results
+from mediakit.sweep.cells import CellState, past_plan
+from mediakit.sweep.outcomes import (
+    CellStatus,
+    Progress,
+    concat,
+    preferences_of,
+    rows_of,
+)
+from mediakit.sweep.plan import AsyncPlan, BasePlan, label_of, plan_of
+from mediakit.sweep.results import AsyncResults
 
 __all__ = [
     "AsyncPlan",

@@ -1,8 +1,9 @@
-"""The cells of a plan: checked, priced, and compared with the history."""
+"""The cells of a plan: checked and priced, or as the history has them."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,20 +13,25 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client.idempotency import draw_keys, was_rejected
+from mediakit.client.job_state import estimate_of
 from mediakit.client.preparing import plain_body
-from mediakit.errors import InputError, MediakitError
+from mediakit.errors import InputError, MediakitError, NotFoundError
 from mediakit.estimates import Estimate, EstimateKind
-from mediakit.history import EntryState, OwnedDraw, tuning
+from mediakit.history import Entry, EntryState, OwnedDraw, tuning
+from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
 from mediakit.records import JobStatus
 from mediakit.rules import Problem
+from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 from mediakit.sweep.grid import Grid, Point, Values
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
+    from mediakit.sweep.plan import BasePlan
 
 T = TypeVar("T")
+PlanT = TypeVar("PlanT", bound="BasePlan")
 
 FIRST_SEED = 1
 AT_ONCE = 16
@@ -99,7 +105,7 @@ async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[
             if grid.slots and key is not None and problem is None:
                 twin = cell_by_key.setdefault(key, len(found))
                 if twin != len(found):
-                    problem = f"It duplicates cell {twin:,}: no field differs"
+                    problem = f"It is a duplicate of cell {twin:,}: no field differs"
             cell = Cell(
                 axes=point.axes,
                 fields={**point.fields, **seed} if seed else point.fields,
@@ -163,7 +169,7 @@ def _refuse_all(
     raise InputError(
         " and ".join(grid.axes) or "sweep",
         got="no valid cell",
-        accepted=f"values that the function takes: {shown}",
+        accepted=f"values that the function accepts: {shown}",
     )
 
 
@@ -316,3 +322,60 @@ def state_of(cell: Cell, draw: OwnedDraw | None) -> CellState:
         return CellState.NEW if was_rejected(draw) else CellState.FAILED
     is_lost = draw.gone_at is not None or draw.deleted_at is not None
     return CellState.LOST if is_lost else CellState.OWNED
+
+
+# -- a sweep that was run before ------------------------------------------------------
+
+NOT_SENT = (
+    "This cell was not sent. To send it, make its plan again with the code in "
+    "results.plan.code."
+)
+
+
+async def past_plan(
+    client: AsyncClient, sweep_id: str, make: Callable[..., PlanT]
+) -> PlanT:
+    """Return the plan of a sweep as the history has it; nothing is sent.
+
+    Raises:
+        NotFoundError: The history has no such sweep.
+        InputError: The service no longer has its function.
+    """
+    ask = client.components.account_history.ask
+    found = await ask(find_sweep, sweep_id, service=client.service.identity)
+    if found is None:
+        raise NotFoundError(
+            f"The sweep {shown(sweep_id)} is not in this history. client.sweeps() "
+            "lists those that are."
+        )
+    sweep, rows = found
+    function = client.catalog.function(sweep.function)
+    cells = [_past_cell(sweep, cell, entry) for cell, entry in rows]
+    grid = Grid(
+        axes={
+            name: tuple(dict.fromkeys(cell.axes[name] for cell in cells))
+            for name in sweep.axes
+        },
+        fixed={} if sweep.prompt is None else {"prompt": sweep.prompt},
+        slots=frozenset(),
+        points=[Point(cell.axes, cell.fields) for cell in cells if cell.take == 1],
+        takes=max(cell.take for cell in cells),
+    )
+    draws = await draws_of(client, function, cells)
+    plan = make(client, function, grid, cells, draws=draws, spendable_micro_usd=None)
+    plan.code, plan.is_past = sweep.code, True
+    vars(plan)["id"] = sweep.id
+    return plan
+
+
+def _past_cell(sweep: Sweep, cell: SweepCell, entry: Entry | None) -> Cell:
+    is_sent = entry is not None and entry.job_id is not None
+    return Cell(
+        axes={name: cell.point[name] for name in sweep.axes},
+        fields=json.loads(entry.body) if entry is not None else {},
+        take=int(str(cell.point["take"])),
+        sent_take=cell.take,
+        problem=None if is_sent else NOT_SENT,
+        estimate=UNPRICED if entry is None else estimate_of(entry),
+        key=cell.asked_key,
+    )

@@ -27,7 +27,7 @@ from mediakit.client.download_targets import (
 from mediakit.errors import InputError
 from mediakit.media import local_file, poster_jpeg, result_suffix
 from mediakit.safe_text import spreadsheet_text, with_shown_urls
-from mediakit.sweep.report import MARK, ReportCell, report_html
+from mediakit.sweep.report import MARK, report_html
 from mediakit.sweep.scoring import Fetch, Output, problem_of
 
 if TYPE_CHECKING:
@@ -137,7 +137,16 @@ def export(
         )
         by_job = dict(zip(wanted, saved, strict=True))
     files = [by_job.get(row["job_id"], _File()) for row in records]
-    cells = [*map(_cell, records, values, files)]
+    cells = [
+        {
+            **row,
+            "values": its,
+            "file": file.name,
+            "poster": file.poster,
+            "problem": row["problem"] or file.problem,
+        }
+        for row, its, file in zip(records, values, files, strict=True)
+    ]
     page = report_html(title, cells, numbers, with_shown_urls(plan_code))
     try:
         notes = [*_write_texts(manifest, _manifest(rows, files), page)]
@@ -341,24 +350,3 @@ def _write_texts(
         return
     parquet = manifest.to_parquet(engine="pyarrow", index=False)
     write_whole(target.sibling(PARQUET), parquet)
-
-
-def _cell(
-    row: Mapping[str, Any], values: Sequence[tuple[str, str]], file: _File
-) -> ReportCell:
-    return ReportCell(
-        values=values,
-        status=str(row["status"] or ""),
-        file=file.name,
-        poster=file.poster,
-        media_type=row["media_type"],
-        prompt=row["prompt"],
-        rating=row["rating"],
-        keep=bool(row["keep"]),
-        rank=row["rank"],
-        tags=row["tags"],
-        note=row["note"],
-        charge_micro_usd=row["charge_micro_usd"],
-        problem=row["problem"] or file.problem,
-        job_id=row["job_id"],
-    )

@@ -6,16 +6,19 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from keyword import iskeyword
 from math import prod
 from typing import Any
 
 from mediakit.catalog import Function
+from mediakit.client.media_inputs import job_of
 from mediakit.client.preparing import full_names
 from mediakit.errors import InputError
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
 
 MOST_CELLS = 100_000
+WIDTH = 88
 RESERVED = frozenset(
     {"take", "valid", "problem", "owned", "state", "status", "rating", "keep"}
     | {"tags", "note", "rater", "sweep", "charge_micro_usd", "charge_usd"}
@@ -166,7 +169,7 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     slots = {slot for value in names.values() for slot in slots_in(value)}
     known = fields_by_name(function)
     for name in sorted(slots & RESERVED - set(known)):
-        accepted = "another name for the slot: frames of results have this column"
+        accepted = "another name: the results have a column with this one"
         raise InputError(name, got=f"the slot {{{name}}}", accepted=accepted)
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
@@ -367,7 +370,7 @@ def _refuse_missing(
         raise InputError(
             slot,
             got=None,
-            accepted=f"a value in each row, because {name} has the slot {{{slot}}}",
+            accepted=f"set in every row, because {name} has the slot {{{slot}}}",
         )
 
 
@@ -381,3 +384,43 @@ def _filled(template: object, values: Values) -> object:
         return str(values[name]) if name else match[0][0]
 
     return _SLOT.sub(found, template)
+
+
+# -- the call that makes it again ----------------------------------------------------
+
+
+def sweep_code(function: str, given: Mapping[str, object]) -> str:
+    """Write the call that creates a plan.
+
+    Args:
+        function: The kind or path of the function.
+        given: The arguments of the call by name; those that are None are omitted.
+    """
+    given = {name: value for name, value in given.items() if value is not None}
+    plain = {n: v for n, v in given.items() if n.isidentifier() and not iskeyword(n)}
+    others = {n: v for n, v in given.items() if n not in plain}
+    arguments = [repr(function), *(f"{n}={_code(v)}" for n, v in plain.items())]
+    if others:
+        # A service may call a field as it likes; only a text holds any name.
+        arguments.append(f"**{_code(others)}")
+    line = f"plan = client.sweep({', '.join(arguments)})"
+    if len(line) <= WIDTH:
+        return line
+    return "plan = client.sweep(\n    " + ",\n    ".join(arguments) + ",\n)"
+
+
+def _code(value: object) -> str:
+    job = job_of(value)
+    if job is not None:
+        return f"client.job({job.id!r})"
+    if isinstance(value, list | tuple):
+        inner = ", ".join(map(_code, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner},)"
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{n!r}: {_code(each)}" for n, each in value.items())
+        return f"{{{inner}}}"
+    if isinstance(value, str | int | float | bool | None):
+        return repr(value)
+    if hasattr(value, "to_dict"):
+        return repr(value.to_dict("records"))
+    return repr(value.tolist()) if hasattr(value, "tolist") else repr(str(value))

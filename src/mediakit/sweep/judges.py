@@ -21,7 +21,7 @@ import httpx
 from mediakit.errors import InputError, ServiceError
 from mediakit.media.samples import WHITE, sampled_colours
 from mediakit.safe_text import quoted, shown_url
-from mediakit.sweep.scorer_identity import HASH_DIGITS, hash_of
+from mediakit.sweep.scoring import HASH_DIGITS, hash_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,7 +92,7 @@ def light_and_colour(path: Path, row: Mapping[str, Any]) -> dict[str, float | st
     return {
         "light": sum(lights) / len(lights) if lights else float("nan"),
         "colour": sum(colours) / len(colours) if colours else float("nan"),
-        REASON: "; ".join(reasons) or "The prompt has no word of light or colour.",
+        REASON: "; ".join(reasons) or "The prompt names no light and no colour.",
     }
 
 
@@ -210,7 +210,7 @@ class ModelJudge:
             if self._api_key:
                 text = text.replace(self._api_key, "…")
             said = quoted(text[:LONGEST_ANSWER])
-            raise ServiceError(f"the model's server says {answer.status_code}: {said}")
+            raise ServiceError(f"the model's server sent {answer.status_code}: {said}")
         return self._judged(text)
 
     def _asked(self, frames: Sequence[Frame], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,7 +258,7 @@ class ModelJudge:
         for name, stars in found.items():
             if not STARS[0] <= stars <= STARS[-1]:
                 raise ValueError(
-                    f"the model gave {stars:g} for {name}, accepted: 1 to 5"
+                    f"the model gave {stars:g} for {name}; it must be from 1 to 5"
                 )
         return {**found, REASON: reason}
 

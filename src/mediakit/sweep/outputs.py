@@ -13,14 +13,17 @@ from mediakit.client.loop import io_thread
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
 from mediakit.forks import cached_property
-from mediakit.history import Entry, History
+from mediakit.history import Entry, History, tuning
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
+from mediakit.safe_text import shown
+from mediakit.sweep.outcomes import rows_of
 from mediakit.sweep.scoring import Output
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
     from mediakit.sweep.plan import BasePlan
+    from mediakit.sweep.run import Run
 
 REPAIR = "region-replace"
 REPAIR_LENGTHS_S = (5, 10)
@@ -67,6 +70,23 @@ class OutputFiles:
         return path
 
 
+def outputs_of(run: Run) -> list[Output]:
+    """Return the outputs of a run, with what a scorer may see of their cells."""
+    rows, store = rows_of(run), run.components.store
+    made = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
+    # A repair is held against what its cell asked for.
+    asked = [rows[row.cell].outcome.job_id or "" for row in made]
+    bodies = tuning.bodies(store, asked)
+    axes = run.plan.axes_frame().to_dict("records")
+    found = []
+    for row, job_id in zip(made, asked, strict=True):
+        its = {str(name): value for name, value in axes[row.cell].items()}
+        seen = {**its, **bodies[job_id], "job_id": row.outcome.job_id}
+        source = str(row.outcome.output_url)
+        found.append(Output(str(row.outcome.job_id), source, seen))
+    return found
+
+
 async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
     """Return a job from the history, without a request to the service.
 
@@ -84,7 +104,9 @@ async def entry_of(client: AsyncClient, job_id: str) -> Entry:
     """
     entry = await client.components.account_history.ask(History.find, job_id)
     if entry is None:
-        raise NotFoundError(f"{job_id} is not in this history. Nothing was sent.")
+        raise NotFoundError(
+            f"{shown(job_id)} is not in this history. Nothing was sent."
+        )
     return entry
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Function
 from mediakit.client import AnyBudget
-from mediakit.client.budgets import Budget
+from mediakit.client.budgets import Budget, budget_of
 from mediakit.client.preparing import full_names
 from mediakit.errors import InputError, MediakitError
 from mediakit.estimates import Estimate, EstimateKind
@@ -26,24 +26,24 @@ from mediakit.history.frames import text_array
 from mediakit.history.sweeps import Sweep, SweepCell, save_sweep
 from mediakit.money import MicroUSD, format_usd
 from mediakit.rules import all_of
-from mediakit.sweep.budget import parse_budget, shared_budget, too_small
+from mediakit.safe_text import shown
 from mediakit.sweep.cells import (
     Cell,
     CellState,
+    PlanT,
     cells_of,
     draws_of,
     state_of,
 )
-from mediakit.sweep.code import sweep_code
-from mediakit.sweep.grid import Grid, Point, grid_of
-from mediakit.sweep.results import AsyncResults, Results, check_in_flight
+from mediakit.sweep.grid import Grid, Point, grid_of, sweep_code
+from mediakit.sweep.results import AsyncResults
 
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
-    from mediakit.blocking_client import Client
 
 INDEX_NAME = "cell"
 DRAFT = "draft"
+MOST_IN_FLIGHT = 1_000
 BALANCE_RETRY_FOR_S = 1.0
 """A plan without the balance is better than a late plan."""
 
@@ -188,10 +188,11 @@ class BasePlan:
         Returns:
             The limit of the run, and the named budget that it comes from.
         """
-        check_in_flight(in_flight)
+        _check_in_flight(in_flight)
         components = self.client.components
-        shared = shared_budget(components.admission.budget, budget)
-        limit_micro_usd = parse_budget(budget if shared is None else shared)
+        shared = _shared_budget(components.admission.budget, budget)
+        limit = budget_of("sweep", budget if shared is None else shared)
+        limit_micro_usd = None if limit is None else limit.limit_micro_usd
         self.draws = await draws_of(self.client, self.function, self.cells)
         if limit_micro_usd is not None:
             await self._check_budget(limit_micro_usd)
@@ -230,7 +231,12 @@ class BasePlan:
         ask = self.client.components.account_history.ask
         use = await ask(History.sweep_use, self.id)
         if not use.spent_micro_usd and not use.reserved_micro_usd:
-            raise too_small(limit_micro_usd, cheapest_micro_usd)
+            raise InputError(
+                "budget",
+                got=format_usd(limit_micro_usd),
+                accepted=f"at least {format_usd(cheapest_micro_usd)}, the price of the "
+                "cheapest new cell",
+            )
 
     async def _drafts(self) -> Self:
         if not self.can_draft:
@@ -333,41 +339,27 @@ class BasePlan:
             return None
         return self.spendable_micro_usd - high
 
-    def lines(self) -> Iterator[str]:
-        """Yield the plan's lines of text."""
-        takes = f", {self.takes} takes each" if self.takes > 1 else ""
-        yield f"{self.title}: {_cells(len(self))}{takes}"
-        counts = self.counts
-        yield (
-            f"{counts[CellState.OWNED]:,} owned, {counts[CellState.NEW]:,} new: "
-            f"{self.price_text}"
-        )
-        for state, words in _ASIDE.items():
-            if counts[state]:
-                yield f"{counts[state]:,} {words}"
-        for reason, count in self.reasons():
-            yield f"  {_cells(count)}: {reason}"
-        after = self.after_micro_usd
-        if after is not None:
-            now = format_usd(self.spendable_micro_usd or 0)
-            yield f"Balance {now} now, {format_usd(after)} after"
-
-    @property
-    def price_text(self) -> str:
-        """Format the price of the new cells, by kind of estimate."""
-        kinds = self.estimates_by_kind()
-        if not kinds:
-            return "$0.00"
-        texts = [f"{e.text} {_KINDS[kind]}" for kind, e in kinds.items()]
-        return " + ".join(texts)
-
     def reasons(self) -> list[tuple[str, int]]:
         """Return why cells cannot be sent, with counts, the most frequent first."""
         problems = (cell.problem for cell in self.cells)
         return Counter(each for each in problems if each is not None).most_common()
 
     def __repr__(self) -> str:
-        return "\n".join(self.lines())
+        counts = self.counts
+        takes = f", {self.takes} takes each" if self.takes > 1 else ""
+        prices = (f"{e.text} {_KINDS[k]}" for k, e in self.estimates_by_kind().items())
+        lines = [
+            f"{self.title}: {_cells(len(self))}{takes}",
+            f"{counts[CellState.OWNED]:,} owned, {counts[CellState.NEW]:,} new: "
+            f"{' + '.join(prices) or '$0.00'}",
+            *(f"{counts[s]:,} {words}" for s, words in _ASIDE.items() if counts[s]),
+            *(f"  {_cells(count)}: {reason}" for reason, count in self.reasons()),
+        ]
+        after = self.after_micro_usd
+        if after is not None:
+            now = format_usd(self.spendable_micro_usd or 0)
+            lines.append(f"Balance {now} now, {format_usd(after)} after")
+        return "\n".join(lines)
 
 
 _ASIDE = {
@@ -427,6 +419,40 @@ def label_of(value: object) -> object:
     return job_id if isinstance(job_id, str) else str(value)
 
 
+def _shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | None:
+    """Return the named budget that a run counts against; None for a plain amount.
+
+    A request counts against one budget. A client with its own budget would spend
+    without counting it there, so it runs sweeps only under that budget.
+
+    Raises:
+        InputError: The client has another budget of its own.
+    """
+    if not isinstance(amount, Budget):
+        return None
+    if own is None:
+        return amount
+    if (own.name, own.period) != (amount.name, amount.period):
+        raise InputError(
+            "budget",
+            got=f"the budget {shown(amount.name)}",
+            accepted='an amount such as "$5", because this client has a budget of its '
+            "own and a request counts against one budget only. Use a client without a "
+            "budget to run sweeps under another one",
+        )
+    return min(own, amount, key=lambda budget: budget.limit_micro_usd)
+
+
+def _check_in_flight(in_flight: object) -> None:
+    """Reject what is not a number of cells; None is the usual one."""
+    if in_flight is None:
+        return
+    counts = range(1, MOST_IN_FLIGHT + 1)
+    if not isinstance(in_flight, int) or in_flight is True or in_flight not in counts:
+        accepted = f"a whole number from 1 to {MOST_IN_FLIGHT:,}"
+        raise InputError("in_flight", got=in_flight, accepted=accepted)
+
+
 class AsyncPlan(BasePlan):
     """A plan whose run is awaited; `AsyncClient.sweep` makes it."""
 
@@ -434,6 +460,9 @@ class AsyncPlan(BasePlan):
         self, budget: AnyBudget | None = None, in_flight: int | None = None
     ) -> AsyncResults:
         """Start to send the new cells; returns live results at once.
+
+        The run continues while the kernel is idle or busy. If the kernel is killed,
+        run the same cell again to continue; nothing is paid twice.
 
         Args:
             budget: The limit for this sweep over all its runs, such as "$5". A
@@ -457,70 +486,6 @@ class AsyncPlan(BasePlan):
         """Read the history and the balance again."""
         await self._refresh()
         return self
-
-
-class Plan(BasePlan):
-    """A plan for scripts and notebooks; its methods block.
-
-    Args:
-        owner: The client that made it.
-        args: As for `BasePlan`.
-        kwargs: As for `BasePlan`.
-    """
-
-    results_type: type[Results[Any]] = Results
-
-    def __init__(self, owner: Client, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.owner = owner
-
-    @property
-    def _made_as(self) -> Callable[..., Self]:
-        return partial(type(self), self.owner)
-
-    def run(
-        self, budget: AnyBudget | None = None, in_flight: int | None = None
-    ) -> Results[Any]:
-        """Start to send the new cells; returns live results at once.
-
-        The run continues while the kernel is idle or busy. If the kernel is killed,
-        run the same cell again to continue; nothing is paid twice.
-
-        Args:
-            budget: The limit for this sweep over all its runs, such as "$5". A
-                `mk.Budget` is shared with all others that use it. None for no limit.
-            in_flight: The maximum number of cells in flight; 16 by default.
-
-        Raises:
-            InputError: No new cell fits the budget; nothing was sent.
-        """
-        owner = self.owner
-        limit_micro_usd, shared = owner.io.call(self._admitted, budget, in_flight)
-        return self.results_type(
-            self,
-            self.client,
-            owner.io,
-            limit_micro_usd,
-            in_flight,
-            owned=owner.owned,
-            shared=shared,
-        )
-
-    def drafts(self) -> Self:
-        """Return the same plan as drafts, for a fraction of the price (spec 4.4).
-
-        Raises:
-            InputError: The function does not make drafts.
-        """
-        return self.owner.io.call(self._drafts)
-
-    def refresh(self) -> Self:
-        """Read the history and the balance again."""
-        self.owner.io.call(self._refresh)
-        return self
-
-
-PlanT = TypeVar("PlanT", bound=BasePlan)
 
 
 async def plan_of(

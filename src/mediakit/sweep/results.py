@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Executor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -16,32 +16,23 @@ from mediakit.client import AsyncJob
 from mediakit.client.async_job import check_timeout
 from mediakit.client.budgets import AnyBudget, Budget
 from mediakit.client.loop import (
-    Blocking,
-    IOThread,
     ProcessBound,
-    blocking,
-    explained_by,
     io_thread,
-    itself,
     networked,
 )
-from mediakit.errors import HasId, InputError, NotFoundError, WaitTimeoutError
-from mediakit.history import Entry, History, tuning
-from mediakit.safe_text import shown
+from mediakit.errors import HasId, InputError, WaitTimeoutError
+from mediakit.history import tuning
+from mediakit.sweep.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
-from mediakit.sweep.frames import frame_of, preferences_of, rows_of
 from mediakit.sweep.grid import RESERVED
-from mediakit.sweep.outcomes import Progress
-from mediakit.sweep.outputs import OutputFiles, fixed
+from mediakit.sweep.outcomes import Progress, frame_of, preferences_of, rows_of
+from mediakit.sweep.outputs import OutputFiles, entry_of, fixed, job_of, outputs_of
 from mediakit.sweep.run import IN_FLIGHT, Run
-from mediakit.sweep.scoring import Output, Scorer, Values, score_outputs
+from mediakit.sweep.scoring import Scorer, Values, score_outputs
 from mediakit.sweep.statistics import (
     Agreement,
-    Comparison,
     agreement,
     bradley_terry,
-    compare,
-    compare_sweeps,
     cost_of_keeper,
     pareto,
 )
@@ -50,13 +41,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mediakit.async_client import AsyncClient
-    from mediakit.job import Job
-    from mediakit.sweep.plan import BasePlan, Plan
+    from mediakit.sweep.plan import BasePlan
 
+P = ParamSpec("P")
 T = TypeVar("T")
-JobT_co = TypeVar("JobT_co", bound="Job", covariant=True)
 
-MOST_IN_FLIGHT = 1_000
+EXPORTED = ("cells", "completed", "failed", "owned", "spent_micro_usd")
 CONTINUES = "The sweep continues; call results.wait() to wait again."
 
 
@@ -164,7 +154,7 @@ class AsyncResults(ProcessBound):
                 "again with another client to continue."
             )
         waited = f"{waited_s:.1f}".removesuffix(".0")
-        text = f"Waited {waited} s for {progress.text}. {said}"
+        text = f"Waited {waited} s: {progress.text}. {said}"
         return WaitTimeoutError(text, job=self, waited_s=waited_s)
 
     @networked
@@ -200,10 +190,7 @@ class AsyncResults(ProcessBound):
             `prompt`, `parent_job_id`, `tags` (separated by commas), `note`, `rater` and
             `sweep` (str).
         """
-        return await to_thread.run_sync(self._frame)
-
-    def _frame(self) -> pd.DataFrame:
-        return frame_of(self.run, self._scores)
+        return await to_thread.run_sync(frame_of, self.run, self._scores)
 
     @networked
     async def job(self, job_id: str) -> AsyncJob:
@@ -225,16 +212,9 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def _kept(self) -> list[AsyncJob]:
-        entries = await to_thread.run_sync(self._kept_entries)
-        return [await self.components.jobs.resume(entry) for entry in entries]
-
-    def _kept_entries(self) -> list[Entry]:
-        kept = (
-            row for row in rows_of(self.run) if row.judgement and row.judgement.keep
-        )
-        find = self.components.store.find
-        found = (find(str(row.outcome.job_id)) for row in kept)
-        return [entry for entry in found if entry is not None]
+        rows = await to_thread.run_sync(rows_of, self.run)
+        kept = [r.outcome.job_id for r in rows if r.judgement and r.judgement.keep]
+        return [await job_of(self.client, str(job_id)) for job_id in kept]
 
     # -- comparisons and costs ----------------------------------------------------
 
@@ -242,13 +222,9 @@ class AsyncResults(ProcessBound):
         """Return the results ranked by blind comparisons.
 
         Returns:
-            One row per compared result, the best first; see
-            `mediakit.sweep.statistics.bradley_terry`.
+            One row per compared result; see `mediakit.sweep.statistics.bradley_terry`.
         """
-        return await to_thread.run_sync(self._ranking)
-
-    def _ranking(self) -> pd.DataFrame:
-        return bradley_terry(preferences_of(self.run))
+        return bradley_terry(await to_thread.run_sync(preferences_of, self.run))
 
     async def compare(
         self,
@@ -271,18 +247,13 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: There is no such axis or column.
         """
-        return await to_thread.run_sync(self._compare, axis, value, by)
-
-    def _compare(
-        self, axis: object, value: str, by: str | Sequence[str] | None
-    ) -> Comparison:
         if isinstance(axis, str):
-            return compare(self._frame(), axis, value, by)
+            return compare(await self.frame(), axis, value, by)
         other = getattr(axis, "core", axis)
         if not isinstance(other, AsyncResults):
             accepted = "an axis, or the results of another sweep"
             raise InputError("axis", got=axis, accepted=accepted)
-        return compare_sweeps(self._frame(), other._frame(), value, by)
+        return compare_sweeps(await self.frame(), await other.frame(), value, by)
 
     async def cost_of_keeper(
         self, by: str | Sequence[str] | None = None
@@ -308,8 +279,9 @@ class AsyncResults(ProcessBound):
         """
         return pareto(await self.frame(), by)
 
+    @networked
     async def fix(
-        self, job: HasId | str, *, region: str, prompt: str, **more: object
+        self, /, job: HasId | str, *, region: str, prompt: str, **more: object
     ) -> AsyncJob:
         """Replace a region of a clip, instead of making the whole clip again.
 
@@ -327,16 +299,9 @@ class AsyncResults(ProcessBound):
             NotFoundError: The history has no such job.
             BudgetError: It does not fit what is left of the sweep's budget.
         """
-        return await self._fix(job, region=region, prompt=prompt, more=more)
-
-    @networked
-    async def _fix(
-        self, job: HasId | str, *, region: str, prompt: str, more: dict[str, Any]
-    ) -> AsyncJob:
-        job_id = str(job if isinstance(job, str) else getattr(job, "id", job))
         return await fixed(
             self.plan,
-            job_id,
+            _id_of(job),
             region=region,
             prompt=prompt,
             submit=self.run.submit,
@@ -360,11 +325,6 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: Nothing is kept or rated, or an argument is not acceptable.
         """
-        return await self._promotion(k, by, changes)
-
-    async def _promotion(
-        self, k: object, by: str, changes: dict[str, object]
-    ) -> BasePlan:
         return await self.plan._best(await self.frame(), k, by, changes)
 
     async def promote(
@@ -386,7 +346,7 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: As for `promotion`; or no result fits the budget.
         """
-        plan = await self._promotion(k, by, changes)
+        plan = await self.promotion(k, by=by, **changes)
         return await plan._begin(budget)
 
     async def score(
@@ -429,7 +389,7 @@ class AsyncResults(ProcessBound):
         self, fn: Scorer, executor: Executor | None, version: str | None
     ) -> pd.DataFrame:
         scored = score_outputs(
-            self._outputs(),
+            outputs_of(self.run),
             fn,
             fetch=self.files.fetch,
             history=self.components.store,
@@ -443,26 +403,6 @@ class AsyncResults(ProcessBound):
             taken = name in RESERVED or name in self.plan.axes
             self._scores[f"score_{name}" if taken else str(name)] = values
         return scored
-
-    def _outputs(self) -> list[Output]:
-        rows, store = rows_of(self.run), self.components.store
-        made = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
-        # A repair is held against what its cell asked for.
-        asked = [rows[row.cell].outcome.job_id or "" for row in made]
-        bodies = tuning.bodies(store, asked)
-        axes = self.plan.axes_frame().to_dict("records")
-        return [
-            Output(
-                str(row.outcome.job_id),
-                str(row.outcome.output_url),
-                {
-                    **{str(name): value for name, value in axes[row.cell].items()},
-                    **bodies[job_id],
-                    "job_id": row.outcome.job_id,
-                },
-            )
-            for row, job_id in zip(made, asked, strict=True)
-        ]
 
     async def agreement(self, score: str, rating: str = "rating") -> Agreement:
         """Compare the scores of a judge with the ratings of people.
@@ -500,20 +440,14 @@ class AsyncResults(ProcessBound):
     def _export(self, where: str | Path) -> Exported:
         progress = self.progress
         return export(
-            self._frame(),
+            frame_of(self.run, self._scores),
             where,
-            ranking=self._ranking(),
+            ranking=bradley_terry(preferences_of(self.run)),
             fetch=self.files.fetch,
             plan_code=self.plan.code,
             title=self.plan.title,
             axes=self.plan.axes,
-            numbers={
-                "cells": progress.cells,
-                "completed": progress.completed,
-                "failed": progress.failed,
-                "owned": progress.owned,
-                "spent_micro_usd": progress.spent_micro_usd,
-            },
+            numbers={name: getattr(progress, name) for name in EXPORTED},
         )
 
     # -- ratings ------------------------------------------------------------------
@@ -564,179 +498,12 @@ class AsyncResults(ProcessBound):
 
     @networked
     async def _judge(self, job: HasId | str, /, **said: Any) -> None:
-        job_id = job if isinstance(job, str) else getattr(job, "id", None)
+        entry = await entry_of(self.client, _id_of(job))
         account_history = self.components.account_history
-        entry = None
-        if isinstance(job_id, str):
-            entry = await account_history.ask(History.find, job_id)
-        if entry is None:
-            raise NotFoundError(f"{shown(job_id)} is not in this history.")
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
         await account_history.write(tuning.judge, **owner, **said)
         self.run.changed()
 
 
-class Results(Blocking, ProcessBound, Generic[JobT_co]):
-    """The results of a run for scripts and notebooks; its methods block.
-
-    The run starts at once and continues whether or not anything waits for it.
-
-    Args:
-        plan: The plan.
-        core: The client on the I/O thread.
-        io: The I/O thread.
-        budget_micro_usd: The limit over all runs of the sweep; None for no limit.
-        in_flight: The maximum number of cells in flight; 16 by default.
-        owned: Makes the blocking version of a job, as the client does.
-        shared: The named budget that sets the limit; None for an amount.
-    """
-
-    core: AsyncResults
-    _instead = AsyncResults._instead
-
-    def __init__(
-        self,
-        plan: BasePlan,
-        core: AsyncClient,
-        io: IOThread,
-        budget_micro_usd: int | None = None,
-        in_flight: int | None = None,
-        *,
-        owned: Callable[[AsyncJob], JobT_co],
-        shared: Budget | None = None,
-    ) -> None:
-        self.core = AsyncResults(plan, core, budget_micro_usd, in_flight, shared=shared)
-        self.io = io
-        self._owned = owned
-
-    def __len__(self) -> int:
-        return len(self.core)
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.progress.text}>"
-
-    def __await__(self) -> Generator[Any, None, Self]:
-        return self._awaited().__await__()
-
-    async def _awaited(self) -> Self:
-        await asyncio.wrap_future(self.io.post(self.core.wait))
-        return self
-
-    @property
-    def plan(self) -> BasePlan:
-        """Return the plan."""
-        return self.core.plan
-
-    @property
-    def id(self) -> str:
-        """Return the id of the sweep."""
-        return self.core.id
-
-    @property
-    def progress(self) -> Progress:
-        """Return the progress of the run."""
-        return self.core.progress
-
-    @explained_by(AsyncResults.subscribe)
-    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
-        """Call a function with the progress, at most every 0.2 s and at the end."""
-        return self.core.subscribe(listener)
-
-    def wait(self, timeout_s: float | None = None) -> Self:
-        """Wait until nothing more can be sent and everything sent is settled.
-
-        A failed cell raises no error: `frame()` shows what happened to it. Ctrl-C only
-        stops waiting.
-
-        Args:
-            timeout_s: The maximum number of seconds to wait; None for no limit.
-
-        Raises:
-            WaitTimeoutError: The timeout was reached, or the client was closed.
-        """
-        try:
-            self.io.call(self.core.wait, timeout_s)
-        except WaitTimeoutError as error:
-            error.job = self
-            raise
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                "stopped waiting; the sweep continues: call results.wait() to wait "
-                "again, results.stop() to stop it"
-            ) from None
-        return self
-
-    stop = blocking(AsyncResults.stop, itself)
-    retry = blocking(AsyncResults.retry, itself)
-    frame = blocking(AsyncResults.frame)
-
-    @explained_by(AsyncResults.job)
-    def job(self, job_id: str) -> JobT_co:
-        """Return the job of a cell, after reading it from the service."""
-        return self._owned(self.io.call(self.core.job, job_id))
-
-    @property
-    def kept(self) -> list[JobT_co]:
-        """Return the jobs of the kept cells, in the plan's order."""
-        return [self._owned(job) for job in self.io.call(self.core._kept)]
-
-    ranking = blocking(AsyncResults.ranking)
-    compare = blocking(AsyncResults.compare)
-    cost_of_keeper = blocking(AsyncResults.cost_of_keeper)
-    pareto = blocking(AsyncResults.pareto)
-
-    @explained_by(AsyncResults.fix)
-    def fix(
-        self, job: HasId | str, *, region: str, prompt: str, **more: object
-    ) -> JobT_co:
-        """Replace a region of a clip, instead of making the whole clip again."""
-        made = self.io.call(
-            self.core._fix, job, region=region, prompt=prompt, more=more
-        )
-        return self._owned(made)
-
-    @explained_by(AsyncResults.promotion)
-    def promotion(self, k: int, *, by: str = "rating", **changes: object) -> Plan:
-        """Plan the best results again with other values, priced before it is sent."""
-        return cast("Plan", self.io.call(self.core._promotion, k, by, changes))
-
-    @explained_by(AsyncResults.promote)
-    def promote(
-        self,
-        k: int,
-        *,
-        by: str = "rating",
-        budget: AnyBudget | None = None,
-        **changes: object,
-    ) -> Results[JobT_co]:
-        """Make the best results again with other values, within a budget."""
-        return self.promotion(k, by=by, **changes).run(budget)
-
-    @explained_by(AsyncResults.score)
-    def score(
-        self,
-        fn: Scorer,
-        executor: Executor | None = None,
-        *,
-        version: str | None = None,
-    ) -> pd.DataFrame:
-        """Score all outputs with a function; `frame()` includes the scores."""
-        return self.core._score(fn, executor, version)
-
-    agreement = blocking(AsyncResults.agreement)
-
-    export = blocking(AsyncResults.export)
-    rate = blocking(AsyncResults.rate)
-    keep = blocking(AsyncResults.keep)
-    note = blocking(AsyncResults.note)
-    tag = blocking(AsyncResults.tag)
-
-
-def check_in_flight(in_flight: object) -> None:
-    """Reject what is not a number of cells; None is the usual one."""
-    if in_flight is None:
-        return
-    counts = range(1, MOST_IN_FLIGHT + 1)
-    if not isinstance(in_flight, int) or in_flight is True or in_flight not in counts:
-        accepted = f"a whole number from 1 to {MOST_IN_FLIGHT:,}"
-        raise InputError("in_flight", got=in_flight, accepted=accepted)
+def _id_of(job: object) -> str:
+    return str(getattr(job, "id", job))

@@ -30,13 +30,13 @@ from mediakit.errors import (
 )
 from mediakit.history import BudgetUse, History
 from mediakit.records import JobStatus
-from mediakit.sweep.budget import over_text
 from mediakit.sweep.outcomes import (
     CellStatus,
     Outcome,
     Progress,
     is_final,
     outcome_of,
+    over_text,
 )
 from mediakit.sweep.outputs import job_of
 
@@ -56,8 +56,8 @@ BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
 MAX_UNANSWERED_N = 16
 """The rest is not sent after this many unanswered submissions in a row."""
 SILENT = (
-    "This cell was not sent: the service does not answer the cells before it. Call "
-    "results.retry() to send it."
+    "This cell was not sent because the service did not respond to the cells before "
+    "it. Call results.retry() to send it."
 )
 STOPPED = f"The sweep was stopped. {NOTHING_SENT} Call results.retry() to send it."
 PLANNED = Outcome(CellStatus.PLANNED)

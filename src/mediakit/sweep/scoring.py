@@ -7,7 +7,9 @@ where it ended.
 
 from __future__ import annotations
 
+import dis
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -31,25 +33,27 @@ from concurrent.futures import (
     ThreadPoolExecutor,
     wait,
 )
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_start_method
 from numbers import Real
 from pathlib import Path
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.history import History, tuning
 from mediakit.history.tuning import Score
-from mediakit.sweep.scorer_identity import column_of, hash_of, identity_of, sees_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 FETCHED_AT_ONCE = 8
 LONGEST_PROBLEM = 300
+HASH_DIGITS = 16
 TAKEN = frozenset({"job_id", "problem"})
+SCORERS = "fn(path) or fn(path, row)"
 RESULTS = "a number, a text, or a dict of these by name"
 EXECUTORS = (
     "a concurrent.futures.Executor, such as ProcessPoolExecutor() or "
@@ -57,7 +61,7 @@ EXECUTORS = (
 )
 IMPORTABLE = "a function at the top level of a module that other processes can import"
 TRIES_ALONE = 2
-DIED = f"The worker process died {TRIES_ALONE} times while it scored only this output."
+DIED = f"The worker process died {TRIES_ALONE} times while scoring only this output."
 
 Row = Mapping[str, Any]
 Scorer = Callable[..., Any]
@@ -299,7 +303,7 @@ def _value(value: object) -> float | str:
     if isinstance(value, str):
         return value
     if not isinstance(value, Real):
-        raise TypeError(f"the scorer returned {value!r}, accepted: {RESULTS}")
+        raise TypeError(f"the scorer returned {value!r}; it must return {RESULTS}")
     return float(value)
 
 
@@ -395,3 +399,147 @@ def _answer(future: Future[Any]) -> Answer | None:
             return None
         return None, problem_of(error)
     return values, problem
+
+
+# -- one scorer or two ----------------------------------------------------------------
+
+
+def sees_row(fn: Any) -> bool:
+    """Return whether a scorer takes a row: a second argument that it needs, or `row`.
+
+    Raises:
+        InputError: It cannot be called with a path, or with a path and a row.
+    """
+    if not callable(fn):
+        raise InputError("fn", got=fn, accepted=SCORERS)
+    called = fn if inspect.isroutine(fn) or isinstance(fn, partial) else fn.__call__
+    if inspect.iscoroutinefunction(called):
+        got = f"{column_of(fn)}, which is asynchronous"
+        raise InputError("fn", got=got, accepted=f"{SCORERS} as a plain function")
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return False  # a built-in function does not show its arguments
+    if not _fits(signature, 1):
+        if _fits(signature, 2):
+            return True
+        got = f"{column_of(fn)}{signature}"
+        raise InputError("fn", got=got, accepted=SCORERS)
+    return list(signature.parameters)[1:2] == ["row"] and _fits(signature, 2)
+
+
+def _fits(signature: inspect.Signature, arguments: int) -> bool:
+    try:
+        signature.bind(*[None] * arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def column_of(fn: Any) -> str:
+    """Return the column of a scorer that returns one value: its name."""
+    inner = getattr(fn, "func", fn)  # of a partial function
+    name = str(getattr(inner, "__name__", type(inner).__name__))
+    return name if name.isidentifier() else "score"
+
+
+def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
+    """Return the name and the version under which the scores of a scorer are stored.
+
+    The source of the scorer is part of the version, so that two scorers of one name,
+    such as those of two notebooks, are different ones. So are the data that it uses, if
+    it has no version of its own. The version is None where these cannot be told: its
+    scores are not stored.
+
+    Raises:
+        InputError: It has neither a version nor a source.
+    """
+    inner = fn.func if isinstance(fn, partial) else fn
+    named: Any = inner if hasattr(inner, "__qualname__") else type(inner)
+    name = f"{named.__module__}.{named.__qualname__}"
+    source = _source(named)
+    version = getattr(fn, "version", None) if version is None else version
+    if version is not None:
+        return name, f"{version}-{hash_of(source)[:HASH_DIGITS]}"
+    if not source:
+        accepted = "a function with a version, such as score(..., version='1')"
+        raise InputError("fn", got=fn, accepted=accepted)
+    try:
+        return name, hash_of(*_told(fn, set()))[:HASH_DIGITS]
+    except TypeError:
+        return name, None
+
+
+def _source(named: Any) -> str:
+    """Return the source of a function, or of the functions of a class; empty if none.
+
+    The source of a class in a notebook cell is known by its functions only.
+    """
+    functions = [named]
+    if inspect.isclass(named):
+        members = [each for base in named.__mro__ for each in vars(base).values()]
+        functions = [each for each in members if inspect.isfunction(each)]
+    texts = []
+    for function in functions:
+        with suppress(OSError, TypeError):
+            texts.append(inspect.getsource(function))
+    return "".join(texts)
+
+
+def _told(fn: Any, seen: set[object]) -> Iterator[str]:
+    """Yield what tells a scorer from others: its source and the data that it uses.
+
+    Functions of its own module count with their source, others with their name.
+
+    Raises:
+        TypeError: It uses an object that is not plain data.
+    """
+    if isinstance(fn, partial):
+        yield json.dumps([fn.args, fn.keywords], sort_keys=True)
+        yield from _told(fn.func, seen)
+    elif not inspect.isfunction(fn):
+        state = getattr(fn, "__self__", fn)
+        if not inspect.isclass(fn) and (
+            getattr(state, "__dict__", None) or hasattr(state, "__slots__")
+        ):
+            raise TypeError("an object with attributes")
+        yield _source(fn if hasattr(fn, "__qualname__") else type(fn))
+    elif fn not in seen:
+        seen.add(fn)
+        yield _source(fn)
+        for value in _used(fn):
+            if isinstance(value, ModuleType):
+                yield value.__name__
+            elif getattr(value, "__module__", None) == fn.__module__:
+                yield from _told(value, seen)
+            elif hasattr(value, "__qualname__"):
+                yield f"{value.__module__}.{value.__qualname__}"
+            else:
+                yield json.dumps(value, sort_keys=True)
+
+
+def _used(fn: Any) -> Iterator[Any]:
+    """Yield the values that a function uses, beside its arguments."""
+    for cell in fn.__closure__ or ():
+        with suppress(ValueError):  # it has no value yet
+            yield cell.cell_contents
+    yield from fn.__defaults__ or ()
+    yield fn.__kwdefaults__
+    for name in sorted(_global_names(fn.__code__) & fn.__globals__.keys()):
+        yield fn.__globals__[name]
+
+
+def _global_names(code: CodeType) -> set[str]:
+    """Return the global names in a function, and in the functions inside it."""
+    names = {
+        each.argval
+        for each in dis.get_instructions(code)
+        if each.opname == "LOAD_GLOBAL"
+    }
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    return names.union(*map(_global_names, inner))
+
+
+def hash_of(*texts: str) -> str:
+    """Return the SHA-256 hash of texts, in hex."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -68,7 +68,7 @@ class AsyncResults(_ShownResults, sweep.AsyncResults):
         return self
 
 
-class Results(_ShownResults, sweep.Results[Any]):
+class Results(_ShownResults, sweep.Results):
     """The results of a run, shown as a wall."""
 
 

@@ -1,7 +1,6 @@
 """Differences between the values of an axis, paired over prompts."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
@@ -13,13 +12,16 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd
-from mediakit.sweep.statistics.cells import (
+from mediakit.sweep.statistics import (
     CHARGE,
+    LINE_WIDTH,
+    By,
     Floats,
     axes_of,
+    check_numbers,
+    columns_of,
     jobs_once,
     roots,
-    typed_frame,
 )
 
 ALPHA = 0.05
@@ -30,7 +32,6 @@ MOST_MORE = 1_000
 ROUNDING_VARIANCE = 1 / 12
 ANGLES = 20_001
 MOST_FREEDOM = 10_000
-LINE_WIDTH = 88
 NAME_LENGTH = 40
 SWEEP = "sweep"
 SENTENCES = 5
@@ -67,14 +68,11 @@ class Comparison:
     text: str
 
     def __repr__(self) -> str:
-        return fill(self.text, LINE_WIDTH)  # Jupyter breaks long lines inside words
+        return fill(self.text, LINE_WIDTH)
 
 
 def compare(
-    frame: pd.DataFrame,
-    axis: str,
-    value: str = "rating",
-    by: str | Sequence[str] | None = None,
+    frame: pd.DataFrame, axis: str, value: str = "rating", by: By = None
 ) -> Comparison:
     """Compare the values of an axis, and test the differences against chance.
 
@@ -97,21 +95,16 @@ def compare(
     axes = axes_of(frame)
     if axis not in axes:
         raise InputError("axis", got=axis, accepted=f"one of {', '.join(axes)}")
-    if value not in frame or not pd.api.types.is_numeric_dtype(frame[value].dtype):
-        raise InputError("value", got=value, accepted="a column of numbers")
-    names = [n for n in axes if n != axis] if by is None else _names(frame, by)
+    check_numbers(frame, value, "value")
+    names = [n for n in axes if n != axis] if by is None else columns_of(frame, by)
     cells = jobs_once(frame)
     cells = cells[roots(cells) == np.arange(len(cells))]
     known = cells[cells[value].notna()]
     is_one = not names or len(known[names].drop_duplicates()) < 2
     units = ["take"] if is_one else names
-    differences = _Differences(known, axis, units, value)
-    found = differences.frame()
-    if is_one:
-        what = "takes"
-    else:
-        what = "prompts" if units == ["prompt"] else "pairs that share all else"
-    sentences = _sentences(found, axis, value, what)
+    found = _differences(known, axis, units, value)
+    what = "prompts" if units == ["prompt"] else "pairs that share all else"
+    sentences = _sentences(found, axis, value, "takes" if is_one else what)
     left_out = len(cells) - len(known)
     if left_out:
         are = "cell without a {} is" if left_out == 1 else "cells without a {} are"
@@ -120,10 +113,7 @@ def compare(
 
 
 def compare_sweeps(
-    before: pd.DataFrame,
-    after: pd.DataFrame,
-    value: str = "rating",
-    by: str | Sequence[str] | None = None,
+    before: pd.DataFrame, after: pd.DataFrame, value: str = "rating", by: By = None
 ) -> Comparison:
     """Compare two sweeps in pairs of cells, such as of two versions of a prompt.
 
@@ -142,104 +132,90 @@ def compare_sweeps(
         raise InputError("by", got=None, accepted="a column that both sweeps have")
     parts = []
     for version, frame in (("before", before), ("after", after)):
-        chosen = _names(frame, names)
+        chosen = columns_of(frame, names)
         # A job in both sweeps is a cell of each.
         own = {n: version + frame[n] for n in ("job_id", "parent_job_id") if n in frame}
         others = frame.columns.difference([*axes_of(frame), *chosen, "take", SWEEP])
-        rest = frame[others].assign(**own)
         pairs = frame[chosen].astype("object").assign(take=frame["take"])
-        parts.append(pd.concat([pairs.assign(**{SWEEP: version}), rest], axis=1))
-    whole = pd.concat(parts, ignore_index=True)
-    first = [SWEEP, *_names(whole, names), "take"]
-    ordered = whole[[*first, *whole.columns.drop(first)]]
-    return compare(ordered, SWEEP, value, names)
+        pairs.insert(0, SWEEP, version)
+        parts.append(pd.concat([pairs, frame[others].assign(**own)], axis=1))
+    return compare(pd.concat(parts, ignore_index=True), SWEEP, value, names)
 
 
-def _names(frame: pd.DataFrame, by: str | Sequence[str]) -> list[str]:
-    names = [by] if isinstance(by, str) else list(by)
-    for name in names:
-        if name not in frame:
-            columns = ", ".join(map(str, frame.columns))
-            raise InputError("by", got=name, accepted=f"one of {columns}")
-    return names
+def _differences(
+    known: pd.DataFrame, axis: str, units: list[str], value: str
+) -> pd.DataFrame:
+    """Return a row for each two values of an axis."""
+    values = known[axis].drop_duplicates().reset_index(drop=True)
+    if len(values) > MOST_VALUES:
+        got = f"{axis} with {len(values)} values"
+        accepted = f"an axis of at most {MOST_VALUES} values"
+        raise InputError("axis", got=got, accepted=accepted)
+    groups = known.groupby([*units, axis], observed=True, dropna=False, sort=False)
+    stars = groups[value].agg(["mean", "size"]).astype("float64")
+    order = list(values)
+    means, takes = (
+        stars[name].unstack(axis).reindex(columns=order).to_numpy("float64")
+        for name in ("mean", "size")
+    )
+    costs = np.full(len(order), np.nan)
+    if CHARGE in known:
+        sums = groups[CHARGE].sum(min_count=1).astype("float64")
+        costs = sums.groupby(axis, observed=True).mean().reindex(order).to_numpy()
+    is_whole = pd.api.types.is_integer_dtype(known[value].dtype)
+    hidden = ROUNDING_VARIANCE if is_whole else 0.0
+    twos = [list(two) for two in combinations(range(len(order)), 2)]
+    rows = [
+        _row(means[:, two], takes[:, two], float(costs[two].sum()), hidden)
+        for two in twos
+    ]
+    found = pd.DataFrame(rows, columns=list(COLUMNS)).astype(COLUMNS)
+    found["p"] = _holm(found["p"].to_numpy("float64"))
+    is_told = found["p"] < ALPHA
+    verdict = np.where(is_told, "exceeds", "within")
+    verdict[found["p"].isna()] = "unknown"
+    found["verdict"] = pd.Categorical(verdict, list(VERDICTS))
+    found.loc[is_told, ["more_pairs", "more_micro_usd"]] = pd.NA
+    places = np.array(twos, dtype="int64").reshape(-1, 2)
+    for column, name in enumerate(("first", "second")):
+        chosen = values.iloc[places[:, column]].reset_index(drop=True)
+        found.insert(column, name, chosen)
+    return found
 
 
-class _Differences:
-    """The means of all cells: one row for each pair, one column for each value."""
-
-    def __init__(
-        self, known: pd.DataFrame, axis: str, units: list[str], value: str
-    ) -> None:
-        self._values = known[axis].drop_duplicates()
-        if len(self._values) > MOST_VALUES:
-            raise InputError(
-                "axis",
-                got=f"{axis} with {len(self._values)} values",
-                accepted=f"an axis of at most {MOST_VALUES} values",
-            )
-        groups = known.groupby([*units, axis], observed=True, dropna=False, sort=False)
-        stars = groups[value].agg(["mean", "size"]).astype("float64")
-        order = list(self._values)
-        self._means = stars["mean"].unstack(axis).reindex(columns=order)
-        self._takes = stars["size"].unstack(axis).reindex(columns=order)
-        is_whole = pd.api.types.is_integer_dtype(known[value].dtype)
-        self._rounding = ROUNDING_VARIANCE if is_whole else 0.0
-        self._charges: pd.Series[Any] = pd.Series(dtype="float64")
-        if CHARGE in known:
-            self._charges = (
-                groups[CHARGE].sum(min_count=1).groupby(axis, observed=True).mean()
-            )
-
-    def frame(self) -> pd.DataFrame:
-        """Return a row for each two values."""
-        twos = list(combinations(range(len(self._values)), 2))
-        rows = [self._row(first, second) for first, second in twos]
-        found = typed_frame(rows, COLUMNS)
-        found["p"] = _holm(found["p"].to_numpy("float64"))
-        verdict = np.where(found["p"] < ALPHA, "exceeds", "within")
-        verdict[found["p"].isna()] = "unknown"
-        found["verdict"] = pd.Categorical(verdict, list(VERDICTS))
-        is_told = found["verdict"] == "exceeds"
-        found.loc[is_told, ["more_pairs", "more_micro_usd"]] = pd.NA
-        places = np.array(twos, dtype="int64").reshape(-1, 2)
-        for column, name in enumerate(("first", "second")):
-            chosen = self._values.iloc[places[:, column]].reset_index(drop=True)
-            found.insert(column, name, chosen)
-        return found
-
-    def _row(self, first: int, second: int) -> dict[str, Any]:
-        means = self._means.to_numpy("float64")[:, [first, second]]
-        both = np.isfinite(means).all(axis=1)
-        differences = means[both, 1] - means[both, 0]
-        pairs = len(differences)
-        row: dict[str, Any] = dict.fromkeys(("difference", "low", "high", "p"), np.nan)
-        row |= {"pairs": pairs, "more_pairs": None, "more_micro_usd": None}
-        if not pairs:
-            return row
-        difference = float(differences.mean())
-        if pairs == 1:
-            return row | {"difference": difference}
-        takes = self._takes.to_numpy("float64")[both][:, [first, second]]
-        hidden = self._rounding * float((1 / takes).sum(axis=1).mean())
-        variance = max(float(differences.var(ddof=1)), hidden)
-        error = math.sqrt(variance / pairs)
-        margin = error * t_quantile(1 - ALPHA / 2, pairs - 1)
-        row |= {"difference": difference, "low": difference - margin}
-        row |= {"high": difference + margin, "p": p_value(difference, error, pairs - 1)}
-        more = _more_pairs(difference, variance, pairs)
-        if more is not None:
-            row["more_pairs"] = more
-            charges = self._charges.reindex(self._means.columns[[first, second]])
-            if charges.notna().all():
-                row["more_micro_usd"] = round(more * float(charges.sum()))
+def _row(
+    means: Floats, takes: Floats, cost_micro_usd: float, hidden: float
+) -> dict[str, Any]:
+    """Compare two values, whose pairs are the rows."""
+    both = np.isfinite(means).all(axis=1)
+    differences = means[both, 1] - means[both, 0]
+    pairs = len(differences)
+    row: dict[str, Any] = {"pairs": pairs}
+    if not pairs:
         return row
+    difference = float(differences.mean())
+    row["difference"] = difference
+    if pairs == 1:
+        return row
+    rounded = hidden * float((1 / takes[both]).sum(axis=1).mean())
+    variance = max(float(differences.var(ddof=1)), rounded)
+    error = math.sqrt(variance / pairs)
+    margin = error * _t_quantile(1 - ALPHA / 2, pairs - 1)
+    row |= {"low": difference - margin, "high": difference + margin}
+    row["p"] = _p_value(difference, error, pairs - 1)
+    more = _more_pairs(difference, variance, pairs)
+    if more is not None:
+        row["more_pairs"] = more
+        if math.isfinite(cost_micro_usd):
+            row["more_micro_usd"] = round(more * cost_micro_usd)
+    return row
 
 
 def _more_pairs(difference: float, variance: float, pairs: int) -> int | None:
     """Return how many more pairs would most likely tell the difference from chance."""
     if not difference:
         return None
-    enough = t_quantile(1 - ALPHA / 2, MOST_FREEDOM) + t_quantile(POWER, MOST_FREEDOM)
+    enough = _t_quantile(1 - ALPHA / 2, MOST_FREEDOM) + _t_quantile(POWER, MOST_FREEDOM)
     needed = math.ceil(variance * (enough / difference) ** 2)
     more = max(1, needed - pairs)
     return more if more <= MOST_MORE else None
@@ -271,14 +247,14 @@ def _angles(freedom: int) -> tuple[Floats, Floats]:
     return angle, reached / reached[-1]
 
 
-def t_quantile(probability: float, freedom: int) -> float:
+def _t_quantile(probability: float, freedom: int) -> float:
     """Return a quantile of Student's t distribution."""
     angle, reached = _angles(freedom)
     root = math.sqrt(min(freedom, MOST_FREEDOM))
     return root * math.tan(float(np.interp(probability, reached, angle)))
 
 
-def p_value(difference: float, error: float, freedom: int) -> float:
+def _p_value(difference: float, error: float, freedom: int) -> float:
     """Return how often chance alone makes a difference of this size or larger."""
     if not error:
         return 0.0 if difference else 1.0
@@ -302,7 +278,7 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
             f"The values of {axis} cannot be compared: no cells with a {value} share "
             "all other settings."
         ]
-    rows = [row for _, row in found.iterrows()]
+    rows = found.to_dict("records")
     if len(rows) == 1:
         return [_sentence(rows[0], value, what)]
     told = [row for row in rows if row["verdict"] == "exceeds"]
@@ -324,48 +300,43 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
     ]
 
 
-def _sentence(row: "pd.Series[Any]", value: str, what: str) -> str:
+def _sentence(row: Any, value: str, what: str) -> str:
     first, second = _name(row["first"]), _name(row["second"])
-    size = amount_text(row["difference"], value)
+    if not row["pairs"]:
+        return f"{first} and {second} share no setting with a {value}."
+    size = _amount_text(row["difference"], value)
     if row["verdict"] == "unknown":
-        if not row["pairs"]:
-            return f"{first} and {second} share no setting with a {value}."
         return (
             f"{first} and {second} differ by {size} in one pair, which says nothing "
             "about others; compare them with more prompts."
         )
+    if not row["difference"]:
+        return f"Over {row['pairs']:,} {what}, {first} and {second} are equal."
     low, high = sorted(abs(row[end]) for end in ("low", "high"))
     higher, lower = (second, first) if row["difference"] > 0 else (first, second)
     head = f"Over {row['pairs']:,} {what}, {higher} is {size} higher than {lower}"
     if row["verdict"] == "exceeds":
         return (
-            f"{head} ({amount_text(low, value)} to {amount_text(high, value)}): more "
+            f"{head} ({_amount_text(low, value)} to {_amount_text(high, value)}): more "
             "than chance explains."
         )
-    if not row["difference"]:
-        return f"Over {row['pairs']:,} {what}, {first} and {second} are equal."
     return f"{head}, which chance explains.{_more_text(row, what)}"
 
 
-def _more_text(row: "pd.Series[Any]", what: str) -> str:
+def _more_text(row: Any, what: str) -> str:
     if pd.isna(row["more_pairs"]):
-        return f" More than {MOST_MORE:,} further {what} would be needed to tell."
+        return f" More than {MOST_MORE:,} more {what} would be needed to settle it."
     cost = ""
     if not pd.isna(row["more_micro_usd"]):
         cost = f", for about {format_cents(row['more_micro_usd'])}"
     if row["more_pairs"] == 1:
-        return f" About one more would tell{cost}."
-    return f" About {row['more_pairs']:,} more {what} would tell{cost}."
+        return f" About one more would settle it{cost}."
+    return f" About {row['more_pairs']:,} more {what} would settle it{cost}."
 
 
-def amount_text(number: object, value: str) -> str:
-    """Format a difference with its unit: stars, seconds or US dollars.
-
-    Args:
-        number: The number; its sign is omitted.
-        value: The column of the number.
-    """
-    size = abs(float(number))  # type: ignore[arg-type]
+def _amount_text(number: float, value: str) -> str:
+    """Format a difference with its unit: stars, seconds or US dollars."""
+    size = abs(number)
     if value.endswith("_micro_usd"):
         return format_usd(round(size))
     written = f"{size:.1f}" if size >= 1 or size == 0 else f"{size:.2g}"

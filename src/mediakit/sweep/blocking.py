@@ -1,0 +1,216 @@
+"""Plans and results for scripts and notebooks: each call waits for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator
+from concurrent.futures import Executor
+from functools import partial
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+
+from mediakit.client import AnyBudget, AsyncJob
+from mediakit.client.budgets import Budget
+from mediakit.client.loop import (
+    Blocking,
+    ProcessBound,
+    blocking,
+    explained_by,
+    io_thread,
+    itself,
+)
+from mediakit.errors import WaitTimeoutError
+from mediakit.sweep.outcomes import Progress
+from mediakit.sweep.plan import AsyncPlan, BasePlan
+from mediakit.sweep.results import AsyncResults
+from mediakit.sweep.scoring import Scorer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from mediakit.async_client import AsyncClient
+    from mediakit.blocking_client import Client
+    from mediakit.job import Job
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _owned(results: Results, job: AsyncJob, /) -> Job:
+    return results.owned(job)
+
+
+class Results(Blocking, ProcessBound):
+    """The results of a run for scripts and notebooks; its methods block.
+
+    The run starts at once and continues whether or not anything waits for it.
+
+    Args:
+        plan, core, budget_micro_usd, in_flight, shared: As for `AsyncResults`.
+        owned: Makes the blocking version of a job, as the client does.
+    """
+
+    core: AsyncResults
+    _instead = AsyncResults._instead
+
+    def __init__(
+        self,
+        plan: BasePlan,
+        core: AsyncClient,
+        budget_micro_usd: int | None = None,
+        in_flight: int | None = None,
+        *,
+        owned: Callable[[AsyncJob], Job],
+        shared: Budget | None = None,
+    ) -> None:
+        its = AsyncResults(plan, core, budget_micro_usd, in_flight, shared=shared)
+        super().__init__(its)
+        self.io = io_thread()
+        self.owned = owned
+
+    def _call(
+        self, method: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        return self.io.call(method, *args, **kwargs)
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__()} - {"owned"})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.progress.text}>"
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._awaited().__await__()
+
+    async def _awaited(self) -> Self:
+        await asyncio.wrap_future(self.io.post(self.core.wait))
+        return self
+
+    @property
+    def plan(self) -> BasePlan:
+        """Return the plan."""
+        return self.core.plan
+
+    @property
+    def id(self) -> str:
+        """Return the id of the sweep."""
+        return self.core.id
+
+    @property
+    def progress(self) -> Progress:
+        """Return the progress of the run."""
+        return self.core.progress
+
+    @explained_by(AsyncResults.subscribe)
+    def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
+        """Call a function with the progress, at most every 0.2 s and at the end."""
+        return self.core.subscribe(listener)
+
+    @explained_by(AsyncResults.wait)
+    def wait(self, timeout_s: float | None = None) -> Self:
+        """Wait until nothing more can be sent; Ctrl-C only stops the waiting."""
+        try:
+            self._call(self.core.wait, timeout_s)
+        except WaitTimeoutError as error:
+            error.job = self
+            raise
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                "stopped waiting; the sweep continues: call results.wait() to wait "
+                "again, results.stop() to stop it"
+            ) from None
+        return self
+
+    @property
+    def kept(self) -> list[Job]:
+        """Return the jobs of the kept cells, in the plan's order."""
+        return [self.owned(job) for job in self._call(self.core._kept)]
+
+    stop = blocking(AsyncResults.stop, itself)
+    retry = blocking(AsyncResults.retry, itself)
+    frame = blocking(AsyncResults.frame)
+    job = blocking(AsyncResults.job, _owned)
+    ranking = blocking(AsyncResults.ranking)
+    compare = blocking(AsyncResults.compare)
+    cost_of_keeper = blocking(AsyncResults.cost_of_keeper)
+    pareto = blocking(AsyncResults.pareto)
+    fix = blocking(AsyncResults.fix, _owned)
+
+    @explained_by(AsyncResults.promotion)
+    def promotion(self, k: int, *, by: str = "rating", **changes: object) -> Plan:
+        """Plan the best results again with other values, priced before it is sent."""
+        plan = self._call(self.core.promotion, k, by=by, **changes)
+        return cast(Plan, plan)
+
+    @explained_by(AsyncResults.promote)
+    def promote(
+        self,
+        k: int,
+        *,
+        by: str = "rating",
+        budget: AnyBudget | None = None,
+        **changes: object,
+    ) -> Results:
+        """Make the best results again with other values, within a budget."""
+        return self.promotion(k, by=by, **changes).run(budget)
+
+    @explained_by(AsyncResults.score)
+    def score(
+        self,
+        fn: Scorer,
+        executor: Executor | None = None,
+        *,
+        version: str | None = None,
+    ) -> pd.DataFrame:
+        """Score all outputs with a function; `frame()` includes the scores."""
+        # In the caller's thread, which an interrupt and a warning reach.
+        return self.core._score(fn, executor, version)
+
+    agreement = blocking(AsyncResults.agreement)
+    export = blocking(AsyncResults.export)
+    rate = blocking(AsyncResults.rate)
+    keep = blocking(AsyncResults.keep)
+    note = blocking(AsyncResults.note)
+    tag = blocking(AsyncResults.tag)
+
+
+class Plan(BasePlan):
+    """A plan for scripts and notebooks; its methods block.
+
+    Args:
+        owner: The client that made it.
+        args: As for `BasePlan`.
+        kwargs: As for `BasePlan`.
+    """
+
+    results_type: type[Results] = Results
+
+    def __init__(self, owner: Client, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.owner = owner
+
+    @property
+    def _made_as(self) -> Callable[..., Self]:
+        return partial(type(self), self.owner)
+
+    @explained_by(AsyncPlan.run)
+    def run(
+        self, budget: AnyBudget | None = None, in_flight: int | None = None
+    ) -> Results:
+        """Start to send the new cells; returns live results at once."""
+        owner = self.owner
+        limit_micro_usd, shared = owner.io.call(self._admitted, budget, in_flight)
+        its: dict[str, Any] = {"owned": owner.owned, "shared": shared}
+        return self.results_type(self, self.client, limit_micro_usd, in_flight, **its)
+
+    @explained_by(AsyncPlan.drafts)
+    def drafts(self) -> Self:
+        """Return the same plan as drafts, for a fraction of the price (spec 4.4)."""
+        return self.owner.io.call(self._drafts)
+
+    def refresh(self) -> Self:
+        """Read the history and the balance again."""
+        self.owner.io.call(self._refresh)
+        return self
