@@ -48,11 +48,6 @@ def judge(job_id, **changes):
     calls.append((job_id, changes))
 def prefer(winner, loser, *, tie):
     calls.append((winner, loser, tie))
-def rank(preferences):
-    won = [each.winner for each in preferences if not each.tie]
-    jobs = sorted({{job for each in preferences for job in each[:2]}})
-    return [(job, won.count(job), won.count(job) - 0.5, won.count(job) + 0.5, 0)
-            for job in jobs]
 """
 WALL = """
 wall = Gallery(
@@ -60,7 +55,7 @@ wall = Gallery(
     title="Sweep · a {animal} over dunes, {light}",
     summary=WallSummary(owned=2, new="$0.80", new_note="new, exact", spent="$1.20",
                         spent_note="spent of $3.00", next_label="Upscale the 2 kept"),
-    judge=judge, prefer=prefer, rank=rank,
+    judge=judge, prefer=prefer,
     actions=WallActions(retry=lambda index: calls.append(index),
                         export=lambda: "Saved 6 files.", next=lambda: None))
 wall
@@ -78,7 +73,7 @@ import threading, time
 cells = [cell(n, status="running", url=None, poster=None, runtime_s=3.0)
          for n in range(6)]
 wall = Gallery(cells, rows="light", cols="animal", title="Running", judge=judge,
-               prefer=prefer, rank=rank)
+               prefer=prefer)
 def run():
     for n in range(3):
         cells[n] = cell(n)

@@ -5,7 +5,7 @@
 
 const GONE = "The kernel is gone: this is what the wall showed last, and nothing changes it.";
 const SLOW = "Waiting for the kernel …";
-const DELETED = "This result has been deleted.";
+const DELETED = "This result was erased.";
 const NO_RESULT = "No result to show";
 const ANSWER_MS = 4000;
 const BEST = 5;
