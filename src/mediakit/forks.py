@@ -57,7 +57,8 @@ def no_fork() -> Iterator[None]:
             _at_work[thread] -= 1
             if not _at_work[thread]:
                 del _at_work[thread]
-            _changed.notify_all()
+            if _forking is not None:
+                _changed.notify_all()
 
 
 def before_fork(call: Callable[[], object]) -> None:

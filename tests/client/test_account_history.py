@@ -92,7 +92,8 @@ def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(
     service = Service("http://127.0.0.1:1", "key-0123456789")
     used: list[threading.Thread] = []
 
-    def note_thread(_: History) -> None:
+    def note_thread(history: History) -> None:
+        history.find("media_1")
         used.append(threading.current_thread())
 
     with History(postgres_url) as history:

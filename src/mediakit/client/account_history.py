@@ -29,8 +29,8 @@ FLUSH_FOR_S = 3.0
 class AccountHistory:
     """Reads and writes the history without blocking the event loop.
 
-    A local file is read on the event loop, and written there if no other connection is
-    writing: that is faster than a thread. Whatever may wait runs on a thread.
+    A file is read and written on the event loop while no other connection locks it:
+    that is faster than a thread. Whatever may wait runs on a thread.
     """
 
     def __init__(self, history: History, service: Service) -> None:
@@ -51,9 +51,11 @@ class AccountHistory:
     ) -> T:
         """Call a method of the history that reads: `ask(History.find, job_id)`."""
         call = partial(question, self.history, *args, **kwargs)
-        if self.history.is_local:
-            return call()
-        return await to_thread.run_sync(call)
+        try:
+            with without_waiting():
+                return call()
+        except BusyError:
+            return await to_thread.run_sync(call)
 
     async def write(
         self,
@@ -73,7 +75,8 @@ class AccountHistory:
         """
         call = partial(change, self.history, *args, **kwargs)
         try:
-            return self._at_once(call)
+            with without_waiting():
+                return call()
         except BusyError:
             return await self._on_thread(call)
 
@@ -93,7 +96,8 @@ class AccountHistory:
         """
         call = partial(change, self.history, *args, **kwargs)
         try:
-            self._at_once(call)
+            with without_waiting():
+                call()
         except MediakitError as error:
             if not _may_pass(error):
                 raise
@@ -121,12 +125,6 @@ class AccountHistory:
         """Wait a few seconds for the writes that could not be made yet."""
         if self._writing_late is not None:
             await asyncio.wait([self._writing_late], timeout=FLUSH_FOR_S)
-
-    def _at_once(self, call: Callable[[], T]) -> T:
-        if not self.history.is_local:
-            raise BusyError("The history is on a server.")
-        with without_waiting():
-            return call()
 
     async def _on_thread(self, call: Callable[[], T]) -> T:
         return await to_thread.run_sync(

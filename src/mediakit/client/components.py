@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from anyio import to_thread
 
 from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
@@ -211,4 +210,4 @@ class Components:
         await self.account_history.flush()
         await self.transport.aclose()
         await self._files_http.aclose()
-        await to_thread.run_sync(self.store.close)
+        self.store.close()

@@ -90,21 +90,19 @@ class Database:
         self.name = shown_place(self._url)
         self.place = _unique_name(self._url)
         self.is_local = is_local(self._url)
+        self._is_file = self.is_local and not is_in_memory(self._url)
         self._engine = _sqlite(self._url) if self.is_local else _postgres(self._url)
-        self._impatient = (
-            _sqlite(self._url, timeout_s=0.0)
-            if self.is_local and not is_in_memory(self._url)
-            else None
-        )
-        self._engines = [each for each in (self._engine, self._impatient) if each]
         # On SQLite, a statement outside of `writing` is its own transaction anyway.
         self._reads = (
             self._engine
             if self.is_local
             else self._engine.execution_options(isolation_level="AUTOCOMMIT")
         )
+        # The connection of the one thread that never waits. To take one from the pool
+        # costs as much as two statements.
+        self._kept: list[Connection] = []
         # Python 3.13 warns about files that are not closed.
-        finalize(self, _dispose, self._engines)
+        finalize(self, _close, self._engine, self._kept)
         try:
             with no_fork():
                 _open.add(self)
@@ -118,31 +116,29 @@ class Database:
 
     def close(self) -> None:
         """Close the connections; closing again has no effect."""
-        _dispose(self._engines)
+        _close(self._engine, self._kept)
 
     def before_fork(self) -> None:
         """Close connections to a file, whose locks SQLite in the child would count."""
-        if self._impatient is not None:
-            _dispose(self._engines)
+        if self._is_file:
+            self.close()
 
     def after_fork_in_child(self) -> None:
         """Leave the parent's connections open and unused: closing harms its file."""
-        self._inherited = [engine.pool for engine in self._engines]
-        _dispose(self._engines, close=False)
+        self._inherited = (self._engine.pool, *self._kept)
+        self._kept.clear()
+        self._engine.dispose(close=False)
 
     @contextmanager
     def reading(self, verb: str = "read") -> Iterator[Connection]:
-        """Yield a connection for queries, which never wait for a writer."""
+        """Yield a connection for queries."""
         with self._connected(self._reads, verb) as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Yield a connection with the write lock: a unit of work, all or nothing."""
-        engine = self._engine if _may_wait.get() else self._impatient
-        if engine is None:
-            raise BusyError("The history is not a file.")
-        with self._connected(engine, "written") as connection:
+        with self._connected(self._engine, "written") as connection:
             self._lock(connection)
             yield connection
             connection.commit()
@@ -178,10 +174,12 @@ class Database:
     def _connected(self, engine: Engine, verb: str) -> Iterator[Connection]:
         pool = engine.pool
         try:
-            with no_fork(), engine.connect() as connection:
+            with no_fork(), self._connection(engine) as connection:
                 yield connection
         except (DBAPIError, NoConnectionError, sqlite3.Error) as error:
             reason = error.orig if isinstance(error, DBAPIError) else error
+            if not _may_wait.get() and _code(reason) == sqlite3.SQLITE_BUSY:
+                raise BusyError("Another connection locks the history.") from None
             advice = DAMAGED if _is_damaged(reason) else self._advice
             raise MediakitError(
                 f"The history {self.name} could not be {verb}: "
@@ -191,9 +189,26 @@ class Database:
             if pool is not engine.pool:  # closed meanwhile, by another thread
                 pool.dispose()
 
+    @contextmanager
+    def _connection(self, engine: Engine) -> Iterator[Connection]:
+        if _may_wait.get():
+            with engine.connect() as connection:
+                yield connection
+            return
+        if not self._is_file:
+            raise BusyError("The history is not a file.")
+        if not self._kept:
+            self._kept.append(_without_timeout(engine))
+        (connection,) = self._kept
+        try:
+            yield connection
+        finally:
+            connection.rollback()
+
     def _lock(self, connection: Connection) -> None:
         if self.is_local:
-            _begin_immediate(connection)
+            file: Any = connection.connection.dbapi_connection
+            file.execute("BEGIN IMMEDIATE")
         else:
             connection.execute(select(func.pg_advisory_xact_lock(_WRITE_LOCK)))
 
@@ -275,9 +290,10 @@ def _table_statements(dialect: str) -> list[str]:
     return made
 
 
-def _dispose(engines: Iterable[Engine], *, close: bool = True) -> None:
-    for engine in engines:
-        engine.dispose(close=close)
+def _close(engine: Engine, kept: list[Connection]) -> None:
+    while kept:
+        kept.pop().close()
+    engine.dispose()
 
 
 def _before_fork() -> None:
@@ -298,13 +314,13 @@ if hasattr(os, "register_at_fork"):
 # -- SQLite -----------------------------------------------------------------------
 
 
-def _sqlite(url: URL, timeout_s: float = BUSY_TIMEOUT_S) -> Engine:
+def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
     dialect = _sqlite_dialect()
     names, settings = dialect.create_connect_args(url)
-    settings.update(timeout=timeout_s, check_same_thread=False)
+    settings.update(timeout=BUSY_TIMEOUT_S, check_same_thread=False)
     # A database in memory lives as long as its one connection, which one thread at a
     # time can use.
     pool = QueuePool(
@@ -348,14 +364,12 @@ def _prepare_sqlite(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA synchronous=NORMAL")
 
 
-def _begin_immediate(connection: Connection) -> None:
-    file: Any = connection.connection.driver_connection
-    try:
-        file.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        if _may_wait.get() or _code(error) != sqlite3.SQLITE_BUSY:
-            raise
-        raise BusyError("Another connection writes to the history.") from None
+def _without_timeout(engine: Engine) -> Connection:
+    """Return a connection beside the pool, which reports at once what it waits for."""
+    connection = engine.connect()
+    connection.detach()
+    connection.exec_driver_sql("PRAGMA busy_timeout=0")
+    return connection
 
 
 @retry(
