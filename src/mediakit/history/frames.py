@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sqlalchemy import BigInteger, Row, Select, and_, exists, not_, select, type_coerce
+from sqlalchemy import BigInteger, Row, Select, and_, not_, select, type_coerce
 
 from mediakit.estimates import EstimateKind
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
-from mediakit.history.tables import Instant, entries, judgements
+from mediakit.history.tables import Instant, entries, has_later_attempt, judgements
 from mediakit.records import REJECTIONS, BillingState, JobStatus
 
 # Before pandas 3, "str" means NumPy strings, which turn None into "None".
@@ -86,18 +86,14 @@ def frame_query() -> Select[Any]:
         else column
         for column in columns
     )
-    later = entries.alias("later")
-    has_later = exists().where(
-        later.c.asked_key == entries.c.asked_key,
-        later.c.take == entries.c.take,
-        later.c.attempt > entries.c.attempt,
-    )
     is_rejected = and_(
         entries.c.status == JobStatus.FAILED,
         entries.c.error_code.in_(REJECTIONS),
         entries.c.submitted_at == entries.c.finished_at,
     )
-    rows = select(*plain).where(not_(and_(is_rejected, has_later)).is_not(False))
+    rows = select(*plain).where(
+        not_(and_(is_rejected, has_later_attempt())).is_not(False)
+    )
     return rows.order_by(entries.c.number.desc())
 
 

@@ -9,7 +9,6 @@ from sqlalchemy import (
     BigInteger,
     and_,
     case,
-    exists,
     func,
     literal,
     select,
@@ -22,6 +21,7 @@ from mediakit.history.rows import entry_of, whole_entries
 from mediakit.history.store import History
 from mediakit.history.tables import (
     entries,
+    has_later_attempt,
     judgements,
     sweep_cells,
     sweeps,
@@ -107,16 +107,10 @@ def find_sweep(
         return None
     its = dict(found._mapping)
     sweep = Sweep(**{**its, "axes": tuple(json.loads(its["axes"]))})
-    later = entries.alias()
-    has_later = exists().where(
-        later.c.asked_key == entries.c.asked_key,
-        later.c.take == entries.c.take,
-        later.c.attempt > entries.c.attempt,
-    )
     is_its = and_(
         entries.c.asked_key == sweep_cells.c.asked_key,
         entries.c.take == sweep_cells.c.take,
-        ~has_later,
+        ~has_later_attempt(),
     )
     cells = (
         whole_entries()

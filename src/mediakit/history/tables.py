@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     Dialect,
     Enum,
@@ -23,6 +24,7 @@ from sqlalchemy import (
     Table,
     Text,
     TypeDecorator,
+    exists,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -272,6 +274,16 @@ drafts = Table(
     Column("content", Text, nullable=False),  # a JSON object
     Column("saved_at", Instant, nullable=False),
 )
+
+
+def has_later_attempt() -> ColumnElement[bool]:
+    """Return the condition of an entry that is not the last attempt at its take."""
+    later = entries.alias("later")
+    return exists().where(
+        later.c.asked_key == entries.c.asked_key,
+        later.c.take == entries.c.take,
+        later.c.attempt > entries.c.attempt,
+    )
 
 
 def upsert(

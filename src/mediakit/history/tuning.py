@@ -11,14 +11,14 @@ from functools import partial
 from operator import attrgetter, index
 from typing import Any, NamedTuple, SupportsIndex, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Select, Table, delete, exists, select
+from sqlalchemy import ColumnElement, Select, Table, delete, select
 
 from mediakit.errors import InputError
 from mediakit.history import tables
 from mediakit.history.entry import Entry
 from mediakit.history.rows import entry_of, whole_entries
 from mediakit.history.store import History
-from mediakit.history.tables import entries, upsert
+from mediakit.history.tables import entries, has_later_attempt, upsert
 
 RATINGS = range(1, 6)
 MOST_TAGS = 20
@@ -313,16 +313,10 @@ def sha256s(
 
 def owned_draws(history: History, *, service: str, function: str) -> list[OwnedDraw]:
     """Return the newest attempt at each take of a function's requests."""
-    later = entries.alias()
-    has_later = exists().where(
-        later.c.asked_key == entries.c.asked_key,
-        later.c.take == entries.c.take,
-        later.c.attempt > entries.c.attempt,
-    )
     query = (
         select(*(entries.c[name] for name in OwnedDraw._fields))
         .where(entries.c.service == service, entries.c.function == function)
-        .where(~has_later)
+        .where(~has_later_attempt())
         .order_by(entries.c.number)
     )
     return [OwnedDraw._make(row) for row in history.database.rows(query)]
