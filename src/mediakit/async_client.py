@@ -28,7 +28,6 @@ from mediakit.client.progress import Transfer
 from mediakit.client.service import Backend
 from mediakit.client.submitting import Take, check_take
 from mediakit.clock import Clock
-from mediakit.errors import InputError
 from mediakit.estimates import Estimate
 from mediakit.forks import cached_property
 from mediakit.history import History
@@ -362,19 +361,12 @@ class AsyncClient(ProcessBound):
             extra: Properties unknown to mediakit, sent as given.
             seconds: Known durations of media, seconds by URL or path, for the price.
             timeout_s: Seconds to wait; None waits without a limit.
-            fields: The request's fields; local files are uploaded, and a job is
-                replaced by its output.
+            fields: The request's fields, as in `submit`.
 
         Raises:
-            InputError: A field or a file is invalid; nothing was sent.
-            BalanceError: It may cost more than is left; nothing was sent.
-            BudgetError: It may cost more than is left of the client's budget; nothing
-                was sent.
             JobFailedError: The job failed, now or when it was submitted before.
-            GoneError: The service does not know the existing job for this API key.
             WaitTimeoutError: The time is over; the job continues.
-            RateLimitError: The service asks to wait longer than this call waits.
-            ServiceError: The service did not answer; the error says what was sent.
+            MediakitError: `submit` raised it; nothing is waited for.
         """
         check_timeout(timeout_s)
         job = await self.submit(
@@ -412,7 +404,6 @@ class AsyncClient(ProcessBound):
             NotFoundError: The organization has no such job.
             ServiceError: The service does not answer.
         """
-        _check_job_id(job_id)
         return await self.components.jobs.job(job_id)
 
     @opened
@@ -592,28 +583,13 @@ class AsyncClient(ProcessBound):
                 acceptable; nothing was sent.
             ServiceError: The sandbox does not answer.
         """
-        from mediakit.client.sample_history import check_past, seed_past
+        from mediakit.client.sample_history import seed_past
 
         asked = {"days": days, "jobs": jobs, "seed": seed}
-        components = self.components
-        check_past(
-            is_sandbox=self.backend.is_sandbox, label=self.service.label, asked=asked
-        )
-        return await seed_past(
-            components.transport,
-            components.store,
-            self.catalog,
-            components.clock,
-            asked,
-        )
+        return await seed_past(self.components, asked)
 
 
 def _show_own_wait(job: AsyncJob) -> None:
     """Show a wait that people asked for: not those of the I/O thread itself."""
     if in_notebook() and not io_thread().is_here:
         show_wait(job)
-
-
-def _check_job_id(job_id: object) -> None:
-    if not isinstance(job_id, str) or not job_id:
-        raise InputError("job_id", got=job_id, accepted="a job id: media_<uuid>")

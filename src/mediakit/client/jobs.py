@@ -28,6 +28,7 @@ from mediakit.errors import (
     AnswerError,
     ConflictError,
     GoneError,
+    InputError,
     NotFoundError,
     ServiceError,
 )
@@ -84,6 +85,7 @@ class Jobs:
 
     async def job(self, job_id: str) -> AsyncJob:
         """Return a job by its id; see `AsyncClient.job`."""
+        _check_id(job_id)
         job = await self._known(job_id)
         if job is None:
             record = await self.reads.read(job_id)
@@ -330,3 +332,8 @@ class Jobs:
             )
         await self._account_history.write(History.forget, job.id)
         job.update(job.state.forgotten())
+
+
+def _check_id(job_id: object) -> None:
+    if not isinstance(job_id, str) or not job_id:
+        raise InputError("job_id", got=job_id, accepted="a job id: media_<uuid>")

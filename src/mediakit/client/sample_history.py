@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from random import Random
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from anyio import to_thread
 from pydantic import AwareDatetime, Field
@@ -15,16 +15,14 @@ from pydantic import AwareDatetime, Field
 from mediakit.catalog import Catalog, Function
 from mediakit.client.answers import Answer, error_of, parse
 from mediakit.client.budgets import budget_name
-from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
+from mediakit.client.http import READ_RETRY_FOR_S
 from mediakit.client.idempotency import draw_key_of, priced_at
-from mediakit.client.service import Service
-from mediakit.clock import Clock
+from mediakit.client.service import Backend, Service
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import (
     Entry,
     EntryState,
-    History,
     Judgement,
     Submission,
     importing,
@@ -34,6 +32,9 @@ from mediakit.money import format_usd
 from mediakit.records import BillingState, JobError, JobStatus, Record
 from mediakit.rules import Found
 from mediakit.schema import canonical_json
+
+if TYPE_CHECKING:
+    from mediakit.client.components import Components
 
 SEED_PATH = "/sandbox/seed"
 LIMITS = {"days": (1, 3_650), "jobs": (1, 10_000), "seed": (0, 2**32)}
@@ -114,28 +115,11 @@ class SeededPast:
         return self.text
 
 
-def check_past(*, is_sandbox: bool, label: str, asked: Mapping[str, object]) -> None:
-    """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
-    if not is_sandbox:
-        accepted = "connected to a sandbox on this machine"
-        got = Found(f"one connected to {label}")
-        raise InputError("client", got=got, accepted=accepted)
-    for name, (least, most) in LIMITS.items():
-        value = asked[name]
-        if type(value) is not int or not least <= value <= most:
-            accepted = f"a whole number from {least} to {most:,}"
-            raise InputError(name, got=value, accepted=accepted)
-
-
-async def seed_past(
-    transport: ServiceClient,
-    history: History,
-    catalog: Catalog,
-    clock: Clock,
-    asked: Mapping[str, int],
-) -> SeededPast:
+async def seed_past(components: Components, asked: Mapping[str, int]) -> SeededPast:
     """Generate sample jobs in a sandbox and write them to the history."""
+    _check(components.backend, asked)
     content = canonical_json({**asked, "requests": True})
+    transport, catalog = components.transport, components.backend.catalog
 
     async def once() -> Answer:
         # A retry is safe: the same jobs are generated only once.
@@ -143,14 +127,15 @@ async def seed_past(
 
     answer = await transport.until_answered(once, for_s=READ_RETRY_FOR_S)
     if answer.status not in (200, 201):
-        raise error_of(answer, "the sample history", clock)
+        raise error_of(answer, "the sample history", components.clock)
 
     said = await to_thread.run_sync(parse, PastAnswer, answer)
     past = said.requests
 
     def write() -> int:
-        entries = entries_of(past, transport.service, catalog)
-        return importing.import_entries(history, entries, dict(judgements_of(past)))
+        found = entries_of(past, transport.service, catalog)
+        judged = dict(judgements_of(past))
+        return importing.import_entries(components.store, found, judged)
 
     added = await to_thread.run_sync(write)
     return SeededPast(
@@ -162,6 +147,19 @@ async def seed_past(
         added_to_sandbox=said.added,
         added_to_history=added,
     )
+
+
+def _check(backend: Backend, asked: Mapping[str, int]) -> None:
+    """Reject a service that is not a sandbox, and numbers that a sandbox rejects."""
+    if not backend.is_sandbox:
+        accepted = "connected to a sandbox on this machine"
+        got = Found(f"one connected to {backend.service.label}")
+        raise InputError("client", got=got, accepted=accepted)
+    for name, (least, most) in LIMITS.items():
+        value = asked[name]
+        if type(value) is not int or not least <= value <= most:
+            accepted = f"a whole number from {least} to {most:,}"
+            raise InputError(name, got=value, accepted=accepted)
 
 
 def entries_of(
