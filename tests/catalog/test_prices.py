@@ -34,41 +34,32 @@ def ends(estimate: Estimate) -> tuple[int, int | None]:
 @each_function
 @drawn
 @given(data=st.data())
-def test_every_accepted_body_has_an_integer_price_with_low_not_above_high(
-    function: Function, data: st.DataObject
-) -> None:
-    body = data.draw(accepted_bodies(function))
-    estimate = function.estimate(body)
-
-    if estimate.kind is EstimateKind.UNKNOWN:
-        assert (estimate.low, estimate.high) == (None, None)
-        return
-    low, high = ends(estimate)
-    assert low >= 0
-    assert high is None or low <= high
-    assert low == sum(line.low_micro_usd for line in estimate.lines)
-    if estimate.kind in (EstimateKind.EXACT, EstimateKind.NOMINAL):
-        assert low == high
-
-
-@each_function
-@drawn
-@given(data=st.data())
-def test_known_lengths_only_narrow_a_price(
+def test_a_price_is_whole_is_narrowed_by_lengths_and_is_what_the_sandbox_charges(
     function: Function, data: st.DataObject
 ) -> None:
     body = data.draw(accepted_bodies(function))
     clips = {m.value for m in function.media(body) if m.kind != "image"}
     seconds = {url: data.draw(CLIP_SECONDS) for url in clips}
-    before = function.estimate(body)
-    after = function.estimate(body, InputFacts(seconds))
+    asked, known = function.estimate(body), function.estimate(body, InputFacts(seconds))
+    charge = charged(function, body, {url: float(s) for url, s in seconds.items()})
 
-    if before.kind is EstimateKind.UNKNOWN:
-        assert after.kind is EstimateKind.UNKNOWN
+    assert hold_of(function, function.canonical_body(body)) is not None
+    if asked.kind is EstimateKind.UNKNOWN:
+        assert known.kind is EstimateKind.UNKNOWN
+        assert (asked.low, asked.high) == (None, None)
         return
-    (low, high), (now_low, now_high) = ends(before), ends(after)
+    low, high = ends(asked)
+    assert 0 <= low == sum(line.low_micro_usd for line in asked.lines)
+    assert high is None or low <= high
+    if asked.kind in (EstimateKind.EXACT, EstimateKind.NOMINAL):
+        assert low == high
+    now_low, now_high = ends(known)
     assert low <= now_low
     assert high is None or (now_high is not None and now_high <= high)
+    if known.kind is EstimateKind.EXACT:
+        assert charge == now_low == now_high
+    if known.kind is EstimateKind.UPPER_BOUND and now_high is not None:
+        assert charge <= now_high
 
 
 ONE, TWO = "https://a.test/1.mp4", "https://a.test/2.mp4"
@@ -95,26 +86,6 @@ def test_a_length_over_a_limit_by_rounding_costs_as_much_as_the_limit(
     assert high is not None
     assert known_high is not None
     assert low <= known_low <= known_high <= high
-
-
-@each_function
-@drawn
-@given(data=st.data())
-def test_the_sandbox_charges_exactly_the_exact_estimate(
-    function: Function, data: st.DataObject
-) -> None:
-    body = data.draw(accepted_bodies(function))
-    clips = {m.value for m in function.media(body) if m.kind != "image"}
-    seconds = {url: float(data.draw(CLIP_SECONDS)) for url in clips}
-    estimate = function.estimate(body, InputFacts(seconds))
-    charge = charged(function, body, seconds)
-
-    if estimate.kind is EstimateKind.EXACT:
-        assert charge == estimate.low == estimate.high
-    if estimate.kind is EstimateKind.UPPER_BOUND and estimate.high is not None:
-        assert charge <= estimate.high
-    held = hold_of(function, function.canonical_body(body))
-    assert held is not None
 
 
 def charged(function: Function, body: dict[str, Any], seconds: dict[str, float]) -> int:

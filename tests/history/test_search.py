@@ -1,5 +1,7 @@
 """Searching the history by words, project, function and status."""
 
+from itertools import count
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -116,17 +118,28 @@ def test_pages_of_a_search_have_no_gaps_or_repeats_while_entries_arrive(history)
     assert history.page(text="kite", limit=2, before=second[-1]) == []
 
 
+NUMBERS = count(1)
+
+
+@pytest.fixture(scope="module")
+def anywhere():
+    with History("sqlite://") as history:
+        yield history
+
+
 @settings(max_examples=trials(30, soak=100))
 @given(text=st.text(), start=st.integers(0, 20), length=st.integers(1, 20))
 @example(text="100%_\\/'\"", start=0, length=9)
-def test_any_word_of_a_prompt_finds_it_in_any_case(text, start, length):
-    with History("sqlite://") as history:
-        history.claim(submission("k1", prompt=text))
-        for word in text.split():
-            assert found(history, word) == ["k1"]
-            assert found(history, folded(word)) == ["k1"]
-            if word.isascii():
-                assert found(history, word.upper()[start : start + length]) == ["k1"]
+def test_any_word_of_a_prompt_finds_it_in_any_case(anywhere, text, start, length):
+    key = f"k{next(NUMBERS)}"
+    anywhere.claim(submission(key, prompt=text, project=key))
+    for word in text.split():
+        words = [word, folded(word)]
+        if word.isascii():
+            words.append(word.upper()[start : start + length])
+        for each in words:
+            page = anywhere.page(text=each, project=key)
+            assert [entry.key for entry in page] == [key]
 
 
 def paged(history, order, **chosen):
