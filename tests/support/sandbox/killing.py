@@ -24,9 +24,10 @@ RETRY_GAP_S = 0.05
 SPEED = 20
 MAIN = """
 import sys
-from functools import partial
 from mediakit.sandbox import __main__ as command
-command.Sandbox = partial(command.Sandbox, sketch=True)  # nobody plays the films
+class Sketched(command.Sandbox):
+    sketch: bool = True  # nobody plays the films
+command.Sandbox = Sketched
 raise SystemExit(command.main(sys.argv[1:]))
 """
 
