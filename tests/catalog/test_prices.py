@@ -34,7 +34,7 @@ def ends(estimate: Estimate) -> tuple[int, int | None]:
 @each_function
 @drawn
 @given(data=st.data())
-def test_a_price_is_whole_is_narrowed_by_lengths_and_is_what_the_sandbox_charges(
+def test_lengths_narrow_a_price_and_the_sandbox_charges_the_exact_one(
     function: Function, data: st.DataObject
 ) -> None:
     body = data.draw(accepted_bodies(function))
