@@ -301,24 +301,6 @@ def test_what_an_earlier_process_left_is_read_at_the_next_start(
     assert "does not know the job media_1" in str(unread.state.trouble)
 
 
-def test_a_404_in_a_gateway_s_words_takes_no_hold_away(
-    history: History, tmp_path: Path
-) -> None:
-    held: list[int] = []
-
-    def say(job_id: str, reads: int) -> Said:
-        held.append(history.account_use(**owner).reserved_micro_usd)
-        return PAGE if reads < 2 else completed(job_id)
-
-    with serving(say, tmp_path, AdvancingClock()) as (server, client):
-        owner = left(server, history, ["media_0"], status="running")
-        (job,) = client.resume()
-        job.settle(PATIENCE_S)
-
-    assert held == [340_000] * 3
-    assert history.settled_total_micro_usd(**owner) == 340_000
-
-
 @pytest.mark.parametrize("ask", ["job", "refresh", "erase", "rebuild"])
 def test_a_gateway_that_answers_404_for_ever_is_not_taken_for_the_service(
     ask: str, history: History, tmp_path: Path

@@ -33,6 +33,7 @@ DAY_S = 86_400.0
 PATIENCE_S = 20.0
 CLIP: dict[str, Any] = {"duration": 5}
 NOT_FOUND = httpx.Response(404, json={"message": "no Route matched those values"})
+PAGE = httpx.Response(404, html="<html>404 Not Found</html>")
 
 
 def is_away(service: ServiceInMemory) -> Answer:
@@ -383,11 +384,12 @@ def test_a_take_is_one_row_of_the_frame_however_often_it_was_rejected(
 # -- a 404 for a job that was accepted -----------------------------------------------
 
 
+@pytest.mark.parametrize("answer", [NOT_FOUND, PAGE], ids=["a message", "a page"])
 @pytest.mark.parametrize("known_first", [0, 1], ids=["at the first read", "later"])
 def test_a_404_for_an_accepted_job_is_read_again_and_its_hold_stays(
-    known_first: int, service: ServiceInMemory, opened: Open
+    known_first: int, answer: httpx.Response, service: ServiceInMemory, opened: Open
 ) -> None:
-    unknown = [says(NOT_FOUND)] * 3
+    unknown = [says(answer)] * 3
     service.on_read = service.in_turn(
         *[service.runs] * known_first, *unknown, service.completes
     )
