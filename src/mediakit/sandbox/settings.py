@@ -39,8 +39,8 @@ class Sandbox(BaseModel):
         keep_days: How long outputs and uploads are kept, sandbox days.
         keep_gb: Gigabytes of outputs and uploads to keep; beyond that, the oldest
             ones are removed.
-        sketch: Draw only the first frame of each shot, which takes a tenth of the time.
-            Sizes, lengths, sound and charges are the same.
+        sketch: Draw only the first frame of each shot, and scenery coarsely, which
+            takes a tenth of the time. Sizes, lengths, sound and charges are the same.
         delivery_timeout_s: How long a webhook receiver has to respond, real seconds.
         catalog: The functions that it serves; all declared ones by default.
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from mediakit.sandbox.render.fields import OpenBody
-from mediakit.sandbox.render.film import write_film
+from mediakit.sandbox.render.film import Film, Layer, still, write_film
 from mediakit.sandbox.render.films import task_of
 from mediakit.sandbox.render.protocol import Rendered, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
@@ -73,6 +73,23 @@ def test_every_frame_of_a_film_is_seen_once_and_decodes_clean(
     assert rendered.frames == len(levels) == 60
     assert (seen.codec, seen.seconds) == (codec, 2.5)
     assert levels == pytest.approx([8 * (n % 20) for n in range(60)], abs=2)
+
+
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_a_picture_that_stays_for_long_is_seen_in_each_of_its_frames(
+    tmp_path: Path, codec: Any
+) -> None:
+    size, layers, shades, first = Size(320, 180), [], [], 0
+    for shade, frames in ((200, 125), (20, 3), (120, 49), (60, 96)):
+        picture = Image.new("RGB", size, (shade, shade, shade))
+        stop = first + frames
+        layers.append(Layer(still(picture), start=first, stop=stop, fills=True))
+        shades += [shade] * frames
+        first = stop
+    film = Film(size, layers, first, codec=codec)
+    assert write_film(film, tmp_path / "film").frames == first
+    levels = [float(frame.mean()) for frame in look(tmp_path / "film").frames]
+    assert levels == pytest.approx(shades, abs=2)
 
 
 def test_a_sketch_has_length_and_sound_and_the_first_frame(tmp_path: Path) -> None:

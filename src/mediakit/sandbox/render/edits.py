@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import pairwise
 from math import sqrt
 from typing import Any, Literal, NamedTuple
 
@@ -31,10 +31,9 @@ from mediakit.sandbox.render.film import (
     Layer,
     frame_of,
     still,
-    write_film,
 )
 from mediakit.sandbox.render.motion import fitting, planes_of, transition
-from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.regions import region_of_mask, region_of_words
 from mediakit.sandbox.render.scenery import look_of, rgb_of
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
@@ -82,7 +81,7 @@ class Keyframe(NamedTuple):
         return range(first, max(_frame_at(self.end_ms), first + 1))
 
 
-def compose(request: RenderRequest) -> Rendered:
+def compose(request: RenderRequest) -> Film:
     """Render a timeline; every file is checked before any frame."""
     keyframes = [*_keyframes(request)]
     frames = film_frames(keyframes)
@@ -120,9 +119,7 @@ def compose(request: RenderRequest) -> Rendered:
                 Layer(show, filters, str(left), str(top), span.start, span.stop)
             )
     sound = mixed(voices, frames) if voices else None
-    return write_film(
-        Film(size, layers, frames, sound), request.output, sketch=request.sketch
-    )
+    return Film(size, layers, frames, sound)
 
 
 def _keyframes(request: RenderRequest) -> Iterator[Keyframe]:
@@ -150,13 +147,13 @@ def _frame_at(time_ms: Fraction) -> int:
 
 def _whole_picture(given: Given, size: Size) -> Frames:
     picture = read_picture(given, enough=size)
-    return repeat(frame_of(picture.resize(size, Image.Resampling.LANCZOS)))
+    return iter([frame_of(picture.resize(size, Image.Resampling.LANCZOS))])
 
 
 # Keyframes (spec 4.15)
 
 
-def join(request: RenderRequest) -> Rendered:
+def join(request: RenderRequest) -> Film:
     """Move from each of the given pictures to the next."""
     body: Mapping[str, Any] = request.body
     side_px = SHORT_SIDES_PX[body.get("resolution", "1080p")]
@@ -177,7 +174,7 @@ def join(request: RenderRequest) -> Rendered:
         layers.append(Layer(show, start=first, stop=first + length, fills=True))
         first += length
     layers += words_over(request, size, caption=body.get("prompt", ""))
-    return write_film(Film(size, layers, first), request.output, sketch=request.sketch)
+    return Film(size, layers, first)
 
 
 # Upscale (spec 4.13)
@@ -196,7 +193,7 @@ _PIXELS_4K = 3840 * 2160
 _LEAST_SHORT_SIDE_PX = 720
 
 
-def upscale(request: RenderRequest) -> Rendered:
+def upscale(request: RenderRequest) -> Film:
     """Scale a clip; its frame rate, length and sound stay."""
     body: Mapping[str, Any] = request.body
     given = _given(request, body[_UPSCALED], _UPSCALED)
@@ -207,7 +204,7 @@ def upscale(request: RenderRequest) -> Rendered:
     factor = int(body.get("upscale_factor", "x2").removeprefix("x"))
     size = output_size(clip.size, factor, body.get("model", "proteus"))
     _check_work(clip, size, frames, codec)
-    film = Film(
+    return Film(
         size=size,
         layers=[
             Layer(
@@ -222,7 +219,6 @@ def upscale(request: RenderRequest) -> Rendered:
         codec=codec,
         fps=rate,
     )
-    return write_film(film, request.output, sketch=request.sketch)
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
@@ -303,7 +299,7 @@ _OPACITY = 215
 _STRIPES = 9
 
 
-def replace_region(request: RenderRequest) -> Rendered:
+def replace_region(request: RenderRequest) -> Film:
     """Change a clip in one region; the pixels outside the region stay."""
     body: Mapping[str, Any] = request.body
     given = _given(request, body[_CHANGED], _CHANGED)
@@ -328,8 +324,7 @@ def replace_region(request: RenderRequest) -> Rendered:
         Layer(still(patch), x=str(left), y=str(top)),
         *words_over(request, size),
     ]
-    film = Film(size, layers, frames, _own_sound(clip, frames, Fraction(FPS)))
-    return write_film(film, request.output, sketch=request.sketch)
+    return Film(size, layers, frames, _own_sound(clip, frames, Fraction(FPS)))
 
 
 def _replacement(request: RenderRequest, size: Size) -> Image.Image:

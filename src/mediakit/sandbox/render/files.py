@@ -17,7 +17,6 @@ from av.container import InputContainer
 from av.video.reformatter import ColorRange
 from PIL import ExifTags, Image, ImageOps
 
-from mediakit.media.decoding import displayed_size, quarter_turns
 from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
@@ -285,6 +284,9 @@ def read_clip(given: Given, limits: MediaLimits) -> Clip:
     Raises:
         RenderError: `invalid_input` when it cannot be decoded or breaks a limit.
     """
+    # A worker that reads no clips is ready in half of the time without it.
+    from mediakit.media.decoding import displayed_size, quarter_turns
+
     with opened_container(given, "video") as container:
         frame = next(_decoded(container, given.field), None)
         if frame is None:

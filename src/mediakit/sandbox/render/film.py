@@ -1,5 +1,6 @@
 """A film: layers over each other, drawn by libavfilter, and the file it becomes."""
 
+import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,13 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeAlias, cast
 
 import av
 import av.filter
 import numpy as np
 from av.filter.context import FilterContext
 from av.video.frame import PictureType
+from av.video.plane import VideoPlane
 from av.video.reformatter import Colorspace
 from numpy.typing import NDArray
 from PIL import Image
@@ -27,6 +29,11 @@ STANDARD_CRF = 21
 HIGH_CRF = 14
 _SKETCH_CRF = 40
 _GOP_S = 2
+_SKETCH_GOP_FRAMES = 12
+# AAC takes a third of the time that it would take at 160 kbit/s.
+_SOUND_BPS = 96_000
+# Larger frames are drawn smaller and enlarged, which saves memory and half of the time.
+_MOST_DRAWN_PIXELS, _LARGE_DRAWN_PIXELS = 1920 * 1080, 1600 * 900
 _BT709 = 1
 _LIMITED_RANGE = 1
 _UNSPECIFIED = 2
@@ -35,12 +42,15 @@ Container = Literal["mp4", "mov"]
 Codec = Literal["h264", "hevc"]
 Filters = Sequence[tuple[str, str]]
 Frames = Iterator[av.VideoFrame]
+Packet: TypeAlias = "av.Packet[av.VideoStream]"
+# A picture, and how many frames of a film show it.
+Run = tuple[av.VideoFrame, int]
 Floats = NDArray[np.float32]
 
 _CONTENT_TYPES = {"mp4": "video/mp4", "mov": "video/quicktime"}
 _ENCODERS: Mapping[Codec, str] = {"h264": "libx264", "hevc": "libx265"}
 # One frame at a time: x265 needs twelve bytes a pixel for each frame in flight.
-_X265 = "log-level=none:frame-threads=1:pools={threads}"
+_X265 = "log-level=none:open-gop=0:frame-threads=1:pools={pools}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +83,7 @@ class Film:
     """A film to write.
 
     Attributes:
-        size: The frame's size.
+        size: The size at which it is drawn.
         layers: What is seen, the lowest first; black where there is nothing.
         frames: The length in frames.
         sound: Samples at 48 kHz in pieces of shape (2, n), as long as the film. None
@@ -82,6 +92,7 @@ class Film:
         crf: Constant rate factor: less is better and larger.
         codec: How the frames are coded.
         fps: Frames per second.
+        enlarged: The frame's size, when it is drawn smaller.
     """
 
     size: Size
@@ -92,6 +103,7 @@ class Film:
     crf: int = STANDARD_CRF
     codec: Codec = "h264"
     fps: Fraction = Fraction(FPS)
+    enlarged: Size | None = None
 
 
 def frame_of(picture: Image.Image) -> av.VideoFrame:
@@ -106,25 +118,63 @@ def frame_of(picture: Image.Image) -> av.VideoFrame:
 def still(picture: Image.Image) -> Callable[[], Frames]:
     """Return the frames of a picture, which is converted once."""
     frame = frame_of(picture)
-    return lambda: repeat(frame)
+    return lambda: iter([frame])
+
+
+def striped(colours: Image.Image, alpha: NDArray[Any]) -> av.VideoFrame:
+    """Return a frame whose rows have one colour each.
+
+    Args:
+        colours: A picture of two columns.
+        alpha: How opaque each pixel is, from 0 to 255; both sides are even.
+    """
+    height, width = alpha.shape
+    frame, column = av.VideoFrame(width, height, "yuva420p"), frame_of(colours)
+    for plane, rows in zip(frame.planes[:3], column.planes, strict=True):
+        plane_view(plane)[:] = plane_view(rows)[:, :1]
+    plane_view(frame.planes[3])[:] = alpha
+    return frame
+
+
+def plane_view(plane: VideoPlane) -> NDArray[np.uint8]:
+    """Return the levels of a plane, which can be changed."""
+    rows = np.frombuffer(memoryview(plane), dtype=np.uint8)
+    return rows.reshape(-1, plane.line_size)[: plane.height, : plane.width]
+
+
+def drawn_size(size: Size) -> Size:
+    """Return the size at which the layers of a film are drawn."""
+    if size.pixels <= _MOST_DRAWN_PIXELS:
+        return size
+    return size.scaled(math.sqrt(_LARGE_DRAWN_PIXELS / size.pixels))
 
 
 def drawn(
+    layers: Sequence[Layer], size: Size, frames: int, fps: Fraction = Fraction(FPS)
+) -> Frames:
+    """Draw each frame of a film; `runs` explains the arguments."""
+    for picture, times in runs(layers, size, frames, fps):
+        yield from repeat(picture, times)
+
+
+def runs(
     layers: Sequence[Layer],
     size: Size,
     frames: int,
     fps: Fraction = Fraction(FPS),
     *,
     sketch: bool = False,
-) -> Frames:
-    """Draw the frames of a film; a layer is open only while it is shown.
+    enlarged: Size | None = None,
+) -> Iterator[Run]:
+    """Draw the pictures of a film; a layer is open only while it is shown.
 
     Args:
         layers: What is seen, the lowest first.
-        size: The frame's size.
+        size: The size of the layers' frame.
         frames: The length in frames.
         fps: Frames per second.
-        sketch: Draw a frame only where a layer appears or disappears.
+        sketch: Draw only where a layer appears or disappears.
+        enlarged: The size of the pictures; that of the layers' frame by default.
     """
     cuts = {edge for layer in layers for edge in (layer.start, layer.stop)}
     inside = {cut for cut in cuts if 0 < cut < frames}
@@ -134,8 +184,8 @@ def drawn(
         # What is over is closed before more is opened.
         playing = {layer: playing[layer] for layer in seen if layer in playing}
         playing = {layer: playing.get(layer) or _Playing(layer) for layer in seen}
-        span = range(first, stop)
-        yield from _drawn_together([*playing.values()], size, span, fps, sketch=sketch)
+        graph = _Graph([*playing.values()], size, fps, enlarged or size)
+        yield from graph.runs(range(first, stop), sketch=sketch)
 
 
 class _Playing:
@@ -145,83 +195,88 @@ class _Playing:
         self.layer = layer
         self._frames = layer.frames()
         self.shown = next(self._frames)
+        self.changes = True
 
-    def play(self, index: int) -> av.VideoFrame:
-        if index > self.layer.start:
-            self.shown = next(self._frames, self.shown)
-        return self.shown
+    def play(self, index: int) -> bool:
+        """Go on to a frame of the film; return whether another picture is shown."""
+        if index == self.layer.start:
+            return True
+        before, frame = self.shown, next(self._frames, None)
+        self.changes, self.shown = frame is not None, frame or before
+        return self.shown is not before
 
 
-def _drawn_together(
-    playing: Sequence[_Playing], size: Size, span: range, fps: Fraction, *, sketch: bool
-) -> Frames:
-    """Draw the frames in which the same layers are seen."""
-    graph, buffers = _graph([(p.layer, p.shown) for p in playing], size, fps)
-    below = [] if playing and playing[0].layer.fills else [_black(size)]
-    moves = any(each.layer.moves for each in playing)
-    before: list[av.VideoFrame] = []
-    picture: av.VideoFrame | None = None
-    for index in span:
-        if picture is None or not sketch:
-            shown = [each.play(index) for each in playing]
-            same = len(shown) == len(before) and all(map(_is, shown, before))
-            if picture is None or moves or not same:
+class _Graph:
+    """Draws the frames in which the same layers are seen."""
+
+    def __init__(
+        self, playing: Sequence[_Playing], size: Size, fps: Fraction, enlarged: Size
+    ) -> None:
+        self._playing, self._fps = playing, fps
+        self._moves = any(each.layer.moves for each in playing)
+        self._graph = av.filter.Graph()
+        # More threads would wait for each other more than they work; PyAV 17 cannot
+        # say so.
+        if hasattr(self._graph, "threads"):
+            self._graph.threads = 1
+        self._below: list[av.VideoFrame] = []
+        self._sources: list[FilterContext] = []
+        top = None
+        if not (playing and playing[0].layer.fills):
+            self._below = [frame_of(Image.new("RGB", size))]
+            top = self._source(self._below[0])
+        for each in playing:
+            layer, last = each.layer, self._source(each.shown)
+            for name, options in layer.filters:
+                last = self._linked(name, options, last)
+            place = f"x='{layer.x}':y='{layer.y}':format=yuv420"
+            top = self._linked("overlay", place, top, last) if top else last
+        assert top is not None
+        if enlarged != size:
+            top = self._linked("scale", f"{enlarged.width}:{enlarged.height}", top)
+        self._linked("buffersink", "", self._linked("format", "yuv420p", top))
+        self._graph.configure()
+
+    def runs(self, span: range, *, sketch: bool) -> Iterator[Run]:
+        """Draw a part of the film; what no longer changes is one run to its end."""
+        picture: av.VideoFrame | None = None
+        for index in span:
+            changed = [each.play(index) for each in self._playing]
+            if picture is None or self._moves or any(changed):
                 picture = None  # at 4K each frame that is kept has 12 MB
-                for buffer, frame in zip(buffers, (*below, *shown), strict=True):
-                    frame.pts, frame.time_base = index, 1 / fps
-                    # All have the same colours; FFmpeg would convert some of them.
-                    frame.colorspace, frame.color_range = _UNSPECIFIED, 0
-                    buffer.push(frame)
-                picture = graph.vpull()
-            before = shown
-        yield picture
+                picture = self._drawn(index)
+            changes = self._moves or any(each.changes for each in self._playing)
+            if sketch or not changes:
+                yield picture, span.stop - index
+                return
+            yield picture, 1
 
+    def _drawn(self, index: int) -> av.VideoFrame:
+        frames = [*self._below, *(each.shown for each in self._playing)]
+        for source, frame in zip(self._sources, frames, strict=True):
+            frame.pts, frame.time_base = index, 1 / self._fps
+            # All have the same colours; FFmpeg would convert some of them.
+            frame.colorspace, frame.color_range = _UNSPECIFIED, 0
+            source.push(frame)
+        return self._graph.vpull()
 
-def _black(size: Size) -> av.VideoFrame:
-    return frame_of(Image.new("RGB", size))
-
-
-def _is(one: av.VideoFrame, other: av.VideoFrame) -> bool:
-    return one is other
-
-
-def _graph(
-    layers: Sequence[tuple[Layer, av.VideoFrame]], size: Size, fps: Fraction
-) -> tuple[av.filter.Graph, list[FilterContext]]:
-    graph = av.filter.Graph()
-    # More threads would wait for each other more than they work; PyAV 17 cannot say so.
-    if hasattr(graph, "threads"):
-        graph.threads = 1
-
-    def source(width: int, height: int, pixels: str) -> FilterContext:
-        return graph.add_buffer(
-            width=width,
-            height=height,
-            format=av.VideoFormat(pixels),
-            time_base=1 / fps,
+    def _source(self, frame: av.VideoFrame) -> FilterContext:
+        pixels, time_base = av.VideoFormat(frame.format.name), 1 / self._fps
+        self._sources.append(
+            self._graph.add_buffer(
+                width=frame.width,
+                height=frame.height,
+                format=pixels,
+                time_base=time_base,
+            )
         )
+        return self._sources[-1]
 
-    def linked(name: str, options: str, *inputs: FilterContext) -> FilterContext:
-        made = graph.add(name, options or None)
+    def _linked(self, name: str, options: str, *inputs: FilterContext) -> FilterContext:
+        made = self._graph.add(name, options or None)
         for pad, given in enumerate(inputs):
             given.link_to(made, 0, pad)
         return made
-
-    buffers, top = [], None
-    if not (layers and layers[0][0].fills):
-        top = source(*size, "yuv420p")
-        buffers = [top]
-    for layer, frame in layers:
-        last = source(frame.width, frame.height, frame.format.name)
-        buffers.append(last)
-        for name, options in layer.filters:
-            last = linked(name, options, last)
-        place = f"x='{layer.x}':y='{layer.y}':format=yuv420"
-        top = linked("overlay", place, top, last) if top else last
-    assert top is not None
-    linked("buffersink", "", linked("format", "yuv420p", top))
-    graph.configure()
-    return graph, buffers
 
 
 def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
@@ -233,18 +288,16 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
         sketch: Draw only where a layer appears or disappears, and encode coarsely.
     """
     options = {"movflags": "+faststart"}
-    frames = drawn(film.layers, film.size, film.frames, film.fps, sketch=sketch)
     with av.open(str(path), "w", format=film.container, options=options) as file:
-        video = _video_stream(file, film, _SKETCH_CRF if sketch else film.crf)
+        video = _video_stream(file, film, sketch=sketch)
         audio = None
         if film.sound is not None:
-            audio = file.add_stream("aac", rate=SAMPLE_RATE_HZ, layout="stereo")
-            audio.bit_rate = 160_000
+            coder = {"aac_coder": "fast"}
+            audio = file.add_stream("aac", SAMPLE_RATE_HZ, coder, layout="stereo")
+            audio.bit_rate = _SOUND_BPS
         sound, heard = film.sound or iter(()), 0
-        for index, frame in enumerate(frames):
-            frame.pts, frame.time_base = index, 1 / film.fps
-            frame.pict_type = PictureType.NONE
-            file.mux(video.encode(frame))
+        for index, packets in enumerate(_coded(video, film, sketch=sketch)):
+            file.mux(packets)
             # Both streams are interleaved.
             while audio and heard <= index / film.fps * SAMPLE_RATE_HZ:
                 samples = next(sound, None)
@@ -252,31 +305,80 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
                     break
                 file.mux(audio.encode(_sound_frame(samples, heard)))
                 heard += samples.shape[1]
-            del frame  # before the next one is drawn
         file.mux(video.encode(None))
         if audio is not None:
             file.mux(audio.encode(None))
     seconds = film.frames / film.fps
+    size = film.enlarged or film.size
     return Rendered(
         content_type=_CONTENT_TYPES[film.container],
-        width=film.size.width,
-        height=film.size.height,
+        width=size.width,
+        height=size.height,
         duration_ms=round(seconds * 1000),
         frames=film.frames,
         output_seconds=round(float(seconds), 3),
     )
 
 
+def _coded(
+    video: av.VideoStream, film: Film, *, sketch: bool
+) -> Iterator[Sequence[Packet]]:
+    """Encode the frames, each in its turn.
+
+    A picture that stays is encoded for one group of frames, which begins with a
+    keyframe; then the group's packets are repeated.
+    """
+    time_base, group = 1 / film.fps, video.gop_size
+    first, is_apart = 0, False
+    pictures = runs(
+        film.layers,
+        film.size,
+        film.frames,
+        film.fps,
+        sketch=sketch,
+        enlarged=film.enlarged,
+    )
+    for picture, times in pictures:
+        repeats = times > group > 1
+        coded: list[Packet] = []
+        for number in range(times):
+            index = first + number
+            if repeats and number >= group:
+                packet = coded[number % group]
+                yield [_repeated(packet, video, index, time_base)]
+                continue
+            picture.pts, picture.time_base = index, time_base
+            begins = number == 0 and (repeats or is_apart)
+            picture.pict_type = PictureType.I if begins else PictureType.NONE
+            packets = video.encode(picture)
+            coded += packets if repeats else []
+            yield packets
+        first, is_apart = first + times, repeats
+        del picture  # before the next one is drawn
+
+
+def _repeated(
+    packet: Packet, video: av.VideoStream, index: int, time_base: Fraction
+) -> Packet:
+    """Copy a packet for another frame of the film."""
+    copy = cast(Packet, av.Packet(bytes(packet)))
+    copy.stream, copy.is_keyframe = video, packet.is_keyframe
+    copy.pts = copy.dts = index
+    copy.duration, copy.time_base = 1, time_base
+    return copy
+
+
 def _video_stream(
-    file: av.container.OutputContainer, film: Film, crf: int
+    file: av.container.OutputContainer, film: Film, *, sketch: bool
 ) -> av.VideoStream:
     threads = min(os.cpu_count() or 1, 4)
     stream = file.add_stream(_ENCODERS[film.codec], rate=film.fps)
     # PyAV's types list only a few encoders.
     assert isinstance(stream, av.VideoStream)
-    stream.width, stream.height = film.size
+    stream.width, stream.height = film.enlarged or film.size
     stream.pix_fmt = "yuv420p"
-    stream.gop_size = max(round(_GOP_S * film.fps), 1)
+    group = _SKETCH_GOP_FRAMES if sketch else max(round(_GOP_S * film.fps), 1)
+    stream.gop_size = group
     stream.codec_context.time_base = 1 / film.fps
     stream.codec_context.thread_count = threads
     stream.color_range = _LIMITED_RANGE
@@ -284,11 +386,13 @@ def _video_stream(
     stream.options = {
         "preset": "ultrafast",
         "tune": "zerolatency",
-        "crf": str(crf),
+        "crf": str(_SKETCH_CRF if sketch else film.crf),
     }
     if film.codec == "hevc":
         stream.codec_context.codec_tag = "hvc1"  # the only one Apple's players take
-        stream.options |= {"x265-params": _X265.format(threads=threads)}
+        # Threads that wait for each other take minutes on a machine full of tests.
+        params = _X265.format(pools="none:wpp=0" if sketch else threads)
+        stream.options |= {"forced-idr": "1", "x265-params": params}
     return stream
 
 

@@ -1,10 +1,8 @@
 """Films from a prompt and its references (spec 4.4 to 4.11, 4.17)."""
 
 import hashlib
-import math
 import re
-import wave
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import groupby, pairwise
@@ -35,14 +33,15 @@ from mediakit.sandbox.render.film import (
     Frames,
     Layer,
     drawn,
+    drawn_size,
     frame_of,
-    write_film,
 )
 from mediakit.sandbox.render.motion import filling, fitting, zooming
-from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.scenery import look_of, scene
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
 from mediakit.sandbox.render.sound import (
+    Recording,
     Voice,
     decoded,
     melody,
@@ -59,7 +58,6 @@ _DEFAULT_S = 5
 _CHOSEN_S = range(4, 11)
 _WITHOUT_VISUALS = Fraction(16, 9)
 _TINT = 0.3
-_LARGE_MAGNIFIED_PIXELS = 1600 * 900
 # Of a sound that may have any length; no film made of references is longer.
 _MOST_SOUND_S = 60.0
 _SOUND_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
@@ -76,7 +74,7 @@ def render_film(
     audible: bool = False,
     fixed: bool = False,
     task: Task = "reference",
-) -> Rendered:
+) -> Film:
     """Render a video of the references that a body names, else a scene.
 
     Args:
@@ -93,7 +91,8 @@ def render_film(
     frames = max(round(seconds * FPS), 1)
     named_px = None if fixed else body.short_side_px
     ratio = body.ratio or _source_ratio(pictures, clips)
-    size = frame_size(named_px or SHORT_SIDES_PX[resolution], ratio)
+    full = frame_size(named_px or SHORT_SIDES_PX[resolution], ratio)
+    size = drawn_size(full)
     sound = _given_sound(request, media["sound"], seconds)
     if sound:
         voice = repeated(np.concatenate(sound, axis=1))
@@ -103,18 +102,18 @@ def render_film(
         voice = Voice(decoded(clips[0].given, "video"))
     else:
         voice = _melody(body.prompt, request.seed, frames)
-    film = Film(
+    return Film(
         size=size,
         layers=_layers(request, body, size, frames, pictures, clips, task),
         frames=frames,
         sound=mixed([voice], frames) if voice else None,
         container="mov" if body.output_format == "mov" else "mp4",
         crf=HIGH_CRF if body.high_bitrate else STANDARD_CRF,
+        enlarged=full,
     )
-    return write_film(film, request.output, sketch=request.sketch)
 
 
-def render_r1(request: RenderRequest) -> Rendered:
+def render_r1(request: RenderRequest) -> Film:
     """Render the requested film of R1; a draft always has 480p (spec 4.4)."""
     draft = request.body.get("draft") is True
     return render_film(
@@ -143,7 +142,7 @@ def task_of(request: RenderRequest) -> Task:
     return "reference"
 
 
-def render_final(request: RenderRequest) -> Rendered:
+def render_final(request: RenderRequest) -> Film:
     """Render a draft at 1080p: the clip that the body names (spec 4.4)."""
     clips = _clips(request, _media(request)["video"][:1])
     if not clips:
@@ -158,16 +157,16 @@ def render_final(request: RenderRequest) -> Rendered:
     frames = max(round(clip.duration_s * FPS), 1)
     layers = [_playing(clip, size, range(frames)), *words_over(request, size)]
     voices = [Voice(decoded(clip.given, "video"))] if clip.has_sound else []
-    film = Film(size, layers, frames, mixed(voices, frames) if voices else None)
-    return write_film(film, request.output, sketch=request.sketch)
+    return Film(size, layers, frames, mixed(voices, frames) if voices else None)
 
 
-def render_text(request: RenderRequest) -> Rendered:
+def render_text(request: RenderRequest) -> Film:
     """Render the scene of spec 4.17, in one shot or in several."""
     body = OpenBody(request)
     frames = round((body.seconds or _DEFAULT_S) * FPS)
     side_px = body.short_side_px or SHORT_SIDES_PX["720p"]
-    size = frame_size(side_px, body.ratio or _WITHOUT_VISUALS)
+    full = frame_size(side_px, body.ratio or _WITHOUT_VISUALS)
+    size = drawn_size(full)
     several = request.body.get("multi_shot") is True
     captions = shot_captions(body.prompt, frames) if several else [body.prompt]
     layers: list[Layer] = []
@@ -178,8 +177,8 @@ def render_text(request: RenderRequest) -> Rendered:
     voices = []
     if body.audible(default=False):
         voices = [_melody(body.prompt, request.seed, frames)]
-    film = Film(size, layers, frames, mixed(voices, frames) if voices else None)
-    return write_film(film, request.output, sketch=request.sketch)
+    sound = mixed(voices, frames) if voices else None
+    return Film(size, layers, frames, sound, enlarged=full)
 
 
 def shot_captions(prompt: str, frames: int) -> list[str]:
@@ -194,8 +193,8 @@ def shot_captions(prompt: str, frames: int) -> list[str]:
     return scripted[:most] if len(scripted) > 1 else [prompt] * most
 
 
-def render_sound(request: RenderRequest) -> Rendered:
-    """Write a wav file: the sounds that the body names, else a melody."""
+def render_sound(request: RenderRequest) -> Recording:
+    """Return the sounds that the body names, else a melody."""
     body, media = OpenBody(request), _media(request)
     frames = round(_seconds(body) * FPS)
     given = _given_sound(request, media["sound"], frames / FPS)
@@ -203,19 +202,7 @@ def render_sound(request: RenderRequest) -> Rendered:
         voice = repeated(np.concatenate(given, axis=1))
     else:
         voice = _melody(body.prompt, request.seed, frames)
-    with wave.open(str(request.output), "wb") as file:
-        file.setnchannels(2)
-        file.setsampwidth(2)
-        file.setframerate(SAMPLE_RATE_HZ)
-        for piece in mixed([voice], frames):
-            file.writeframes(np.rint(piece * 32767).astype("<i2").T.tobytes())
-    return Rendered(
-        content_type="audio/wav",
-        width=None,
-        height=None,
-        duration_ms=round(frames / FPS * 1000),
-        output_seconds=round(frames / FPS, 3),
-    )
+    return Recording(mixed([voice], frames), frames)
 
 
 def _layers(
@@ -251,21 +238,14 @@ def _layers(
     layers: list[Layer] = []
     names = [f"@Image{n}" for n, _ in enumerate(pictures, 1)]
     names += [f"@Video{n}" for n, _ in enumerate(clips, 1)]
-    # Magnifying at 4K would need 80 MB more.
-    small = size
-    if size.pixels > 1920 * 1080:
-        small = size.scaled(math.sqrt(_LARGE_MAGNIFIED_PIXELS / size.pixels))
-    scaled = [] if small == size else [("scale", f"{size.width}:{size.height}")]
     shown: list[Given | Clip] = [*pictures, *clips]
     media = [*zip(names, shown, strict=True)][:frames]
     for (name, medium), span in zip(media, _shares(frames, len(media)), strict=True):
         if isinstance(medium, Clip):
             layers.append(_playing(medium, size, span))
         else:
-            show = partial(_shown, medium, small, len(span))
-            layers.append(
-                Layer(show, scaled, start=span.start, stop=span.stop, fills=True)
-            )
+            show = partial(_shown, medium, size, len(span))
+            layers.append(Layer(show, start=span.start, stop=span.stop, fills=True))
         corner = f"{name}  {mark}" if mark else name
         layers += words_over(
             request, size, caption=body.prompt, corner=corner, span=span
@@ -295,7 +275,8 @@ def _scene(
     words = words_over(request, size, caption=caption, corner=mark, span=span)
     if not mark:
         words.append(clock(size, span))
-    return [scene(look_of(caption, seed), size, span), *words]
+    land = scene(look_of(caption, seed), size, span, sketch=request.sketch)
+    return [land, *words]
 
 
 def _shares(frames: int, count: int) -> list[range]:
@@ -305,7 +286,10 @@ def _shares(frames: int, count: int) -> list[range]:
 
 
 def _melody(prompt: str, seed: int, frames: int) -> Voice:
-    return Voice(iter([melody(frames, look_of(prompt, seed).random)]))
+    def composed() -> Iterator[Floats]:
+        yield melody(frames, look_of(prompt, seed).random)
+
+    return Voice(composed())
 
 
 def _seconds(body: OpenBody) -> float:

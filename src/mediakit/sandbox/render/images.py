@@ -1,7 +1,8 @@
 """Pictures: from a prompt, recoloured or upscaled (spec 4.11, 4.12)."""
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from av.video.reformatter import Colorspace
 from PIL import Image, ImageFilter, ImageOps
@@ -27,7 +28,14 @@ _BAND_ROWS = 256
 _UPSCALED = "image_url"
 
 
-def render_picture(request: RenderRequest) -> Rendered:
+class Picture(NamedTuple):
+    """A picture to write, as PNG or JPEG."""
+
+    image: Image.Image
+    is_jpeg: bool
+
+
+def render_picture(request: RenderRequest) -> Picture:
     """Make the picture for a prompt and an optional picture (spec 4.11)."""
     body = OpenBody(request)
     given = [given for medium, given in body.media() if medium == "picture"]
@@ -44,10 +52,10 @@ def render_picture(request: RenderRequest) -> Rendered:
         write_over(picture, request)
     else:
         picture = _landscape(request, body)
-    return _saved(picture, request, is_jpeg=is_jpeg)
+    return Picture(picture, is_jpeg)
 
 
-def upscale_picture(request: RenderRequest) -> Rendered:
+def upscale_picture(request: RenderRequest) -> Picture:
     """Scale a picture by its factor (spec 4.12)."""
     body: Mapping[str, Any] = request.body
     given = Given(request.file(body[_UPSCALED]), _UPSCALED)
@@ -75,15 +83,17 @@ def upscale_picture(request: RenderRequest) -> Rendered:
     if sharpen := body.get("sharpen", 0):
         picture = picture.filter(ImageFilter.UnsharpMask(2.5, round(180 * sharpen), 2))
     write_over(picture, request)
-    return _saved(picture, request, is_jpeg=is_jpeg)
+    return Picture(picture, is_jpeg)
 
 
-def _saved(picture: Image.Image, request: RenderRequest, *, is_jpeg: bool) -> Rendered:
+def write_picture(picture: Picture, path: Path) -> Rendered:
+    """Write a PNG or JPEG file."""
+    image, is_jpeg = picture
     if is_jpeg:
-        picture.save(request.output, "JPEG", quality=93, subsampling=0)
+        image.save(path, "JPEG", quality=93, subsampling=0)
     else:
-        picture.save(request.output, "PNG", compress_level=3)
-    return Rendered("image/jpeg" if is_jpeg else "image/png", *picture.size)
+        image.save(path, "PNG", compress_level=3)
+    return Rendered("image/jpeg" if is_jpeg else "image/png", *image.size)
 
 
 def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
@@ -93,7 +103,8 @@ def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
     corner = MARK if body.watermark else ""
     words = words_over(request, even, caption=body.prompt, corner=corner)
     look = look_of(body.prompt, request.seed)
-    frame = next(drawn([scene(look, even, range(1)), *words], even, 1))
+    land = scene(look, even, range(1), sketch=request.sketch)
+    frame = next(drawn([land, *words], even, 1))
     rgb = frame.reformat(format="rgb24", src_colorspace=Colorspace.ITU709)
     return Image.fromarray(rgb.to_ndarray()).crop((0, 0, *size))
 

@@ -8,7 +8,14 @@ import numpy as np
 from PIL import Image
 
 from mediakit.sandbox.render.files import Clip, Given, on_white, read_picture
-from mediakit.sandbox.render.film import Filters, Frames, Layer, drawn, still
+from mediakit.sandbox.render.film import (
+    Filters,
+    Frames,
+    Layer,
+    drawn,
+    plane_view,
+    still,
+)
 from mediakit.sandbox.render.sizes import Size
 
 # Luma and both planes of chroma, each as a picture in mode L: half the work of RGB.
@@ -72,18 +79,13 @@ def transition(start: Planes, end: Planes, frames: int) -> Frames:
 
 def planes_of(frame: av.VideoFrame) -> Planes:
     """Copy the planes of a yuv420p frame."""
-    planes = []
-    for plane in frame.planes:
-        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-        planes.append(Image.fromarray(rows[: plane.height, : plane.width].copy()))
-    return planes
+    return [Image.fromarray(plane_view(plane).copy()) for plane in frame.planes]
 
 
 def _frame(planes: Planes) -> av.VideoFrame:
     frame = av.VideoFrame(*planes[0].size, "yuv420p")
     for plane, image in zip(frame.planes, planes, strict=True):
-        rows = np.frombuffer(memoryview(plane), np.uint8).reshape(-1, plane.line_size)
-        rows[: plane.height, : plane.width] = np.asarray(image)
+        plane_view(plane)[:] = np.asarray(image)
     return frame
 
 

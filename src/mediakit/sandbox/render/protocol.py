@@ -61,7 +61,7 @@ class RenderRequest:
         media_type: The type of the output: "video", "image" or "audio".
         media: The declared media type of each place in the body, such as "image" for
             "images[0]".
-        sketch: Draw only the first frame of each shot of a film.
+        sketch: Draw only the first frame of each shot, and scenery coarsely.
         changed: The fields of the body that are not a default; they are written on
             the output.
     """

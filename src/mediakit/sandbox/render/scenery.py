@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 
 import av
 import numpy as np
-from av.video.plane import VideoPlane
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
@@ -21,7 +20,9 @@ from mediakit.sandbox.render.film import (
     Layer,
     drawn,
     frame_of,
+    plane_view,
     still,
+    striped,
 )
 from mediakit.sandbox.render.sizes import Size
 
@@ -31,8 +32,11 @@ Curve = NDArray[np.float64]
 Random = np.random.Generator
 Point = tuple[float, float]
 
-# Larger frames are drawn smaller and scaled, which saves 40 MB and half of the time.
-_MOST_DRAWN_PIXELS, _LARGE_DRAWN_PIXELS = 1920 * 1080, 1280 * 720
+# A sketch is painted smaller and scaled, which takes a third of the time.
+_SKETCH_PIXELS = 640 * 360
+# What is soft is painted smaller, too.
+_SOFT = 8
+_GRAIN_PX = 128
 
 
 class Palette(NamedTuple):
@@ -215,12 +219,12 @@ def landscape(look: Look, size: Size, frames: int) -> Callable[[], Frames]:
     return painted
 
 
-def scene(look: Look, size: Size, span: range) -> Layer:
+def scene(look: Look, size: Size, span: range, *, sketch: bool = False) -> Layer:
     """Return the layer of a landscape that fills the frame in a part of a film."""
-    small = size
-    if size.pixels > _MOST_DRAWN_PIXELS:
-        small = size.scaled(math.sqrt(_LARGE_DRAWN_PIXELS / size.pixels))
-    filters = [] if small == size else [("scale", f"{size.width}:{size.height}")]
+    small, filters = size, []
+    if sketch and size.pixels > _SKETCH_PIXELS:
+        small = size.scaled(math.sqrt(_SKETCH_PIXELS / size.pixels))
+        filters = [("scale", f"{size.width}:{size.height}")]
     frames = landscape(look, small, len(span))
     return Layer(frames, filters, start=span.start, stop=span.stop, fills=True)
 
@@ -237,24 +241,31 @@ def _sky(look: Look, size: Size) -> Image.Image:
     stops = np.array([rgb_of(colour) for colour in palette.sky.split()])
     sun = rgb_of(palette.sun)
     halo = sun * 0.45 + stops[2] * 0.55
-    y, x = np.ogrid[: size.height, : size.width]
     sun_x, sun_y = (
         random.uniform(0.3, 0.7) * size.width,
         palette.sun_height * size.height,
     )
-    away = np.hypot(x - sun_x, y - sun_y, dtype=np.float32) / min(size)
+    y, x = (
+        (np.arange(0, side, _SOFT, dtype=np.float32) + _SOFT / 2) * side / even_side
+        for side, even_side in (
+            (length, -(-length // _SOFT) * _SOFT) for length in reversed(size)
+        )
+    )
+    away = np.hypot(x[None, :] - sun_x, y[:, None] - sun_y) / min(size)
     glow = np.exp(away / np.float32(-0.24)) * np.float32(0.7)
-    disc = ((np.float32(0.062) - away) * min(size) + np.float32(0.5)).clip(0, 1)
-    shares = np.arange(size.height) / size.height
     # It breaks the bands of a gradient in eight bits.
-    grain = random.random(away.shape, np.float32)
+    tile = random.random((_GRAIN_PX, _GRAIN_PX), np.float32)
+    columns, rows = (np.arange(side) % _GRAIN_PX for side in size)
+    grain = tile[:, columns][rows]
     channels = []
-    for stop, light, shine in zip(stops.T, sun, halo, strict=True):
-        gradient = np.interp(shares, (0, 0.36, 0.64), stop).astype(np.float32)[:, None]
-        lit = gradient * (1 - glow) + shine * glow
-        levels = lit * (1 - disc) + light * disc + grain
+    for stop, shine in zip(stops.T, halo, strict=True):
+        gradient = np.interp(y / size.height, (0, 0.36, 0.64), stop)[:, None]
+        lit = (gradient * (1 - glow) + shine * glow).astype(np.float32)
+        levels = np.array(Image.fromarray(lit).resize(size, Image.Resampling.BICUBIC))
+        levels += grain
         channels.append(Image.fromarray(levels.clip(0, 255).astype(np.uint8)))
     sky = Image.merge("RGB", channels)
+    _disc(sky, palette.sun, (sun_x, sun_y), 0.062 * min(size))
     if palette.stars:
         pen, side = ImageDraw.Draw(sky, "RGBA"), max(size.width // 900, 1) - 1
         for _ in range(260):
@@ -264,9 +275,19 @@ def _sky(look: Look, size: Size) -> Image.Image:
     return sky
 
 
+def _disc(sky: Image.Image, colour: str, middle: Point, radius: float) -> None:
+    """Draw the sun with a soft edge: larger, and then reduced."""
+    scale, half = 4, math.ceil(radius) + 1
+    left, top = (math.floor(at) - half for at in middle)
+    mask = Image.new("L", (2 * half * scale, 2 * half * scale))
+    x, y = (scale * (at - edge) for at, edge in zip(middle, (left, top), strict=True))
+    ImageDraw.Draw(mask).circle((x, y), scale * radius, 255)
+    sky.paste(colour, (left, top), mask.reduce(scale))
+
+
 def _clouds(look: Look, size: Size) -> Layer:
     """Paint soft streaks of light on a strip that is wider than the frame."""
-    height, width = round(size.height * 0.55), round(size.width * 1.5)
+    height, width = 2 * round(size.height * 0.275), 2 * round(size.width * 0.75)
     bells = 9
 
     def curves(length: int, end: float, middles: Curve, widths: Curve) -> Floats:
@@ -275,17 +296,20 @@ def _clouds(look: Look, size: Size) -> Layer:
 
     random = look.random
     across = curves(
-        width, 1.5, random.uniform(0, 1.5, bells), random.uniform(0.06, 0.22, bells)
+        width // _SOFT,
+        1.5,
+        random.uniform(0, 1.5, bells),
+        random.uniform(0.06, 0.22, bells),
     )
     down = curves(
         height, 1, random.uniform(0.25, 0.95, bells), random.uniform(0.008, 0.03, bells)
     )
-    light = (down.T @ across).clip(0, 1) * 26
-    strip = Image.new("RGBA", (width, height), "#fff0")
-    strip.putalpha(Image.fromarray(light.astype(np.uint8)))
+    light = Image.fromarray((down.T @ across).clip(0, 1) * 26)
+    light = light.resize((width, height), Image.Resampling.BILINEAR)
+    strip = striped(Image.new("RGB", (2, height), "white"), np.asarray(light))
     spare = width - size.width
     x = f"-mod({spare / 2:.1f}+t*{size.width * 0.006:.3f},{spare})"
-    return Layer(still(strip), x=x, moves=True)
+    return Layer(lambda: iter([strip]), x=x, moves=True)
 
 
 def _ridge(look: Look, number: int, size: Size, frames: int) -> Layer:
@@ -298,7 +322,7 @@ def _ridge(look: Look, number: int, size: Size, frames: int) -> Layer:
     heights = tile[np.arange(width) % len(tile)]
     outline = (middle - amplitude * heights) * size.height
     top = max(2 * math.floor(outline.min() / 2), 0)
-    rows = np.arange(top, size.height)
+    rows = np.arange(top, size.height, dtype=np.float32)
 
     palette = look.palette
     near, far = rgb_of(palette.near), rgb_of(palette.far)
@@ -307,11 +331,10 @@ def _ridge(look: Look, number: int, size: Size, frames: int) -> Layer:
     misty = colour * (0.62 + 0.3 * depth) + haze * (0.38 - 0.3 * depth)
     share = ((rows - top) / (size.height * 0.3)).clip(0, 1)[:, None]
     colours = np.rint(colour * (1 - share) + misty * share).astype(np.uint8)
-    alpha = (rows[:, None] - outline[None, :] + 1).clip(0, 1) * 255
-    strip = np.empty((len(rows), width, 4), np.uint8)
-    strip[..., :3], strip[..., 3] = colours[:, None], alpha
+    alpha = (rows[:, None] - outline.astype(np.float32) + 1).clip(0, 1) * 255
+    strip = striped(Image.fromarray(np.stack([colours, colours], axis=1)), alpha)
     x = f"-mod(t*{speed_px:.3f},{len(tile)})"
-    return Layer(still(Image.fromarray(strip)), x=x, y=str(top), moves=True)
+    return Layer(lambda: iter([strip]), x=x, y=str(top), moves=True)
 
 
 def _outline(
@@ -393,7 +416,7 @@ class _Water:
         self._ripple = depth**0.7
         self._waves = 46 * (1 - np.exp(-2.2 * depth)) * math.pi
         tint = frame_of(Image.new("RGB", (2, 2), palette.near))
-        self._tint = [np.uint16(_view(plane)[0, 0]) for plane in tint.planes]
+        self._tint = [np.uint16(plane_view(plane)[0, 0]) for plane in tint.planes]
         self._reach = size.height * 0.02
 
     def mirrored(self, frames: Frames) -> Frames:
@@ -408,15 +431,10 @@ class _Water:
             for plane, tint, step in zip(
                 frame.planes, self._tint, (1, 2, 2), strict=True
             ):
-                levels, weight = _view(plane), shade[::step]
+                levels, weight = plane_view(plane), shade[::step]
                 picked = levels[rows[::step] // step] * (256 - weight) + tint * weight
                 levels[self._top // step :] = picked >> 8
             yield frame
-
-
-def _view(plane: VideoPlane) -> Bytes:
-    rows = np.frombuffer(memoryview(plane), dtype=np.uint8)
-    return rows.reshape(-1, plane.line_size)[: plane.height, : plane.width]
 
 
 _CREAM, _RED, _AMBER = "#fff3da", "#e4572e", "#f3a712"

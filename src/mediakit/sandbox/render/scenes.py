@@ -5,11 +5,16 @@ from functools import partial
 from types import MappingProxyType
 
 from mediakit.sandbox.render import edits, films, images
+from mediakit.sandbox.render.film import Film, write_film
+from mediakit.sandbox.render.images import Picture, write_picture
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.sound import Recording, write_recording
+
+Output = Film | Picture | Recording
 
 # Functions with a scene of their own, or whose declaration has no size or sound. All
 # others are rendered by their media type.
-SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
+SCENES: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
     {
         "compose-video": edits.compose,
         "image-upscale": images.upscale_picture,
@@ -24,7 +29,7 @@ SCENES: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
         "video-upscale": edits.upscale,
     }
 )
-BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyType(
+BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
     {
         "audio": films.render_sound,
         "image": images.render_picture,
@@ -34,7 +39,24 @@ BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Rendered]] = MappingProxyT
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Render a request with the scene of its kind, or else of its media type.
+    """Render a request and write its file.
+
+    Raises:
+        RenderError: The scene cannot be rendered, or there is none.
+    """
+    match scene_of(request):
+        case Film() as film:
+            return write_film(film, request.output, sketch=request.sketch)
+        case Picture() as picture:
+            return write_picture(picture, request.output)
+        case recording:
+            return write_recording(recording, request.output)
+
+
+def scene_of(request: RenderRequest) -> Output:
+    """Return what a request asks for, before it is drawn and encoded.
+
+    Its kind selects the scene, or else its media type.
 
     Raises:
         RenderError: The scene cannot be rendered, or there is none.

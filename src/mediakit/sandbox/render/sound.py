@@ -5,9 +5,13 @@ and mixed in pieces.
 """
 
 import sys
+import wave
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import chain, cycle
+from pathlib import Path
+from typing import NamedTuple
 
 import av
 import numpy as np
@@ -21,7 +25,7 @@ from mediakit.sandbox.render.files import (
     opened_container,
 )
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
-from mediakit.sandbox.render.protocol import RenderError
+from mediakit.sandbox.render.protocol import Rendered, RenderError
 
 # Whole frames of AAC, which have 1,024 samples.
 _PIECE_SAMPLES = 48 * 1024
@@ -67,6 +71,31 @@ class Voice:
             mixed[:, at : at + part.shape[1]] += part
             self._rest = self._rest[:, part.shape[1] :]
             at += part.shape[1]
+
+
+class Recording(NamedTuple):
+    """A sound to write: samples at 48 kHz in pieces, as long as so many frames."""
+
+    pieces: Iterator[Floats]
+    frames: int
+
+
+def write_recording(recording: Recording, path: Path) -> Rendered:
+    """Write a wav file of 16 bits."""
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(2)
+        file.setsampwidth(2)
+        file.setframerate(SAMPLE_RATE_HZ)
+        for piece in recording.pieces:
+            file.writeframes(np.rint(piece * 32767).astype("<i2").T.tobytes())
+    seconds = recording.frames / FPS
+    return Rendered(
+        content_type="audio/wav",
+        width=None,
+        height=None,
+        duration_ms=round(seconds * 1000),
+        output_seconds=round(seconds, 3),
+    )
 
 
 def mixed(
@@ -176,11 +205,21 @@ def melody(frames: int, random: np.random.Generator) -> Floats:
 def _pluck(frequency_hz: float) -> Floats:
     time_s = _seconds(_NOTE_S)
     tone = np.zeros_like(time_s)
-    for overtone, level in ((1, 1.0), (2, 0.32), (3, 0.11), (4.01, 0.05)):
+    for overtone, loudness in _overtones():
         turns = np.sin(np.float32(2 * np.pi * frequency_hz * overtone) * time_s)
-        tone += np.float32(level) * turns * np.exp(np.float32(-2.4 * overtone) * time_s)
-    plucked: Floats = tone * (time_s / np.float32(0.012)).clip(0, 1)
-    return plucked
+        tone += turns * loudness
+    return tone
+
+
+@cache
+def _overtones() -> Sequence[tuple[float, Floats]]:
+    """Return the overtones of a note, and the loudness of each over its time."""
+    time_s = _seconds(_NOTE_S)
+    attack = (time_s / np.float32(0.012)).clip(0, 1)
+    return [
+        (overtone, level * attack * np.exp(np.float32(-2.4 * overtone) * time_s))
+        for overtone, level in ((1, 1.0), (2, 0.32), (3, 0.11), (4.01, 0.05))
+    ]
 
 
 def _swell(frequency_hz: float, length_s: float) -> Floats:

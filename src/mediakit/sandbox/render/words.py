@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 import av
@@ -34,6 +35,8 @@ _LEADING = 1.32
 _CAPTION, _SMALL = 0.044, 0.028
 _LONGEST_VALUE = 48
 _ALWAYS = range(sys.maxsize)
+_SHADOW = [round(min(level * 1.2, 190)) for level in range(256)]
+_INK = [round(255 * (level / 255) ** 0.5) for level in range(256)]
 _ONE_DIGIT = str.maketrans("123456789", "000000000")
 
 
@@ -106,13 +109,14 @@ def _plain(value: object, files: Mapping[str, Path]) -> str:
 
 def clock(frame: Size, span: range) -> Layer:
     """Write the running time into the upper right corner."""
-    widest = _small("00:00.00", frame)
+    widest = _small("00:00.0", frame)
 
     def times() -> Iterator[av.VideoFrame]:
-        for index in span:
-            seconds, frames = divmod(index, FPS)
-            text = f"{seconds // 60:02}:{seconds % 60:02}.{frames * 100 // FPS:02}"
-            yield frame_of(_small(text, frame, widest.size))
+        for tenths, same in groupby(index * 10 // FPS for index in span):
+            seconds, tenth = divmod(tenths, 10)
+            text = f"{seconds // 60:02}:{seconds % 60:02}.{tenth}"
+            shown = frame_of(_small(text, frame, widest.size))
+            yield from (shown for _ in same)
 
     return _cornered(widest, frame, span, times)
 
@@ -176,11 +180,11 @@ def _shadowed(
     """Paint white ink on a soft shadow, and both on a shade."""
     radius = max(font.size * 0.08, 1)
     shadow = ink.filter(ImageFilter.GaussianBlur(radius))
-    alpha = ImageChops.screen(ink, shadow.point(lambda level: min(level * 1.2, 190)))
+    alpha = ImageChops.screen(ink, shadow.point(_SHADOW))
     if shade is not None:
         alpha = ImageChops.screen(alpha, shade)
     # Where ink covers a part of a pixel, the shadow covers the rest.
-    white = ink.point(lambda level: round(255 * (level / 255) ** 0.5))
+    white = ink.point(_INK)
     return Image.merge("RGBA", (white, white, white, alpha))
 
 
