@@ -109,4 +109,4 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, "__version__"])
+    return sorted([*_HOMES, _WEBHOOKS, "__doc__", "__file__", "__version__"])

@@ -21,9 +21,7 @@ from mediakit.safe_text import html_text
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.card import card_html, waited_html
-from mediakit.widgets.studio.history.rows import Row
-from mediakit.widgets.studio.html import kept_html
-from mediakit.widgets.studio.spend_summary import SpendSummary
+from mediakit.widgets.studio.head import saved_html
 from tests.support.job_states import failed, settled, state_of
 
 FORMULAS = r"from $5$ to $$9$$ and \(x\), \[y\], \begin{z}1\end{z}"
@@ -83,21 +81,13 @@ def _values_html() -> str:
 
 
 def _studio_html() -> str:
-    row = Row(
-        prompt=FORMULAS,
-        function=FORMULAS,
-        state=FORMULAS,
-        tone="plain",
-        charge="$0.34",
-        date="today",
-        project=None,
-        icon="film",
-        picture_url=None,
-        job_id=FORMULAS,
-        no_job=None,
-    )
-    return kept_html(
-        FORMULAS, SpendSummary(today_micro_usd=1, month_micro_usd=2), [row]
+    row = dict.fromkeys(("title", "function", "state", "date", "job"), FORMULAS)
+    return saved_html(
+        {
+            "service": FORMULAS,
+            "facts": [{"exact": "Balance: $1.00, today $2.00"}],
+            "rows": [{**row, "charge": "$0.34"}],
+        }
     )
 
 

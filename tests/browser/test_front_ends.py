@@ -188,7 +188,7 @@ def test_make_voila_serves_a_studio_that_generates_and_the_dashboard_of_its_spen
     type_and_generate(visitor, studio.locator(".mk-form").first, "voila-studio")
 
     visitor.goto(f"{pages_url}/voila/render/dashboard.ipynb", timeout=OPEN_S * 1000)
-    dashboard = visitor.locator(".mk-spend").first
+    dashboard = visitor.locator(".mk-month").first
     seen(dashboard, "$0.20", visitor, OPEN_S)
     seen(dashboard, "all of it is explained", visitor)
     screenshot(visitor, "voila-dashboard")

@@ -180,3 +180,8 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
     report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
     assert "Front end JupyterLab or Notebook" in report
     assert '%pip install "mediakit[sandbox]" (then restart the kernel)' in report
+
+
+def test_completion_offers_what_people_use_and_nothing_else() -> None:
+    offered = {name for name in dir(mk) if not name.startswith("_")}
+    assert offered == {*mk.__all__, "webhooks"}

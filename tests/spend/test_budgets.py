@@ -447,7 +447,7 @@ def test_the_status_says_what_is_spent_held_and_left(history: History) -> None:
 
     status = budget_status(history, budget, NOVEMBER)
 
-    assert status.text == str(status)
+    assert status.text == str(status) == repr(status)
     assert status.text == (
         "$412.20 of $500.00 is spent (82 %), $6.10 is held; $81.70 is left."
     )

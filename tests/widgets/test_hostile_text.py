@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import date
 from typing import Any
 
 import pandas as pd
@@ -21,7 +20,8 @@ from mediakit.magics.table import JobsTable
 from mediakit.plots import share
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
-from mediakit.widgets.dashboard.page import plots_html, saved_html
+from mediakit.widgets.dashboard.page import plots_html
+from mediakit.widgets.dashboard.page import saved_html as month_html
 from mediakit.widgets.dashboard.plots import Plot, drawn
 from mediakit.widgets.form.code_view import code_html
 from mediakit.widgets.form.control_factory import build
@@ -33,27 +33,17 @@ from mediakit.widgets.gallery import WallSummary, static_html
 from mediakit.widgets.job.card import card_html, waited_html
 from mediakit.widgets.job.player import Still, player_html
 from mediakit.widgets.media.media_row import found_html
-from mediakit.widgets.studio.catalogue.html import offer_html
-from mediakit.widgets.studio.catalogue.offers import offers_of
-from mediakit.widgets.studio.history.html import row_html
-from mediakit.widgets.studio.history.rows import row_of
-from mediakit.widgets.studio.html import kept_html, said_html, summary_html
-from mediakit.widgets.studio.spend_summary import SpendSummary
-from mediakit.widgets.studio.spending.days import spend_days
-from mediakit.widgets.studio.spending.html import days_html
-from mediakit.widgets.studio.state import StudioState
+from mediakit.widgets.studio.head import saved_html
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.styles import error_html, line_html
 from tests.support.job_states import HOSTILE, Markup, failed, state_of
 from tests.support.samples.walls import make_cell, make_poster
 from tests.support.widgets import make_context, named, shown
-from tests.widgets.studio.test_state import entry
 
 CATALOG = Catalog.default()
 COMPOSE = CATALOG.function("compose-video")
 JPEG = base64.b64decode(make_poster(size=(32, 18)).partition(",")[2])
-TODAY = date(2026, 5, 31)
 WEB = ("https://", "http://", "data:image/", "data:video/mp4;base64,")
 
 
@@ -127,24 +117,13 @@ def media_row_of(text: str) -> Iterator[str]:
     yield shown(images)
 
 
-def studio_of(text: str) -> Iterator[str]:
-    mine = entry(
-        prompt=text, project=text, job_id=text, output_url=text, media_type="video"
-    )
-    row = row_of(mine, CATALOG)
-    offer = replace(offers_of(CATALOG)[0], choose=text, price=text, path=text)
-    summary = SpendSummary(Funds(trouble=text))
-    yield row_html(row)
-    yield row_html(replace(row, thumb=JPEG))
-    yield offer_html(offer)
-    yield summary_html(summary)
-    yield said_html(StudioState(said=text)) + said_html(StudioState(done=text))
-    yield kept_html(text, summary, [row])
-    yield days_html(spend_days([(TODAY, text, 1)], TODAY))
+def studio_of(text: str) -> str:
+    row = dict.fromkeys(("title", "function", "state", "charge", "date", "job"), text)
+    return saved_html({"service": text, "facts": [{"exact": text}], "rows": [row]})
 
 
 def month_of(text: str) -> Iterator[str]:
-    yield saved_html(text, text, None)
+    yield month_html(text, text, None)
     frame = pd.DataFrame({"prompt": [text], text: [text]})
 
     def draw(axes: Any, _: object) -> Any:

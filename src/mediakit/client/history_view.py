@@ -16,6 +16,7 @@ from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order
+from mediakit.history.rows import Narrowed
 from mediakit.media import local_file
 
 if TYPE_CHECKING:
@@ -120,6 +121,12 @@ class AsyncHistoryView:
         project: str | None = None,
         kind: str | None = None,
         status: str | None = None,
+        sweep: str | None = None,
+        since: When | None = None,
+        until: When | None = None,
+        rating: int | None = None,
+        keep: bool | None = None,
+        tag: str | None = None,
         everywhere: bool = False,
         order: Order = "newest",
     ) -> list[Entry]:
@@ -127,12 +134,21 @@ class AsyncHistoryView:
 
         `limit` is the most entries, from 1, and `before` the last entry of the previous
         page. `order` is "newest" or "oldest" first, or "dearest": the highest charge
-        first, entries without a charge last. `text` is that of `search`; the other
-        arguments are those of `frame`.
+        first, entries without a charge last. `text` is that of `search`. `since` is
+        included, `until` is not; `rating` is the lowest one. The other arguments are
+        those of `frame`.
 
         Raises:
-            InputError: The limit is below 1, or there is no such status or order.
+            InputError: The limit is below 1, there is no such status or order, or an
+                instant cannot be read.
         """
+        judged: Narrowed = {
+            "since": instant_of("since", since),
+            "until": instant_of("until", until),
+            "rating": rating,
+            "keep": keep,
+            "tag": tag,
+        }
         return await self._read(
             self.store.page,
             everywhere=everywhere,
@@ -142,7 +158,9 @@ class AsyncHistoryView:
             project=project,
             kind=kind,
             status=status,
+            sweep=sweep,
             order=order,
+            judged=judged,
         )
 
     async def projects(self, *, everywhere: bool = False) -> list[str]:

@@ -4,6 +4,7 @@ Statements of each submission are made once: SQLAlchemy takes longer to make one
 SQLite to execute it.
 """
 
+import json
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -19,6 +20,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     delete,
+    exists,
     func,
     or_,
     select,
@@ -41,7 +43,7 @@ from mediakit.history.entry import (
     search_text,
     words_of,
 )
-from mediakit.history.tables import entries, upserting
+from mediakit.history.tables import entries, judgements, upserting
 from mediakit.records import JobStatus
 
 Order = Literal["newest", "oldest", "dearest"]
@@ -181,8 +183,22 @@ class Chosen(TypedDict, total=False):
     project: str | None
     kind: str | None
     status: str | None
+    sweep: str | None
     service: str | None
     account: str | None
+
+
+class Narrowed(TypedDict, total=False):
+    """Which entries are chosen by date and judgement; None chooses all.
+
+    `since` and `until` are instants; `rating` is the lowest one.
+    """
+
+    since: datetime | None
+    until: datetime | None
+    rating: int | None
+    keep: bool | None
+    tag: str | None
 
 
 def where(
@@ -206,6 +222,29 @@ def where(
         *(entries.c[name] == value for name, value in wanted.items()),
         *(entries.c.search.contains(word, autoescape=True) for word in words),
     )
+
+
+def narrowed_where(**judged: Unpack[Narrowed]) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions of entries of some days, or with some judgements."""
+    table = judgements.c
+    wanted: list[ColumnElement[bool]] = []
+    if (since := judged.get("since")) is not None:
+        wanted.append(entries.c.created_at >= since)
+    if (until := judged.get("until")) is not None:
+        wanted.append(entries.c.created_at < until)
+    said: list[ColumnElement[bool]] = []
+    if (rating := judged.get("rating")) is not None:
+        said.append(table.rating >= rating)
+    if (keep := judged.get("keep")) is not None:
+        said.append(table.keep == keep)
+    if (tag := judged.get("tag")) is not None:
+        text = json.dumps(tag, ensure_ascii=False)
+        said.append(table.tags.contains(text, autoescape=True))
+    if said:
+        names = ("service", "account", "job_id")
+        its = (table[name] == entries.c[name] for name in names)
+        wanted.append(exists().where(*its, *said))
+    return tuple(wanted)
 
 
 def check_limit(limit: object) -> None:

@@ -38,6 +38,7 @@ from mediakit.history.entry import (
 )
 from mediakit.history.rows import (
     Chosen,
+    Narrowed,
     Order,
     change_entry,
     check_limit,
@@ -45,6 +46,7 @@ from mediakit.history.rows import (
     entry_of,
     first_entry,
     joined,
+    narrowed_where,
     page_of,
     where,
     whole_entries,
@@ -410,10 +412,12 @@ class History:
         before: Entry | None = None,
         text: str | None = None,
         order: Order = "newest",
+        judged: Narrowed | None = None,
         **chosen: Unpack[Chosen],
     ) -> list[Entry]:
         """Return one page of entries; see `AsyncHistoryView.page`."""
-        query = whole_entries().where(*where(text, **chosen))
+        conditions = (*where(text, **chosen), *narrowed_where(**(judged or {})))
+        query = whole_entries().where(*conditions)
         return self._entries(page_of(query, limit, before, order))
 
     def search(

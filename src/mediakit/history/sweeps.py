@@ -132,6 +132,20 @@ def find_sweep(
     ]
 
 
+def sweep_names(history: History, *, service: str) -> list[tuple[str, str]]:
+    """Return the id and a name of each sweep, such as "r1 by prompt, 2026-10-01"."""
+    table = sweeps.c
+    query = (
+        select(table.id, table.function, table.axes, table.begun_at)
+        .where(table.service == service)
+        .order_by(table.begun_at.desc())
+    )
+    return [
+        (sweep, f"{function} by {', '.join(json.loads(axes))}, {begun_at:%Y-%m-%d}")
+        for sweep, function, axes, begun_at in history.database.rows(query)
+    ]
+
+
 def sweeps_frame(history: History, *, service: str, account: str) -> "pd.DataFrame":
     """Return the sweeps of a service as a frame, the newest first."""
     import pandas as pd

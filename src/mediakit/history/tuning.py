@@ -161,6 +161,15 @@ def judgements(
     return sorted(found, key=attrgetter("rated_at", "job_id"))
 
 
+def tags(history: History, *, service: str, account: str) -> list[str]:
+    """Return all tags of outputs, each once, sorted."""
+    table = tables.judgements
+    owned = _owned(table, service, account)
+    query = select(table.c.tags).distinct().where(*owned, table.c.tags != "[]")
+    found = (json.loads(row.tags) for row in history.database.rows(query))
+    return sorted({tag for tags in found for tag in tags})
+
+
 def prefer(
     history: History,
     *,

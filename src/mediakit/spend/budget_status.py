@@ -64,7 +64,7 @@ class BudgetStatus:
         """Summarize in one sentence how much of the budget is used."""
         return budget_text(self.budget, self.spent_micro_usd, self.held_micro_usd)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
     def frame(self) -> pd.DataFrame:

@@ -71,7 +71,7 @@ class Forecast:
     budget: Budget | None
     _days: pd.DataFrame = field(repr=False, compare=False)
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
     def frame(self) -> pd.DataFrame:

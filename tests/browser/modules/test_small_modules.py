@@ -15,7 +15,6 @@ from playwright.sync_api import expect
 from mediakit.widgets.form.code_view import CopyButton
 from mediakit.widgets.inputs.masks.painter import MaskWidget
 from mediakit.widgets.media.upload_button import UploadWidget
-from mediakit.widgets.studio.keyboard import StudioPage
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.focus import Focuser
 from tests.browser.modules.bare_page import BarePage, until
@@ -273,32 +272,3 @@ def test_the_focus_goes_into_the_first_control_once(bare: BarePage) -> None:
 
     expect(bare.page.locator("#box")).to_be_focused()
     until(bare.page, lambda: widget.wanted is False)
-
-
-def test_tabs_of_the_studio_are_moved_by_arrows_and_a_range_is_ticked(
-    bare: BarePage,
-) -> None:
-    page = bare.page
-    ticks = "".join(
-        f'<div class="mk-st-tick"><input type="checkbox" id="t{n}"></div>'
-        for n in range(4)
-    )
-    page.evaluate(
-        "html => document.body.insertAdjacentHTML('beforeend', html)",
-        '<div class="mk-studio"><div class="mk-st-tabs">'
-        '<button class="widget-toggle-button mod-active">Catalogue</button>'
-        '<button class="widget-toggle-button">History</button></div>'
-        f'<div class="mk-st-place"></div>{ticks}<div id="helper"></div></div>',
-    )
-    bare.show(StudioPage(), into="#helper")
-
-    tabs = page.get_by_role("tab")
-    expect(tabs).to_have_count(2)
-    first, second = tabs.all()
-    expect(first).to_have_attribute("aria-selected", "true")
-    first.focus()
-    page.keyboard.press("ArrowRight")
-    expect(second).to_be_focused()
-    page.locator("#t0").click()
-    page.locator("#t3").click(modifiers=["Shift"])
-    assert page.locator("input:checked").count() == 4

@@ -20,7 +20,7 @@ from mediakit.widgets.form.controller import ANOTHER, Form, is_open
 from mediakit.widgets.form.memory import form_memory
 from mediakit.widgets.form.memory.form_memory import origin_of
 from mediakit.widgets.job.payload import next_text
-from mediakit.widgets.studio.catalogue.forms import StudioForms
+from mediakit.widgets.studio import Studio
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.samples.media_samples import make_png
@@ -289,10 +289,12 @@ def test_the_form_of_a_studio_continues_when_it_is_opened_again(
     kernels: Kernels,
 ) -> None:
     def opened() -> Form:
-        forms = StudioForms(kernels.client, lambda: None, "studio cell-1 0")
-        form = forms.open(kernels.client.catalog.function(KIND))
-        kernels.add(form)
-        return form
+        studio = Studio(kernels.client)
+        path = kernels.client.catalog.function(KIND).path
+        studio.lists._handle_custom_msg({"act": "choose", "path": path}, [])
+        assert studio.form is not None
+        kernels.add(studio.form)
+        return studio.form
 
     form = opened()
     form.values.update(KITE)

@@ -1,4 +1,4 @@
-"""The studio on a real sandbox, without a browser."""
+"""The studio on a real sandbox: what its page shows, and what people do on it."""
 
 from __future__ import annotations
 
@@ -8,36 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
 from mediakit import Client, Job
+from mediakit.history.store import History
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.studio.history.query import HOW_TO_BEGIN, PAGE_ROWS
-from mediakit.widgets.studio.state import Place
+from mediakit.widgets.studio.history import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import submission
-from tests.support.widgets import PATIENCE_S, all_named, in_use, shown, until
+from tests.support.widgets import PATIENCE_S, in_use, shown, until
 
-
-def left_in(studio: Studio) -> int | None:
-    summary = studio.state.summary
-    return None if summary is None else summary.funds.left_micro_usd
+Make = Callable[..., Studio]
+KIND = "text-to-video"
 
 
 @pytest.fixture
-def make_studio(client: Client) -> Iterator[Callable[..., Studio]]:
+def make_studio(client: Client) -> Iterator[Make]:
     """Make studios that have read balance and history, and close them in the end."""
     studios: list[Studio] = []
 
     def make(of: Client = client, cell: Cell | None = None) -> Studio:
-        studio = Studio(of, cell=cell)
-        studios.append(studio)
-        until(lambda: is_read(studio), studio)
-        return studio
+        studios.append(Studio(of, cell=cell))
+        until(lambda: is_read(studios[-1]), studios[-1])
+        return studios[-1]
 
     yield make
     for studio in studios:
@@ -45,235 +40,273 @@ def make_studio(client: Client) -> Iterator[Callable[..., Studio]]:
 
 
 def is_read(studio: Studio) -> bool:
-    funds = studio.state.summary.funds if studio.state.summary else Funds()
-    return funds != Funds() and not studio.state.page.reading
+    state = studio.lists.state
+    has_balance = state["facts"][0]["amount"] != "–" or state["trouble"]  # noqa: RUF001
+    return bool(has_balance) and not state["page"].startswith("Reading")
 
 
 def finish(studio: Studio) -> None:
     """Close a studio and wait until nothing of it is under way any more."""
-    forms = tuple(studio._forms._forms.values())
+    forms = tuple(studio._forms.values())
     studio.close()
     until(lambda: not studio._tasks._tasks)
     until(lambda: not any(form._tasks._tasks for form in forms))
 
 
-def buttons(studio: Studio, words: str) -> list[Any]:
-    return all_named(studio, words, ipywidgets.Button)
+def tell(studio: Studio, act: str, **more: Any) -> None:
+    """Do what a click on the page does."""
+    studio.lists._handle_custom_msg({"act": act, **more}, [])
 
 
-def press(studio: Studio, words: str, nth: int = 0) -> None:
-    buttons(studio, words)[nth].click()
+def ask(studio: Studio, **wishes: str) -> None:
+    tell(studio, "ask", query={**studio.lists.state["query"], **wishes})
 
 
-def go(studio: Studio, place: Place) -> None:
-    studio._view.places.value = place.value
-    until(lambda: not studio.state.page.reading, studio)
+def rows(studio: Studio) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = studio.lists.state["rows"]
+    return found
 
 
-def prompts(studio: Studio) -> list[str | None]:
-    return [entry.prompt for entry in studio.state.page.rows]
+def titles(studio: Studio) -> list[str]:
+    return [row["title"] for row in rows(studio)]
+
+
+def path_of(client: Client, kind: str = KIND) -> str:
+    return client.catalog.function(kind).path
 
 
 def bought(client: Client, prompt: str, **more: Any) -> Job:
     """Buy a job and wait until it is paid."""
-    job = client.submit("text-to-video", prompt=prompt, duration=3, **more)
+    job = client.submit(KIND, prompt=prompt, duration=3, **more)
     return job.wait(PATIENCE_S).settle(PATIENCE_S)
 
 
+def claimed(client: Client, key: str, prompt: str, **changes: Any) -> None:
+    """Note a submission in the history; nothing is sent."""
+    body = json.dumps({"prompt": prompt}).encode()
+    mine = submission(key, prompt=prompt, body=body, **changes)
+    mine = replace(mine, service=client.service.identity)
+    client.components.store.claim(mine)
+
+
 def test_an_empty_history_says_how_to_begin_and_every_function_is_offered(
-    make_studio: Callable[..., Studio], client: Client
+    make_studio: Make, client: Client
 ) -> None:
     studio = make_studio()
-
-    catalogue = studio._view.catalogue
-    assert len(catalogue.titles) == len(client.catalog)
-    assert "Make a video from words" in shown(studio)
-    assert "from $0.068 a second" in shown(studio)
-    catalogue.search.value = "picture an image"
-    assert "Image upscale" in catalogue.titles
-    assert "Text to video" not in catalogue.titles
-    assert "Make a video from words" not in shown(studio)
-    catalogue.search.value = "submarine"
-    assert catalogue.titles == ()
-    assert "No matching functions. Try fewer words." in shown(studio)
-    catalogue.search.value = ""
-    assert len(catalogue.titles) == len(client.catalog)
-    go(studio, Place.HISTORY)
-    assert HOW_TO_BEGIN in shown(studio)
+    assert len(studio.lists.functions) == len(client.catalog)
+    assert studio.lists.state["page"] == HOW_TO_BEGIN
+    tell(studio, "choose", path=path_of(client))
+    assert studio.form is not None
+    assert studio.content.children == (studio.form.widget,)
+    tell(studio, "choose", path=None)
+    assert studio.content.children == ()
 
 
-def test_from_the_catalogue_over_a_form_to_the_history_and_back(
-    make_studio: Callable[..., Studio], own_client: Client
+def test_from_a_form_to_the_history_and_back_with_settings_that_are_owned(
+    make_studio: Make, own_client: Client
 ) -> None:
     studio = make_studio(own_client)
-    balance = own_client.balance().spendable_micro_usd
+    tell(studio, "choose", path=path_of(own_client))
+    assert studio.form is not None
+    made = bought(own_client, "a kite over dunes")
+    tell(studio, "go", place="History")
+    until(lambda: rows(studio) and rows(studio)[0]["charge"] == "$0.204", studio)
+    facts = {fact["label"]: fact for fact in studio.lists.state["facts"]}
+    assert facts["today"]["amount"] == "$0.20"
+    assert facts["today"]["exact"] == "Charged today (UTC): $0.204"
+    (row,) = rows(studio)
+    assert (row["title"], row["state"]) == ("a kite over dunes", "Completed")
+    until(lambda: rows(studio)[0]["thumb"].startswith("data:image/jpeg"), studio)
 
-    press(studio, "Text to video")
-    form = studio.form
-    assert form is not None
-    form.values.update(prompt="a kite over dunes", duration=3)
-    until(lambda: form.state.submit_reason is None and form.state.funds.balance, studio)
-    press(studio, "Generate · $0.20")
-    until(lambda: form.jobs)
-    (made,) = form.jobs
-    until(lambda: made.state.charge_micro_usd is not None)
-    until(
-        lambda: studio.state.summary and studio.state.summary.month_micro_usd == 204_000
-    )
-    assert studio.state.summary is not None
-    until(lambda: left_in(studio) == balance - 204_000, studio)
-    assert "<b>$0.20</b> today" in shown(studio)
-    assert "Charged today (UTC): $0.20" in shown(studio)
+    tell(studio, "open", number=row["number"])
+    until(lambda: studio.lists.state["opened"] == made.id, studio)
+    studio._shut.click()
+    assert studio.lists.state["opened"] is None
 
-    go(studio, Place.HISTORY)
-    until(lambda: "Completed" in shown(studio), studio)
-    assert "a kite over dunes" in shown(studio)
-    press(studio, "Open")
-    until(lambda: studio.state.opened == made.state.record.id, studio)
-    press(studio, "Close")
-    assert studio.state.opened is None
-
-    form.values.update(prompt="something else", duration=9)
-    press(studio, "Reuse settings")
-    assert studio.form is form
-    assert form.values["prompt"] == "a kite over dunes"
-    assert form.values["duration"] == 3
-    assert studio.state.said == ""
+    tell(studio, "reuse", number=row["number"])
+    assert studio.form is not None
+    assert studio.form.values["prompt"] == "a kite over dunes"
+    assert studio.form.values["duration"] == 3
+    assert "You already have this result" in studio.lists.state["said"]
 
 
 def test_a_form_keeps_its_values_while_others_and_other_studios_are_shown(
-    make_studio: Callable[..., Studio], client: Client
+    make_studio: Make, client: Client
 ) -> None:
     studio = make_studio(cell=Cell("a", "run 1"))
-    outside = client.form("text-to-video", prompt="of another cell")
-
-    press(studio, "Text to video")
+    tell(studio, "choose", path=path_of(client))
     assert studio.form is not None
     studio.form.values.prompt = "kept"
-    press(studio, "All functions")
-    press(studio, "Image upscale")
-    press(studio, "All functions")
-    press(studio, "Text to video")
+    tell(studio, "choose", path=path_of(client, "image-upscale"))
+    tell(studio, "choose", path=path_of(client))
     other = make_studio(cell=Cell("b", "run 2"))
-    press(other, "Text to video")
+    tell(other, "choose", path=path_of(client))
     assert other.form is not None
     assert other.form.values.prompt is None
     assert studio.form.values.prompt == "kept"
     assert studio.widget.comm is not None
-    assert outside.values.prompt == "of another cell"
-    outside.close()
 
 
 def test_the_history_is_searched_filtered_sorted_and_turned_over(
-    make_studio: Callable[..., Studio], client: Client
+    make_studio: Make, client: Client
 ) -> None:
-    store, service = client.components.store, client.service
-    for number in range(PAGE_ROWS * 2 + 1):
-        kind = "text-to-video" if number % 2 else "text-to-image"
-        mine = submission(f"k{number}", prompt=f"kite {number}", kind=kind)
-        store.claim(replace(mine, service=service.identity, project="Dunes"))
+    for number in range(PAGE_ROWS + 5):
+        kind = KIND if number % 2 else "text-to-image"
+        claimed(client, f"k{number}", f"kite {number}", kind=kind, project="Dunes")
     studio = make_studio()
-    go(studio, Place.HISTORY)
-    view = studio._view.history()
-    assert prompts(studio)[0] == "kite 24"
-    press(studio, "Next")
-    press(studio, "Next")  # before the answer it is the same page
-    until(lambda: "13 to 24" in shown(studio), studio)
-    press(studio, "Next")
-    until(lambda: prompts(studio) == ["kite 0"], studio)
-    assert "Jobs 25 to 25 of 25" in shown(studio)
-    press(studio, "Previous")
-    until(lambda: prompts(studio)[0] == "kite 12", studio)
+    tell(studio, "go", place="History")
+    until(lambda: titles(studio)[:1] == ["kite 24"], studio)
+    tell(studio, "turn", by=1)
+    tell(studio, "turn", by=1)  # before the answer there is no further page
+    until(lambda: titles(studio)[-1] == "kite 0", studio)
+    assert "Jobs 21 to 25 of 25" in studio.lists.state["page"]
+    tell(studio, "turn", by=-1)
+    until(lambda: titles(studio)[0] == "kite 24", studio)
 
-    view.search.value = "kite 2"
-    until(lambda: len(prompts(studio)) == 7, studio)
-    view.kind.value = "text-to-image"
-    until(lambda: len(prompts(studio)) == 5, studio)
-    view.order.value = "oldest"
-    until(lambda: prompts(studio)[0] == "kite 2" and is_read(studio), studio)
-    view.project.value = "Dunes"
-    view.status.value = "completed"
-    until(lambda: "No matching jobs." in shown(studio), studio)
-    view.search.value = "a" * 1_001
-    until(lambda: "up to 1,000 characters" in shown(studio), studio)
+    ask(studio, text="kite 2")
+    until(lambda: len(titles(studio)) == 7, studio)
+    ask(studio, kind="text-to-image", order="oldest", project="Dunes")
+    until(lambda: titles(studio)[:1] == ["kite 2"], studio)
+    assert len(titles(studio)) == 5
+    ask(studio, status="completed")
+    until(lambda: "No matching jobs." in studio.lists.state["page"], studio)
+    ask(studio, text="a" * 1_001)
+    until(lambda: "up to 1,000 characters" in studio.lists.state["trouble"], studio)
+
+
+def test_all_that_match_are_selected_summed_and_stay_selected_on_other_pages(
+    make_studio: Make, client: Client
+) -> None:
+    for number in range(PAGE_ROWS + 5):
+        claimed(client, f"k{number}", f"kite {number}")
+    studio = make_studio()
+    tell(studio, "go", place="History")
+    until(lambda: rows(studio), studio)
+    ask(studio, text="kite")
+    tell(studio, "select_match")
+    text = f"{PAGE_ROWS + 5} selected · $0.00 charged"
+    until(lambda: studio.lists.state["selection"] == text, studio)
+    until(lambda: studio.lists.state["has_next"], studio)
+    shown_now = [row["number"] for row in rows(studio)]
+    tell(studio, "select", numbers=shown_now, on=False)
+    tell(studio, "turn", by=1)
+    until(lambda: len(rows(studio)) == 5, studio)
+    numbers = {row["number"] for row in rows(studio)}
+    assert set(studio.lists.state["selected"]) == numbers
+    tell(studio, "clear")
+    assert studio.lists.state["selection"] == ""
+
+
+def test_selected_results_are_compared_saved_and_erased(
+    make_studio: Make, own_client: Client, tmp_path: Path
+) -> None:
+    for prompt in ("a kite", "a boat"):
+        bought(own_client, prompt)
+    studio = make_studio(own_client)
+    tell(studio, "go", place="History")
+    until(lambda: len(rows(studio)) == 2, studio)
+    tell(studio, "select", numbers=[row["number"] for row in rows(studio)], on=True)
+    assert studio.lists.state["selection"] == "2 selected · $0.408 charged"
+    assert studio.lists.state["counts"] == {"compare": 2, "save": 2, "erase": 2}
+    tell(studio, "compare")
+    until(lambda: studio.lists.state["comparing"], studio)
+    tell(studio, "stop_comparing")
+    assert not studio.lists.state["comparing"]
+
+    tell(studio, "question", of="save")
+    assert studio.lists.state["question"] == "save"
+    tell(studio, "save", folder=str(tmp_path / "films"))
+    until(lambda: "Saved 2 results to" in studio.lists.state["said"], studio)
+    assert len(list((tmp_path / "films").glob("*.mp4"))) == 2
+    (tmp_path / "a file").write_text("")
+    tell(studio, "save", folder=str(tmp_path / "a file"))
+    until(lambda: "a folder that can be made" in studio.lists.state["trouble"], studio)
+
+    tell(studio, "erase", folder="")
+    until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)
+    assert [row["state"] for row in rows(studio)] == ["Erased", "Erased"]
+    assert studio.lists.state["selected"] == []
 
 
 def test_what_has_no_job_is_not_opened_and_its_settings_are_used_again(
-    make_studio: Callable[..., Studio], client: Client
+    make_studio: Make, client: Client
 ) -> None:
-    mine = submission(
-        "k1", prompt="a kite", body=b'{"prompt": "a kite", "style": "noir"}'
-    )
+    mine = submission("k1", body=b'{"prompt": "a kite", "style": "noir"}')
     client.components.store.claim(replace(mine, service=client.service.identity))
     client.components.store.record_refusal("k1", code="422", message="duration: got 99")
     studio = make_studio()
-    go(studio, Place.HISTORY)
-
-    (open_button,) = buttons(studio, "Open")
-    assert open_button.disabled
-    assert open_button.tooltip.endswith("duration: got 99")
-    press(studio, "Reuse settings")
+    (row,) = rows(studio)
+    assert row["job"] == ""
+    assert row["problem"].endswith("duration: got 99")
+    tell(studio, "reuse", number=row["number"])
     assert studio.form is not None
     assert studio.form.values.prompt == "a kite"
-    assert "The form has no field for style" in shown(studio)
+    assert "The form has no field for style" in studio.lists.state["said"]
+    assert "already have" not in studio.lists.state["said"]
 
 
-def test_a_late_click_acts_on_the_row_that_was_shown_when_it_was_pressed(
-    make_studio: Callable[..., Studio], client: Client
+def test_jobs_that_change_together_are_read_once(
+    make_studio: Make, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def claim(key: str, prompt: str) -> None:
-        body = json.dumps({"prompt": prompt}).encode()
-        mine = replace(submission(key, body=body), service=client.service.identity)
-        client.components.store.claim(mine)
-
-    claim("k1", "a kite")
     studio = make_studio()
-    go(studio, Place.HISTORY)
-    (pressed,) = buttons(studio, "Reuse settings")
-    claim("k2", "a boat")
-    studio._refresh()
-    until(lambda: len(studio.state.page.rows) == 2, studio)
+    until(lambda: not studio._tasks._tasks)
+    read = list[object]()
+    page = History.page
 
-    pressed.click()
-    assert studio.form is not None
-    assert studio.form.values.prompt == "a kite"
+    def counted(self: History, **wishes: Any) -> Any:
+        read.append(wishes)
+        return page(self, **wishes)
+
+    monkeypatch.setattr(History, "page", counted)
+    for _ in range(50):
+        studio._read_soon()
+    until(lambda: read and not studio._tasks._tasks)
+    assert len(read) == 1
+
+
+def test_the_spend_tab_is_the_dashboard_and_stays_where_it_was(
+    make_studio: Make, client: Client
+) -> None:
+    studio = make_studio()
+    tell(studio, "go", place="Spend")
+    dashboard = studio.dashboard
+    assert dashboard is not None
+    assert studio.content.children == (dashboard.widget,)
+    until(lambda: "Nothing was charged in" in shown(dashboard), dashboard)
+    tell(studio, "go", place="Make")
+    tell(studio, "go", place="Spend")
+    assert studio.dashboard is dashboard
 
 
 def test_an_unreachable_service_is_a_sentence_and_the_history_stays(
-    make_studio: Callable[..., Studio], tmp_path: Path
+    make_studio: Make, tmp_path: Path
 ) -> None:
     nowhere, key = "http://127.0.0.1:9", "key-of-nobody"
     with Client(nowhere, key, home=tmp_path, clock=AdvancingClock()) as alone:
-        mine = replace(
-            submission("k1", prompt="a kite"), service=alone.service.identity
-        )
-        alone.components.store.claim(mine)
+        claimed(alone, "k1", "a kite")
         studio = make_studio(alone)
-
-        assert "The balance is not known." in shown(studio)
-        assert key not in shown(studio)
-        go(studio, Place.HISTORY)
-        assert prompts(studio) == ["a kite"]
+        assert "The balance is not known." in studio.lists.state["trouble"]
+        assert key not in json.dumps(studio.lists.state)
+        assert titles(studio) == ["a kite"]
         finish(studio)
 
 
 def test_a_rerun_closes_the_studio_before_and_continues_where_it_was(
-    make_studio: Callable[..., Studio], sandbox: RunningSandbox, tmp_path: Path
+    make_studio: Make, sandbox: RunningSandbox, tmp_path: Path, client: Client
 ) -> None:
     before = make_studio()
-    press(before, "Text to video")
+    tell(before, "choose", path=path_of(client))
     assert before.form is not None
     before.form.values.prompt = "kept"
     form, root = before.form, before.widget
-    go(before, Place.HISTORY)
-    before._view.history().search.value = "kite"
+    tell(before, "go", place="History")
+    ask(before, text="kite")
 
     again = make_studio()
     assert root.comm is None
     assert again.form is form
-    assert again.state.place is Place.HISTORY
-    assert again.state.page.query.text == "kite"
-    assert again._view.history().search.value == "kite"
+    assert again.lists.state["place"] == "History"
+    assert again.lists.state["query"]["text"] == "kite"
 
     home = tmp_path / "home"
     with Client(sandbox.base_url, sandbox.api_key, home=home) as another:
@@ -293,9 +326,10 @@ def test_a_client_gives_its_studio_and_closes_it_with_all_its_widgets(
         studio = client.studio()
         until(lambda: is_read(studio), studio)
         assert studio.client is client
-        assert "$5.00 left of $5.00" in shown(studio)
-        press(studio, "Text to video")
-        go(studio, Place.HISTORY)
+        facts = [fact["exact"] for fact in studio.lists.state["facts"]]
+        assert "Budget: $5.00 left of $5.00" in facts
+        tell(studio, "choose", path=path_of(client))
+        tell(studio, "go", place="Spend")
         bundle = studio._repr_mimebundle_()
         assert "application/vnd.jupyter.widget-view+json" in bundle
         assert "Balance: <span>$</span>" in bundle["text/html"]

@@ -1,8 +1,5 @@
-"""The studio: functions, history and spend in one widget.
+"""The studio: functions, forms, history and spend in one place."""
 
-It depends on all other widgets.
-"""
-
-from mediakit.widgets.studio.controller import Studio
+from mediakit.widgets.studio.studio import Studio
 
 __all__ = ["Studio"]

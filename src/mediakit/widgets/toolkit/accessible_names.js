@@ -4,7 +4,7 @@
 
 const ROOTS = ".mk-form, .mk-jobs";
 const FOLDS = ".mk-fold, .mk-opens";
-const GROUPS = ".widget-toggle-buttons:not(.mk-st-tabs), .mk-choices";
+const GROUPS = ".widget-toggle-buttons, .mk-choices";
 const LABELS = ".widget-label";
 const NAMES = ".widget-label, .widget-label-basic";
 

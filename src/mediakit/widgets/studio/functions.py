@@ -1,16 +1,15 @@
-"""The functions of a service with title, price and purpose; pure."""
+"""The functions of a service as the studio lists them: title, purpose and price."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
 from mediakit.estimates import Line, Per
-from mediakit.forks import cached_property
-from mediakit.history.entry import folded, words_of
+from mediakit.history.entry import folded
 from mediakit.media_limits import MediaName
 from mediakit.schema import InputFacts, Purpose
 
@@ -24,7 +23,6 @@ BY_TOKENS = "billed by tokens"
 UNITS = ((" per s", " a second"), (" per image", " an image"), (" per ", " a "))
 CLIP_S = 5
 FACTS = InputFacts(seconds={f"{SITE}/{name}": CLIP_S for name in FILES.values()})
-SHOWN_OFFERS = 60
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class Offer:
         purpose: What people want of it.
         choose: When to choose it, or else what it does.
         price: How it is charged, such as "from $0.068 a second".
-        names: Further words that it is found by.
+        searched: What a search looks through.
     """
 
     path: str
@@ -45,27 +43,7 @@ class Offer:
     purpose: Purpose
     choose: str
     price: str
-    names: str
-
-    @cached_property
-    def searched(self) -> str:
-        """Return what a search looks through."""
-        texts = (self.title, self.purpose, self.choose, self.price, self.names)
-        return folded("\n".join((*texts, self.path)))
-
-
-def offer_of(function: Function) -> Offer:
-    """Return a function as it is offered."""
-    declared = function.declared
-    makes = MAKES[function.media_type]
-    return Offer(
-        path=function.path,
-        title=function.title,
-        purpose=function.purpose,
-        choose=declared.choose or function.doc,
-        price=price_text(function),
-        names=f"{function.kind} {function.media_type} {makes} {function.doc}",
-    )
+    searched: str
 
 
 def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
@@ -73,27 +51,29 @@ def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
 
     In a group, what needs words alone comes first.
     """
-    return tuple(sorted(map(offer_of, catalog), key=_place))
+
+    def place(function: Function) -> tuple[int, bool, list[str]]:
+        needs_more = not function.kind.startswith("text-")
+        name = function.title.lower().split(" · ")
+        return list(Purpose).index(function.purpose), needs_more, name
+
+    return tuple(map(offer_of, sorted(catalog, key=place)))
 
 
-def _place(offer: Offer) -> tuple[int, bool, list[str]]:
-    needs_more = not offer.names.startswith("text-")
-    name = offer.title.lower().split(" · ")
-    return list(Purpose).index(offer.purpose), needs_more, name
-
-
-def matching(offers: Iterable[Offer], text: str) -> tuple[Offer, ...]:
-    """Return the offers in which every word of a text occurs."""
-    words = words_of(text)
-    return tuple(o for o in offers if all(word in o.searched for word in words))
-
-
-def grouped(offers: Iterable[Offer]) -> dict[Purpose, tuple[Offer, ...]]:
-    """Return offers by what people want of them; groups without any are left out."""
-    groups: dict[Purpose, tuple[Offer, ...]] = {}
-    for offer in offers:
-        groups[offer.purpose] = (*groups.get(offer.purpose, ()), offer)
-    return groups
+def offer_of(function: Function) -> Offer:
+    """Return a function as it is offered."""
+    declared = function.declared
+    choose, price = declared.choose or function.doc, price_text(function)
+    makes = f"{function.kind} {function.media_type} {MAKES[function.media_type]}"
+    texts = (function.title, function.purpose, choose, price, function.doc, makes)
+    return Offer(
+        path=function.path,
+        title=function.title,
+        purpose=function.purpose,
+        choose=choose,
+        price=price,
+        searched=folded("\n".join((*texts, function.path))),
+    )
 
 
 def price_text(function: Function) -> str:
@@ -109,13 +89,9 @@ def price_text(function: Function) -> str:
         return BY_TOKENS
     lowest = min(alike, key=lambda line: line.rate_micro_usd_per_million)
     rates = {line.rate_micro_usd_per_million for line in lines}
-    text = _spoken(lowest.rate_text)
+    unit, words = next(each for each in UNITS if each[0] in lowest.rate_text)
+    text = lowest.rate_text.replace(unit, words)
     return text if len(rates) == 1 else f"from {text}"
-
-
-def _spoken(rate: str) -> str:
-    unit, words = next(each for each in UNITS if each[0] in rate)
-    return rate.replace(unit, words)
 
 
 def _first_lines(function: Function) -> Iterator[Line]:

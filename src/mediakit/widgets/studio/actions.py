@@ -1,0 +1,129 @@
+"""What is done with the selected jobs of the studio, on the I/O thread."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from mediakit.client import AsyncJob
+from mediakit.errors import InputError, MediakitError
+from mediakit.history import Entry, tuning
+from mediakit.widgets.gallery import Gallery, ResultActions, WallActions, WallCell
+from mediakit.widgets.job.preview import playable_copy
+from mediakit.widgets.studio.history import results_text, row_of
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
+POSTER_PX = 240
+
+
+async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
+    """Save results into a folder, and return a sentence that says how it went.
+
+    Args:
+        client: The client.
+        entries: Submissions with results.
+        folder: The folder; it is made if it is not there.
+
+    Raises:
+        MediakitError: The folder cannot be made, or no result was saved.
+    """
+
+    def made() -> Path:
+        place = Path(folder).expanduser().absolute()
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            accepted = f"a folder that can be made ({reason})"
+            raise InputError("folder", got=folder, accepted=accepted) from None
+        return place
+
+    place = await to_thread.run_sync(made)
+    done, problem = await _each(client, entries, lambda job: job.download(place))
+    beside = "Each has a JSON file next to it that says how it was made."
+    return f"Saved {results_text(done, entries)} to {place}. {beside}{problem}"
+
+
+async def erase_all(client: Client, entries: Sequence[Entry]) -> str:
+    """Erase what the service stores of jobs, and return a sentence about it.
+
+    Args:
+        client: The client.
+        entries: Submissions whose jobs have ended.
+
+    Raises:
+        MediakitError: None was erased.
+    """
+    done, problem = await _each(client, entries, lambda job: job.erase())
+    return f"Erased {results_text(done, entries)}.{problem}"
+
+
+async def _each(
+    client: Client,
+    entries: Sequence[Entry],
+    act: Callable[[AsyncJob], Awaitable[object]],
+) -> tuple[int, str]:
+    done, errors = 0, list[MediakitError]()
+    for entry in entries:
+        try:
+            await act(await client.core.job(str(entry.job_id)))
+            done += 1
+        except MediakitError as error:
+            errors.append(error)
+    if errors and not done:
+        raise errors[0]
+    return done, f" First error: {errors[0]}" if errors else ""
+
+
+def wall_of(
+    client: Client,
+    entries: Sequence[Entry],
+    judged: Sequence[tuning.Judgement],
+) -> Gallery:
+    """Return a wall of results, on which they are played together and rated.
+
+    Args:
+        client: The client; its history keeps the ratings.
+        entries: Submissions with results.
+        judged: Their judgements.
+    """
+    account_history = client.components.account_history
+    names, known = client.components.media_names.known, {j.job_id: j for j in judged}
+
+    async def judge(job_id: str, /, **changes: Any) -> None:
+        owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
+        await account_history.write(tuning.judge, **owner, **changes)
+
+    async def copy(job_id: str) -> bytes:
+        return await playable_copy(await client.core.job(job_id))
+
+    async def picture(cell: WallCell) -> bytes | None:
+        find = client.components.posters.find
+        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
+
+    def cell(number: int, entry: Entry) -> WallCell:
+        said, row = known.get(entry.job_id or ""), row_of(entry, client.catalog, names)
+        return WallCell(
+            number,
+            job_id=entry.job_id,
+            labels={"function": row["function"]},
+            prompt=row["title"],
+            take=entry.take,
+            status="completed",
+            media_type=entry.media_type,
+            url=entry.output_url,
+            charge_micro_usd=entry.charge_micro_usd,
+            rating=said.rating if said else None,
+            keep=bool(said and said.keep),
+            tags=said.tags if said else (),
+            note=said.note if said else "",
+        )
+
+    cells = [cell(number, entry) for number, entry in enumerate(entries)]
+    actions = WallActions(copy=copy, picture=picture, tile=ResultActions(client.core))
+    return Gallery(cells, title="Compare results", judge=judge, actions=actions)

@@ -1,4 +1,0 @@
-"""The studio's tab with the model functions.
-
-It depends on the form.
-"""

@@ -1,0 +1,318 @@
+"""The history in the studio: what is looked for, its rows, and what is selected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+from mediakit.catalog import Catalog, title_at
+from mediakit.client.job_words import (
+    STATE_WORDS,
+    State,
+    charge_word,
+    state_of_entry,
+)
+from mediakit.client.titles import NO_NAMES, title_of
+from mediakit.errors import InputError
+from mediakit.history import Entry, EntryState, tuning
+from mediakit.history.sweeps import sweep_names
+from mediakit.money import format_usd
+from mediakit.widgets.job.player import web_url
+from mediakit.widgets.job.text import date_text, function_of, shortened
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
+PAGE_ROWS = 20
+MOST_SELECTED = 5_000
+PROMPT_SHOWN = 160
+NEVER_SENT_ON = "webhook_url"
+HOW_TO_BEGIN = (
+    "No jobs yet. Choose a function under Make, fill in its form and press Generate."
+)
+NO_MATCH = "No matching jobs. Remove a filter, or try fewer words."
+_TONES: Mapping[State, str] = {
+    "completed": "good",
+    "erased": "quiet",
+    "failed": "bad",
+    "gone": "quiet",
+    "refused": "bad",
+    "unanswered": "warn",
+}
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is looked for; empty texts stand for all.
+
+    Args:
+        text: Words that all occur.
+        kind: Only of this function.
+        status: Only in this state.
+        project: Only of this project.
+        sweep: Only of this sweep.
+        tag: Only with this tag.
+        rating: The lowest rating, "1" to "5".
+        keep: "yes" for kept results only, "no" for discarded ones.
+        since: The first day, YYYY-MM-DD in UTC.
+        until: The last day, included.
+        order: The order of the rows.
+    """
+
+    text: str = ""
+    kind: str = ""
+    status: str = ""
+    project: str = ""
+    sweep: str = ""
+    tag: str = ""
+    rating: str = ""
+    keep: str = ""
+    since: str = ""
+    until: str = ""
+    order: str = "newest"
+
+    @property
+    def is_narrow(self) -> bool:
+        """Tell whether it leaves anything out."""
+        return replace(self, order="newest") != Query()
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """Return the arguments of `history.page`.
+
+        Raises:
+            InputError: A day cannot be read.
+        """
+        names = ("kind", "status", "project", "sweep", "tag")
+        return {
+            **{name: getattr(self, name) or None for name in names},
+            "text": self.text,
+            "order": self.order,
+            "rating": int(self.rating) if self.rating else None,
+            "keep": self.keep == "yes" if self.keep else None,
+            "since": self.since or None,
+            "until": _day_after(self.until) if self.until else None,
+        }
+
+
+def _day_after(day: str) -> date:
+    try:
+        return date.fromisoformat(day) + timedelta(days=1)
+    except (ValueError, OverflowError):
+        accepted = "a day in UTC such as 2026-10-01"
+        raise InputError("until", got=day, accepted=accepted) from None
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of what was found.
+
+    Args:
+        query: What was looked for.
+        entries: The entries; None before they were read.
+        has_more: There is a page after this one.
+        before: The last entry of each page before this one, the first page's first.
+        judged: The judgements of the entries, by job.
+    """
+
+    query: Query = Query()
+    entries: tuple[Entry, ...] | None = None
+    has_more: bool = False
+    before: tuple[Entry, ...] = ()
+    judged: Mapping[str, tuning.Judgement] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> tuple[Entry, ...]:
+        """Return the entries that are shown."""
+        return self.entries or ()
+
+    @property
+    def text(self) -> str:
+        """Say in a few words what is shown, or why nothing is."""
+        if self.entries is None:
+            return "Reading the history…"
+        if not self.entries:
+            return NO_MATCH if self.query.is_narrow else HOW_TO_BEGIN
+        first = len(self.before) * PAGE_ROWS + 1
+        last = first + len(self.entries) - 1
+        if first == 1 and not self.has_more:
+            places = f"{last} jobs" if last > 1 else "1 job"
+        else:
+            end = "" if self.has_more else f" of {last:,}"
+            places = f"Jobs {first:,} to {last:,}{end}"
+        return f"{places} · Times are in UTC."
+
+
+# -- what belongs to a page -----------------------------------------------------------
+
+
+def judgements_of(client: Client, entries: Iterable[Entry]) -> list[tuning.Judgement]:
+    """Return how the results of entries were judged; blocks."""
+    parts = client.components
+    ids = [entry.job_id for entry in entries if entry.job_id]
+    return tuning.judgements(parts.store, **parts.account_history.owner, job_ids=ids)
+
+
+def read_choices(client: Client) -> dict[str, list[list[str]]]:
+    """Return what can be chosen in the filters, as values with names; blocks."""
+    store, owner = client.components.store, client.components.account_history.owner
+    service = client.service.identity
+    kinds = sorted({(function.title, function.kind) for function in client.catalog})
+    return {
+        "kinds": [[kind, title] for title, kind in kinds],
+        "projects": [[name, name] for name in store.projects(service=service)],
+        "sweeps": [list(each) for each in sweep_names(store, service=service)],
+        "tags": [[tag, tag] for tag in tuning.tags(store, **owner)],
+    }
+
+
+# -- rows -----------------------------------------------------------------------------
+
+
+def row_of(
+    entry: Entry,
+    catalog: Catalog,
+    names: Mapping[str, str] = NO_NAMES,
+    judged: tuning.Judgement | None = None,
+) -> dict[str, Any]:
+    """Return a submission as it is listed.
+
+    Args:
+        entry: The submission.
+        catalog: Knows what the functions make.
+        names: Names of media, by URL.
+        judged: How its result was judged.
+    """
+    state = state_of_entry(entry)
+    function = function_of(entry, catalog)
+    makes = "video" if function is None else function.media_type
+    return {
+        "number": entry.number,
+        "title": shortened(title_of(entry, names), PROMPT_SHOWN),
+        "function": title_at(entry.kind, entry.function),
+        "media": entry.media_type or makes,
+        "state": STATE_WORDS[state],
+        "tone": _TONES.get(state, ""),
+        "charge": charge_word(entry),
+        "date": date_text(entry.created_at),
+        "project": entry.project or "",
+        "stars": "★" * (judged.rating or 0) if judged else "",
+        "kept": bool(judged and judged.keep),
+        "tags": list(judged.tags) if judged else [],
+        "job": entry.job_id or "",
+        "problem": "" if entry.job_id else _no_job(entry),
+    }
+
+
+def _no_job(entry: Entry) -> str:
+    if entry.state is EntryState.REFUSED:
+        words = shortened(entry.error_message or entry.error_code or "", PROMPT_SHOWN)
+        return f"The request was refused: {words}"
+    return "The service did not answer, so the job is unknown"
+
+
+def settings_of(entry: Entry) -> dict[str, Any]:
+    """Return the fields of a submission's request, to be used again.
+
+    The address that its end was posted to is not one of them.
+
+    Raises:
+        InputError: The history does not know what was asked for.
+    """
+    body: dict[str, Any] = json.loads(entry.body)
+    if not body:
+        accepted = (
+            "a submission of this history; this one was made elsewhere, and only its "
+            "result is known"
+        )
+        got = entry.job_id or entry.function
+        raise InputError("settings", got=got, accepted=accepted)
+    return {name: value for name, value in body.items() if name != NEVER_SENT_ON}
+
+
+def picture_url(entry: Entry) -> str | None:
+    """Return where a picture of a result can be made from; None for nowhere."""
+    if not has_result(entry) or entry.media_type == "audio":
+        return None
+    return web_url(str(entry.output_url))
+
+
+# -- the selection --------------------------------------------------------------------
+
+
+class Selection:
+    """Selected entries, in the order in which they were selected.
+
+    They stay selected while other pages are shown.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._entries = {entry.number: entry for entry in entries}
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the numbers of the selected entries."""
+        return list(self._entries)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Select entries."""
+        self._entries.update((entry.number, entry) for entry in entries)
+
+    def remove(self, entries: Iterable[Entry]) -> None:
+        """Select entries no longer."""
+        for entry in entries:
+            self._entries.pop(entry.number, None)
+
+    def renew(self, entries: Iterable[Entry]) -> None:
+        """Take over what is now known of selected entries."""
+        self.add(entry for entry in entries if entry.number in self._entries)
+
+    def where(self, holds: Callable[[Entry], bool]) -> tuple[Entry, ...]:
+        """Return the selected entries of which something holds."""
+        return tuple(filter(holds, self._entries.values()))
+
+    @property
+    def text(self) -> str:
+        """Write how many are selected, and what they cost together."""
+        if not self._entries:
+            return ""
+        charged = sum(each.charge_micro_usd or 0 for each in self._entries.values())
+        words = [f"{len(self):,} selected", f"{format_usd(charged)} charged"]
+        unsettled = len(self.where(is_unsettled))
+        words += [f"{unsettled:,} not settled yet"] if unsettled else []
+        return " · ".join(words)
+
+
+def has_result(entry: Entry) -> bool:
+    """Tell whether an entry's result is there, to be saved or compared."""
+    is_there = entry.deleted_at is None and entry.gone_at is None
+    return entry.output_url is not None and entry.job_id is not None and is_there
+
+
+def is_erasable(entry: Entry) -> bool:
+    """Tell whether there is a job that has ended and was not erased."""
+    ended = entry.status is not None and entry.status.terminal
+    is_there = entry.deleted_at is None and entry.gone_at is None
+    return entry.job_id is not None and ended and is_there
+
+
+def is_unsettled(entry: Entry) -> bool:
+    """Tell whether a job may still be charged."""
+    return (
+        entry.job_id is not None
+        and entry.charge_micro_usd is None
+        and entry.gone_at is None
+    )
+
+
+def results_text(count: int, of: Sequence[Entry] = ()) -> str:
+    """Write a number of results, such as "2 of 3 results"."""
+    total = len(of) or count
+    number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
+    return f"{number} result{'' if total == 1 else 's'}"

@@ -1,0 +1,504 @@
+// The lists of the studio: its head, the functions, and the history. Everything else in
+// the studio (a form, a job, a wall, the dashboard) stands below as widgets of their own.
+
+const PLACES = ["Make", "History", "Spend"];
+const MOVES = { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity };
+const TYPING_MS = 300;
+const ICONS = { video: "▶", image: "▣", audio: "♪" };
+const ORDERS = [
+  ["newest", "Newest first"],
+  ["oldest", "Oldest first"],
+  ["dearest", "Highest charge first"],
+];
+const STATES = ["queued", "running", "completed", "failed"].map((state) => [
+  state,
+  state[0].toUpperCase() + state.slice(1),
+]);
+const RATINGS = ["5", "4", "3", "2", "1"].map((rating) => [
+  rating,
+  rating === "5" ? "★★★★★" : `${"★".repeat(Number(rating))} or more`,
+]);
+const KEPT = [
+  ["yes", "Kept"],
+  ["no", "Not kept"],
+];
+
+const button = (text, act, name = "mk-small", title = "") => {
+  const element = make("button", `jupyter-button ${name}`, text);
+  element.type = "button";
+  element.title = title;
+  element.addEventListener("click", act);
+  return element;
+};
+const labelled = (text, box, name = "") => {
+  const label = make("label", `mk-st-tool ${name}`);
+  label.append(make("span", "", text), box);
+  return label;
+};
+const fold = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+class Studio {
+  constructor({ model, el }) {
+    this.model = model;
+    this.el = el;
+    this.rows = new Map();
+    this.cards = [];
+    this.last = null;
+    this.build();
+    this.show();
+    this.hears = {
+      "change:state": () => this.show(),
+      "change:functions": () => this.showFunctions(),
+      "msg:custom": (message) => this.hear(message),
+    };
+    for (const [name, act] of Object.entries(this.hears)) model.on(name, act);
+    this.attach();
+  }
+
+  tell(act, more = {}) {
+    this.model.send({ act, ...more });
+  }
+
+  // -- built once ---------------------------------------------------------------------
+
+  build() {
+    this.head = make("div", "mk-st-top");
+    const title = make("div", "mk-st-title");
+    this.service = make("span", "mk-quiet");
+    title.append(make("h3", "", "Studio"), this.service);
+    this.tabs = make("div", "mk-st-tabs");
+    this.tabs.setAttribute("role", "tablist");
+    this.tabs.setAttribute("aria-label", "Studio");
+    for (const place of PLACES) {
+      const tab = button(place, () => this.tell("go", { place }), "");
+      tab.setAttribute("role", "tab");
+      this.tabs.append(tab);
+    }
+    this.tabs.addEventListener("keydown", (event) => this.move(event));
+    this.facts = make("div", "mk-st-facts-line");
+    this.facts.setAttribute("role", "status");
+    const refresh = "Read the balance, charges and history again";
+    this.head.append(
+      title,
+      this.tabs,
+      this.facts,
+      button("Refresh", () => this.tell("refresh"), "mk-small", refresh),
+    );
+    this.said = make("div", "mk-st-said");
+    this.said.setAttribute("role", "status");
+    this.trouble = make("div", "mk-st-trouble");
+    this.trouble.setAttribute("role", "alert");
+    this.panel = make("div", "mk-st-panel");
+    this.back = button("← All functions", () => this.tell("choose", { path: null }));
+    this.list = button("← Back to the list", () => this.tell("stop_comparing"));
+    this.panel.append(this.back, this.list, this.buildFunctions(), this.buildHistory());
+    this.el.append(this.head, this.trouble, this.said, this.panel);
+    this.el.classList.add("mk-st-lists");
+  }
+
+  buildFunctions() {
+    this.makes = make("div", "mk-st-make");
+    this.ask = make("input", "mk-st-ask");
+    this.ask.type = "search";
+    this.ask.placeholder = "What do you want to make?";
+    this.ask.setAttribute("aria-label", this.ask.placeholder);
+    this.ask.value = this.model.get("state").ask ?? "";
+    this.ask.addEventListener("input", () => {
+      this.search();
+      this.tell("search", { text: this.ask.value });
+    });
+    this.grid = make("div", "mk-st-grid");
+    this.none = make("div", "mk-quiet");
+    this.none.setAttribute("role", "status");
+    this.makes.append(this.ask, this.grid, this.none);
+    this.showFunctions();
+    return this.makes;
+  }
+
+  showFunctions() {
+    this.cards = this.model.get("functions").map((each) => {
+      const choose = () => this.tell("choose", { path: each.path });
+      const card = button("", choose, "mk-st-card");
+      card.setAttribute("aria-label", each.title);
+      card.setAttribute("aria-description", `${each.choose} ${each.price}`);
+      card.append(
+        make("b", "", each.title),
+        make("span", "", each.choose),
+        make("span", "mk-quiet", each.price),
+      );
+      return { ...each, card };
+    });
+    this.search();
+  }
+
+  search() {
+    const words = fold(this.ask.value);
+    const found = this.cards.filter((each) => words.every((w) => each.searched.includes(w)));
+    const groups = new Map();
+    for (const each of found) {
+      if (!groups.has(each.purpose)) {
+        const group = make("section", "mk-st-group");
+        group.append(make("h4", "", each.purpose));
+        groups.set(each.purpose, group);
+      }
+      groups.get(each.purpose).append(each.card);
+    }
+    for (const group of groups.values()) {
+      const cards = group.children.length - 1;
+      if (cards < 3) group.classList.add(`mk-st-n${cards}`);
+    }
+    this.grid.replaceChildren(...groups.values());
+    const bind =
+      "No function of this service is known here. Bind them in mediakit.toml, under " +
+      "[functions], or pass connect(catalog=...).";
+    const none = this.cards.length ? "No matching functions. Try fewer words." : bind;
+    write(this.none, found.length ? "" : none);
+  }
+
+  buildHistory() {
+    this.history = make("div", "mk-st-history");
+    this.boxes = {};
+    const box = (tag, name, type) => {
+      const made = make(tag);
+      if (type) made.type = type;
+      const event = type === "search" ? "input" : "change";
+      const wait = type === "search" ? TYPING_MS : 0;
+      made.addEventListener(event, () => {
+        clearTimeout(this.timer);
+        this.timer = setTimeout(() => this.query(), wait);
+      });
+      this.boxes[name] = made;
+      return made;
+    };
+    const tools = make("div", "mk-st-tools");
+    tools.append(
+      labelled("Search history", box("input", "text", "search"), "mk-st-search"),
+      labelled("Function", box("select", "kind")),
+      labelled("State", box("select", "status")),
+      labelled("Order", box("select", "order")),
+    );
+    this.more = make("details", "mk-st-more");
+    this.moreText = make("summary", "", "More filters");
+    const more = make("div", "mk-st-tools");
+    more.append(
+      labelled("Rating", box("select", "rating")),
+      labelled("Kept", box("select", "keep")),
+      labelled("Tag", box("select", "tag")),
+      labelled("Project", box("select", "project")),
+      labelled("Sweep", box("select", "sweep")),
+      labelled("From (UTC)", box("input", "since", "date")),
+      labelled("To (UTC)", box("input", "until", "date")),
+      button("Clear filters", () => this.clear(), "mk-small mk-st-clear"),
+    );
+    this.more.append(this.moreText, more);
+    this.buildBar();
+    this.table = make("table", "mk-st-jobs");
+    const head = make("tr");
+    this.all = make("input");
+    this.all.type = "checkbox";
+    this.all.setAttribute("aria-label", "Select all on this page");
+    this.all.addEventListener("change", () => {
+      const numbers = [...this.rows.keys()];
+      this.tell("select", { numbers, on: this.all.checked });
+    });
+    const first = make("th", "mk-st-tick");
+    first.append(this.all);
+    head.append(first);
+    for (const name of ["Job", "State", "Charge", "Date", "Actions"]) {
+      head.append(make("th", `mk-st-${name.toLowerCase()}`, name));
+    }
+    const top = make("thead");
+    this.body = make("tbody");
+    top.append(head);
+    this.table.append(top, this.body);
+    this.pages = make("div", "mk-st-pages");
+    this.previous = button("Previous", () => this.tell("turn", { by: -1 }));
+    this.next = button("Next", () => this.tell("turn", { by: 1 }));
+    this.place = make("span", "mk-quiet");
+    this.place.setAttribute("role", "status");
+    this.pages.append(this.previous, this.next, this.place);
+    this.history.append(tools, this.more, this.bar, this.question, this.table, this.pages);
+    return this.history;
+  }
+
+  buildBar() {
+    this.bar = make("div", "mk-st-bar");
+    this.sum = make("span", "mk-st-sum");
+    this.sum.setAttribute("role", "status");
+    this.acts = {
+      select_match: button("Select all that match", () => this.tell("select_match")),
+      clear: button("Clear", () => this.tell("clear")),
+      compare: button("Compare", () => this.tell("compare")),
+      save: button("Save to folder…", () => this.tell("question", { of: "save" })),
+      erase: button("Erase…", () => this.tell("question", { of: "erase" })),
+    };
+    this.bar.append(this.sum, ...Object.values(this.acts));
+    this.question = make("form", "mk-st-question");
+    this.asked = make("span");
+    this.folder = make("input");
+    this.folder.type = "text";
+    this.folder.value = "results";
+    this.folderLabel = labelled("Folder", this.folder, "mk-st-folder");
+    this.yes = button("", () => {}, "mk-small");
+    this.yes.type = "submit";
+    const no = button("Cancel", () => this.tell("question", { of: "" }));
+    this.question.append(this.asked, this.folderLabel, this.yes, no);
+    this.question.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.tell(this.model.get("state").question, { folder: this.folder.value });
+    });
+  }
+
+  attach() {
+    const root = this.el.closest(".mk-studio");
+    if (!root) {
+      this.frame = requestAnimationFrame(() => this.attach());
+      return;
+    }
+    // The notebook's own keys (cut a cell, delete it, add one) must not hear what is
+    // typed anywhere in the studio.
+    root.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+    });
+    this.root = root;
+    this.namePanel();
+  }
+
+  // -- what is shown ------------------------------------------------------------------
+
+  show() {
+    const state = this.model.get("state");
+    write(this.service, state.service);
+    [...this.tabs.children].forEach((tab, at) => {
+      const chosen = PLACES[at] === state.place;
+      set(tab, "aria-selected", String(chosen));
+      set(tab, "tabindex", chosen ? "0" : "-1");
+    });
+    this.showFacts(state.facts);
+    write(this.said, state.said);
+    write(this.trouble, state.trouble);
+    this.back.hidden = !(state.place === "Make" && state.form);
+    this.makes.hidden = !(state.place === "Make" && !state.form);
+    this.list.hidden = !(state.place === "History" && state.comparing);
+    this.history.hidden = !(state.place === "History" && !state.comparing);
+    if (!this.history.hidden) this.showHistory(state);
+    this.namePanel();
+  }
+
+  showFacts(facts) {
+    const text = JSON.stringify(facts);
+    if (text === this.factsText) return;
+    this.factsText = text;
+    const parts = facts.map(({ amount, label, exact }) => {
+      const fact = make("span");
+      fact.title = exact;
+      fact.append(make("b", "", amount), ` ${label}`);
+      return fact;
+    });
+    this.facts.replaceChildren(...parts);
+  }
+
+  // What is in a tab stands in this widget, or in the widgets below it.
+  namePanel() {
+    const { place, form, comparing } = this.model.get("state");
+    const below = this.root?.querySelector(".mk-st-content");
+    const isBelow = place === "Spend" || (place === "Make" ? form : comparing);
+    for (const [part, is] of [
+      [this.panel, !isBelow],
+      [below, isBelow],
+    ]) {
+      if (!part) continue;
+      set(part, "role", is ? "tabpanel" : null);
+      set(part, "aria-label", is ? place : null);
+    }
+  }
+
+  showHistory(state) {
+    this.showQuery(state);
+    const selected = new Set(state.selected);
+    this.showRows(state.rows, selected, state.opened);
+    const on = state.rows.filter((row) => selected.has(row.number)).length;
+    this.all.checked = on > 0 && on === state.rows.length;
+    this.all.indeterminate = on > 0 && on < state.rows.length;
+    this.table.hidden = !state.rows.length;
+    write(this.sum, state.selection);
+    const { compare, save, erase } = state.counts;
+    const { acts } = this;
+    acts.select_match.hidden = !state.rows.length;
+    acts.clear.hidden = !selected.size;
+    acts.compare.hidden = compare < 2;
+    acts.save.hidden = !save || !state.may_save;
+    acts.erase.hidden = !erase;
+    this.question.hidden = !state.question;
+    this.folderLabel.hidden = state.question !== "save";
+    const saves = state.question === "save";
+    const results = many(saves ? save : erase, "result");
+    const erases =
+      `Erase ${results} for good? The service deletes the stored media and requests. ` +
+      "Prompts, charges and files that you saved stay here.";
+    write(this.asked, saves ? "" : erases);
+    write(this.yes, saves ? `Save ${results}` : `Yes, erase ${results}`);
+    this.yes.classList.toggle("mod-danger", state.question === "erase");
+    this.previous.disabled = !state.has_previous;
+    this.next.disabled = !state.has_next;
+    this.previous.hidden = this.next.hidden = !state.has_previous && !state.has_next;
+    write(this.place, state.page);
+  }
+
+  showQuery({ query, choices }) {
+    const lists = {
+      kind: ["All functions", choices.kinds],
+      status: ["All states", STATES],
+      project: ["All projects", choices.projects],
+      sweep: ["All sweeps", choices.sweeps],
+      tag: ["All tags", choices.tags],
+      rating: ["Any rating", RATINGS],
+      keep: ["Any", KEPT],
+    };
+    const fill = (box, options) => {
+      const text = JSON.stringify(options);
+      if (box.dataset.options === text) return;
+      box.dataset.options = text;
+      box.replaceChildren(...options.map(([value, name]) => new Option(name, value)));
+    };
+    for (const [name, [every, options]] of Object.entries(lists)) {
+      fill(this.boxes[name], [["", every], ...options]);
+    }
+    fill(this.boxes.order, ORDERS);
+    for (const [name, box] of Object.entries(this.boxes)) {
+      if (box !== document.activeElement && box.value !== query[name]) box.value = query[name];
+    }
+    const more = ["rating", "keep", "tag", "project", "sweep", "since", "until"];
+    const count = more.filter((name) => query[name]).length;
+    write(this.moreText, count ? `More filters (${count} on)` : "More filters");
+  }
+
+  query() {
+    const boxes = Object.entries(this.boxes);
+    this.tell("ask", { query: Object.fromEntries(boxes.map(([name, box]) => [name, box.value])) });
+  }
+
+  clear() {
+    for (const [name, box] of Object.entries(this.boxes)) box.value = name === "order" ? box.value : "";
+    this.query();
+  }
+
+  showRows(rows, selected, opened) {
+    const before = this.rows;
+    this.rows = new Map();
+    rows.forEach((row, at) => {
+      const line = before.get(row.number) ?? this.makeRow(row.number);
+      before.delete(row.number);
+      this.rows.set(row.number, line);
+      this.showRow(line, row, selected.has(row.number), row.job && row.job === opened);
+      if (this.body.children[at] !== line.element) {
+        this.body.insertBefore(line.element, this.body.children[at] ?? null);
+      }
+    });
+    for (const { element } of before.values()) element.remove();
+  }
+
+  makeRow(number) {
+    const line = { number, element: make("tr", "mk-st-row") };
+    const cell = (name, ...parts) => {
+      const made = make("td", `mk-st-${name}`);
+      made.append(...parts);
+      line.element.append(made);
+      return made;
+    };
+    line.tick = make("input");
+    line.tick.type = "checkbox";
+    line.tick.addEventListener("click", (event) => this.tick(line, event.shiftKey));
+    cell("tick", line.tick);
+    line.thumb = make("span", "mk-st-thumb");
+    line.title = make("div", "mk-st-prompt");
+    line.facts = make("div", "mk-st-facts");
+    const words = make("div", "mk-st-words");
+    words.append(line.title, line.facts);
+    const what = make("div", "mk-st-what");
+    what.append(line.thumb, words);
+    cell("job", what);
+    line.state = cell("state");
+    line.charge = cell("charge");
+    line.date = cell("date");
+    line.open = button("Open", () => this.tell("open", { number }));
+    line.reuse = button("Reuse settings", () => this.tell("reuse", { number }));
+    cell("actions", line.open, line.reuse);
+    return line;
+  }
+
+  showRow(line, row, isSelected, isOpened) {
+    line.tick.checked = isSelected;
+    const text = JSON.stringify([row, isSelected, isOpened]);
+    if (line.text === text) return;
+    line.text = text;
+    set(line.tick, "aria-label", `Select ${row.title}`);
+    line.element.classList.toggle("mk-st-now", Boolean(isOpened));
+    line.element.classList.toggle("mk-st-on", isSelected);
+    if (line.thumbUrl !== row.thumb) {
+      line.thumbUrl = row.thumb;
+      const image = make("img");
+      image.alt = "";
+      image.src = row.thumb;
+      line.thumb.replaceChildren(row.thumb ? image : (ICONS[row.media] ?? "·"));
+    }
+    write(line.title, row.title);
+    line.title.title = row.title;
+    const kept = row.kept ? "kept" : "";
+    const facts = [row.function, row.project, row.stars, kept, ...row.tags];
+    write(line.facts, facts.filter(Boolean).join(" · "));
+    write(line.state, row.state);
+    line.state.className = `mk-st-state mk-${row.tone}`;
+    write(line.charge, row.charge);
+    write(line.date, row.date);
+    line.open.disabled = !row.job;
+    line.open.title = row.problem;
+    set(line.open, "aria-label", `Open ${row.title}`);
+    set(line.reuse, "aria-label", `Reuse settings of ${row.title}`);
+  }
+
+  // -- what people do -----------------------------------------------------------------
+
+  // With Shift, everything from the last tick to this one.
+  tick(line, withShift) {
+    const lines = [...this.rows.values()];
+    const to = lines.indexOf(line);
+    const from = lines.findIndex((each) => each.number === this.last);
+    const range = withShift && from >= 0 ? lines.slice(Math.min(from, to), Math.max(from, to) + 1) : [line];
+    this.last = line.number;
+    const on = line.tick.checked;
+    for (const each of range) each.tick.checked = on;
+    this.tell("select", { numbers: range.map((each) => each.number), on });
+  }
+
+  move(event) {
+    const all = [...this.tabs.children];
+    const at = all.indexOf(event.target);
+    if (at < 0 || !(event.key in MOVES)) return;
+    const step = MOVES[event.key];
+    const last = all.length - 1;
+    const ends = step < 0 ? 0 : last;
+    const to = Number.isFinite(step) ? (at + step + all.length) % all.length : ends;
+    event.preventDefault();
+    all[to].focus();
+    all[to].click();
+  }
+
+  hear({ focus }) {
+    if (focus === "back") this.back.focus();
+    if (focus === "list") this.list.focus();
+  }
+
+  close() {
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
+    for (const [name, act] of Object.entries(this.hears)) this.model.off(name, act);
+  }
+}
+
+function render(context) {
+  const studio = new Studio(context);
+  return () => studio.close();
+}
+
+export default { render };

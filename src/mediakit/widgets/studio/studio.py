@@ -1,0 +1,599 @@
+"""The studio: all functions, the history and the spend in one place."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import ipywidgets as w
+import traitlets
+from anyio import to_thread
+from IPython.display import publish_display_data
+
+from mediakit.catalog import Function
+from mediakit.client.media_inputs import JobOutput
+from mediakit.clock import Clock, SystemClock
+from mediakit.errors import InputError, MediakitError
+from mediakit.history import Entry
+from mediakit.records import JobStatus
+from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.dashboard.dashboard import Dashboard
+from mediakit.widgets.dashboard.exports import saves_here
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.price.funds_store import FundsStore
+from mediakit.widgets.gallery import Gallery
+from mediakit.widgets.job.jobs import JobsWidget
+from mediakit.widgets.job.payload import JobHost
+from mediakit.widgets.job.text import function_of
+from mediakit.widgets.job.uses import Use, Uses
+from mediakit.widgets.job.view import JobView
+from mediakit.widgets.studio.actions import erase_all, save_all, wall_of
+from mediakit.widgets.studio.functions import offers_of
+from mediakit.widgets.studio.head import facts_of, saved_html, saved_text
+from mediakit.widgets.studio.history import (
+    MOST_SELECTED,
+    PAGE_ROWS,
+    Page,
+    Query,
+    Selection,
+    has_result,
+    is_erasable,
+    judgements_of,
+    picture_url,
+    read_choices,
+    row_of,
+    settings_of,
+)
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
+from mediakit.widgets.toolkit.browser_script import script_of
+from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
+from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.styles import CSS, data_url
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
+HERE = Path(__file__).parent
+MAKE, HISTORY, SPEND = "Make", "History", "Spend"
+PAUSE_S = 0.5
+"""How long changes of jobs are gathered before the history is read again."""
+THUMB_MAX_PX = 144
+
+_open_studios: dict[tuple[str, CellPlace], Studio] = {}
+_places = CellPlaces()
+
+
+class StudioLists(anywidget.AnyWidget):
+    """The part of the studio that its script draws; `state` is all that it shows."""
+
+    _esm = script_of(HERE, "studio.js")
+    _css = CSS + (HERE / "studio.css").read_text("utf-8")
+    functions: Any = traitlets.List().tag(sync=True)
+    state: Any = traitlets.Dict().tag(sync=True)
+
+
+class Studio:
+    """All functions, the history and the spend; showing it is enough to use it.
+
+    A studio that is made again, because its cell was run again, takes over what was
+    chosen, looked for and filled in, and closes the one that it replaces. Studios of
+    other cells stay, where the notebook tells its cells apart.
+
+    Args:
+        client: The client that sends, watches and remembers.
+        clock: Gives time; the system's by default.
+        cell: The cell that makes it; None outside of any.
+    """
+
+    def __init__(
+        self, client: Client, *, clock: Clock | None = None, cell: Cell | None = None
+    ) -> None:
+        self.client = client
+        service = client.service.identity
+        self._key = (service, _places.take(service, cell))
+        self._clock = clock or SystemClock()
+        self._lock = threading.RLock()
+        self._is_closed = self._is_due = False
+        self.place, self.ask, self.said, self.trouble = MAKE, "", "", ""
+        self.chosen: str | None = None
+        self.page, self.selection, self.question = Page(), Selection(), ""
+        self._choices: dict[str, list[list[str]]] = {
+            name: [] for name in ("kinds", "projects", "sweeps", "tags")
+        }
+        self._today_micro_usd: int | None = None
+        self._budget: Any = None
+        self._funds_now = Funds()
+        self._forms: dict[str, Form] = {}
+        self._heard: set[JobView] = set()
+        self._listens: list[Callable[[], None]] = []
+        self._job: JobView | None = None
+        self._job_widget: JobsWidget | None = None
+        self._wall: Gallery | None = None
+        self._wall_widget: Any = None
+        self.dashboard: Dashboard | None = None
+        self._tasks = TaskRunner(client.io, self._fail)
+        self._handle = CardHandle()
+        self._factory = WidgetFactory()
+        make = self._factory.make
+        hides = make(w.HTML, value=self._handle.live_style)
+        self.lists = make(
+            StudioLists,
+            functions=[vars(offer) for offer in offers_of(client.catalog)],
+            state=self._state(),
+        )
+        guard = guarded(self._fail, self._lock)
+        self.lists.on_msg(guard(self._heard_message))
+        self._shut = make(w.Button, "mk-small mk-st-shut", description="Close")
+        self._shut.on_click(guard(lambda _: self._show_job(None)))
+        self.content = make(w.VBox, "mk-st-content")
+        children = (hides, self.lists, self.content)
+        self.widget = make(w.VBox, "mk-form mk-studio", children=children)
+        self._acts: dict[str, Callable[..., object]] = {
+            "go": self._go,
+            "search": self._search,
+            "choose": self._choose,
+            "refresh": self._refresh,
+            "ask": self._ask,
+            "turn": self._turn,
+            "open": self._open,
+            "reuse": self._reuse,
+            "select": self._select,
+            "select_match": lambda: self._tasks.run(self._select_match),
+            "clear": self._clear,
+            "question": self._question,
+            "compare": lambda: self._tasks.run(self._compare),
+            "stop_comparing": self._close_wall,
+            "save": self._save,
+            "erase": self._erase,
+        }
+        with self._lock:
+            before = _open_studios.pop(self._key, None)
+            if before is not None:
+                self._continue(before)
+            _open_studios[self._key] = self
+        self._funds, leave = FundsStore.follow(client, guard(self._take_funds))
+        self._ends = [
+            leave,
+            client.on_settled(lambda _: self._read_soon()),
+            client.on_close(self.close),
+        ]
+        self._refresh()
+
+    def _continue(self, before: Studio) -> None:
+        with before._lock:
+            before._mute()
+            forms, before._forms = before._forms, {}
+            known = {function.path: function for function in self.client.catalog}
+            for path, form in forms.items():
+                if form.client is self.client:
+                    self._follow_form(path, form)
+                elif path in known:
+                    # The new form replaces the one of the same name.
+                    self._form_of(known[path])
+                else:
+                    form.close()
+            self.place, self.ask, self.page = before.place, before.ask, before.page
+            self.selection = before.selection
+            self.chosen = before.chosen if before.chosen in self._forms else None
+            before.close()
+        if self.place == SPEND:
+            self.dashboard = self._new_dashboard(before.dashboard)
+
+    # -- what people read ---------------------------------------------------------
+
+    @property
+    def form(self) -> Form | None:
+        """Return the form that is shown; None while there is none."""
+        return None if self.chosen is None else self._forms.get(self.chosen)
+
+    def __repr__(self) -> str:
+        return f"<Studio of {self.client.service.label}>"
+
+    def _ipython_display_(self) -> None:
+        """Show the live studio, and a place where what it made stays."""
+        self._write_cards()
+        self._handle.display()
+        show: Callable[..., None] = publish_display_data
+        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+
+    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+        """Return the live widget, and what stays of it without a kernel."""
+        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
+        bundle["text/plain"] = repr(self)
+        bundle["text/html"] = saved_html(self.lists.state)
+        return bundle
+
+    def close(self) -> None:
+        """Close the studio with its forms and free its widgets; jobs continue."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            for end in self._ends:
+                end()
+            if _open_studios.get(self._key) is self:
+                del _open_studios[self._key]
+            self._handle.close()
+            self._mute()
+            self.content.children = ()
+            self._close_wall()
+            mine = (self._job_widget, self._job, self.dashboard)
+            for part in (*self._forms.values(), *mine):
+                if part is not None:
+                    part.close()
+            for widget in (*self.widget.children, self._shut, self.widget):
+                widget.close()
+            self._factory.close()
+
+    # -- what people do -----------------------------------------------------------
+
+    def _heard_message(self, _: object, content: Mapping[str, Any], __: object) -> None:
+        asked = dict(content)
+        self.said = self.trouble = ""
+        self._acts[asked.pop("act")](**asked)
+        self._show()
+
+    def _go(self, place: str) -> None:
+        self.place, self.question = place, ""
+        if place == SPEND and self.dashboard is None:
+            self.dashboard = self._new_dashboard()
+        self._refresh()
+
+    def _new_dashboard(self, before: Dashboard | None = None) -> Dashboard:
+        from mediakit.widgets.dashboard import AsyncSpend
+
+        parts = self.client.components
+        spend: Any = AsyncSpend(
+            parts.billing, parts.history, self.client.catalog, parts.clock
+        )
+        today = spend.service_clock.today
+        return Dashboard(spend, self.client.io, today, before=before)
+
+    def _search(self, text: str) -> None:
+        self.ask = text
+
+    def _choose(self, path: str | None) -> None:
+        self.chosen = path
+        if path is not None:
+            self._form_of(self.client.catalog.function(path))
+            self._focus("back")
+
+    def _refresh(self) -> None:
+        self._funds.refresh()
+        if self.place == SPEND and self.dashboard is not None:
+            self.dashboard.refresh()
+        self._tasks.run(self._read)
+
+    def _ask(self, query: Mapping[str, str]) -> None:
+        self.page = Page(Query(**query), self.page.entries, judged=self.page.judged)
+        self._tasks.run(self._read)
+
+    def _turn(self, by: int) -> None:
+        page = self.page
+        if by > 0 and not page.has_more:
+            return  # the next page is being read
+        before = (*page.before, page.rows[-1]) if by > 0 else page.before[:-1]
+        self.page = replace(page, before=before, has_more=False)
+        self._tasks.run(self._read)
+
+    def _entry(self, number: int) -> Entry:
+        return next(entry for entry in self.page.rows if entry.number == number)
+
+    def _open(self, number: int) -> None:
+        job_id = str(self._entry(number).job_id)
+        self.said = "Opening the job…"
+        self._tasks.run(partial(self._open_job, job_id))
+
+    def _reuse(self, number: int) -> None:
+        entry = self._entry(number)
+        function = function_of(entry, self.client.catalog)
+        try:
+            settings = settings_of(entry)
+            if function is None:
+                accepted = "a function of this client's catalogue; bind it first"
+                raise InputError("function", got=entry.function, accepted=accepted)
+            said = self._fill(function, settings)
+        except MediakitError as error:
+            self.trouble = sentence_of(error)
+            return
+        if has_result(entry) and entry.status is JobStatus.COMPLETED:
+            owned = (
+                "You already have this result: Open shows it, free of charge. "
+                "Generating it again is another take, which costs."
+            )
+            said = f"{said} {owned}".strip()
+        self.place, self.chosen, self.said = MAKE, function.path, said
+        self._focus("back")
+
+    def _fill(self, function: Function, settings: Mapping[str, Any]) -> str:
+        """Give a form the settings of a request, and all else its default."""
+        form = self._form_of(function)
+        values: dict[str, Any] = {name: settings.get(name) for name in function.fields}
+        others = {n: value for n, value in settings.items() if n not in values}
+        if function.is_open:
+            values[FURTHER.name] = others
+        form.values.update(values)
+        if not others or function.is_open:
+            return ""
+        return (
+            f"The form has no field for {', '.join(others)}, so it is left out. All "
+            "other settings are taken over."
+        )
+
+    def _use(self, use: Use, made: JobOutput) -> None:
+        """Open the form of what takes a result, with the result in it."""
+        with self._lock:
+            form = self._form_of(use.function)
+            self.place, self.chosen = MAKE, use.function.path
+            self._show()
+        form.take_result(use, made)
+
+    def _select(self, numbers: list[int], on: bool) -> None:  # noqa: FBT001 - a tick
+        entries = [entry for entry in self.page.rows if entry.number in numbers]
+        self.question = ""
+        if on:
+            self.selection.add(entries)
+        else:
+            self.selection.remove(entries)
+
+    def _clear(self) -> None:
+        self.selection, self.question = Selection(), ""
+
+    def _question(self, of: str) -> None:
+        self.question = of
+
+    def _save(self, folder: str) -> None:
+        entries = self.selection.where(has_result)
+        self._do(f"Saving to {folder}…", lambda: save_all(self.client, entries, folder))
+
+    def _erase(self, folder: str) -> None:
+        entries = self.selection.where(is_erasable)
+        self._do("Erasing…", lambda: erase_all(self.client, entries), clears=True)
+
+    def _do(self, text: str, act: Callable[[], Any], *, clears: bool = False) -> None:
+        self.said, self.question = text, ""
+
+        async def work() -> None:
+            try:
+                said, trouble = await act(), ""
+            except MediakitError as error:
+                said, trouble = "", sentence_of(error)
+            with self._lock:
+                self.said, self.trouble = said, trouble
+                if clears and not trouble:
+                    self.selection = Selection()
+            await self._read()
+
+        self._tasks.run(work)
+
+    # -- forms and jobs -----------------------------------------------------------
+
+    def _form_of(self, function: Function) -> Form:
+        """Return the form of a function, made when it is wanted first."""
+        if function.path not in self._forms:
+            # Its name keeps it apart from the forms of cells and of other studios.
+            name = "studio {} {} {}".format(*self._key[1], function.path)
+            form = Form(self.client, function, name=name, elsewhere=self._use)
+            self._follow_form(function.path, form)
+        return self._forms[function.path]
+
+    def _follow_form(self, path: str, form: Form) -> None:
+        self._forms[path] = form
+        self._listens.append(form.on_job(self._hear_jobs))
+        self._hear_jobs()
+
+    def _hear_jobs(self) -> None:
+        jobs = [job for form in tuple(self._forms.values()) for job in form.jobs]
+        for job in jobs:
+            if job not in self._heard:
+                self._heard.add(job)
+                self._listens.append(job.on_card(self._read_soon))
+        self._handle.follow(*reversed(jobs))
+        self._read_soon()
+
+    def _mute(self) -> None:
+        """Hear no more of forms and jobs."""
+        listens, self._listens = self._listens, []
+        for end in listens:
+            end()
+
+    async def _open_job(self, job_id: str) -> None:
+        try:
+            job = await self.client.core.job(job_id)
+        except MediakitError as error:
+            self._fail(sentence_of(error))
+            return
+        with self._lock:
+            if not self._is_closed:
+                uses = Uses(self.client.catalog, elsewhere=self._use)
+                host = JobHost(add=None, uses=uses)
+                self.said = ""
+                self._show_job(JobView(job, self.client, home=host))
+
+    def _show_job(self, job: JobView | None) -> None:
+        before = (self._job_widget, self._job)
+        self._job, self._job_widget = job, None
+        if job is not None:
+            job.on_card(self._write_cards)
+            self._job_widget = JobsWidget()
+            self._job_widget.show_jobs((job,))
+        self._show()
+        self._write_cards()
+        for each in before:
+            if each is not None:
+                each.close()
+
+    # -- on the I/O thread --------------------------------------------------------
+
+    def _read_soon(self) -> None:
+        """Read again after a pause: jobs that change together are read once."""
+        with self._lock:
+            if self._is_due or self._is_closed:
+                return
+            self._is_due = True
+        self._tasks.run(self._read_after_pause)
+
+    async def _read_after_pause(self) -> None:
+        await self._clock.sleep(PAUSE_S)
+        self._is_due = False
+        await self._read()
+
+    async def _read(self) -> None:
+        """Read the head's figures, and the page of the history."""
+        if self._is_closed:
+            return
+        history, wanted = self.client.core.history, self.page
+        now = self._clock.now()
+        midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+        self._today_micro_usd = await history.settled_total_micro_usd(since=midnight)
+        self._budget = await self.client.core.budget()
+        try:
+            found = await history.page(
+                limit=PAGE_ROWS + 1,
+                before=wanted.before[-1] if wanted.before else None,
+                **wanted.query.wanted,
+            )
+            await self.client.components.media_names.learn(*found)
+            choices = await to_thread.run_sync(read_choices, self.client)
+        except MediakitError as error:
+            self._fail(sentence_of(error))
+            return
+        judged = await to_thread.run_sync(judgements_of, self.client, found)
+        with self._lock:
+            if (wanted.query, wanted.before) != (self.page.query, self.page.before):
+                return  # another answer is in flight
+            self._choices = choices
+            entries, more = tuple(found[:PAGE_ROWS]), len(found) > PAGE_ROWS
+            known = {each.job_id: each for each in judged}
+            self.page = replace(wanted, entries=entries, has_more=more, judged=known)
+            self.selection.renew(entries)
+            self._show()
+        self._write_cards()
+        await self._bring_thumbs()
+
+    async def _bring_thumbs(self) -> None:
+        posters = self.client.components.posters
+        for entry in self.page.rows:
+            if self._is_closed or self.place != HISTORY:
+                return
+            url = picture_url(entry)
+            if url and posters.known(entry.job_id, THUMB_MAX_PX) is None:
+                await posters.find(str(entry.job_id), url, THUMB_MAX_PX)
+                self._show()
+
+    async def _select_match(self) -> None:
+        query = self.page.query
+        history = self.client.core.history
+        found = await history.page(limit=MOST_SELECTED + 1, **query.wanted)
+        with self._lock:
+            self.selection = Selection(found[:MOST_SELECTED])
+            if len(found) > MOST_SELECTED:
+                self.said = (
+                    f"The first {MOST_SELECTED:,} are selected. Use a filter, or "
+                    "client.history.page(...) in code, for more."
+                )
+            self._show()
+
+    async def _compare(self) -> None:
+        entries = self.selection.where(has_result)
+        judged = await to_thread.run_sync(judgements_of, self.client, entries)
+        with self._lock:
+            self._close_wall()
+            self._wall = wall_of(self.client, entries, judged)
+            self._wall_widget = self._wall.view
+            self._show()
+            self._focus("list")
+
+    def _close_wall(self) -> None:
+        wall, self._wall = self._wall, None
+        widget, self._wall_widget = self._wall_widget, None
+        if wall is not None:
+            self._show()
+            wall.close()
+            widget.close()
+
+    def _take_funds(self, funds: Funds) -> None:
+        self._funds_now = funds
+        self._show()
+
+    def _fail(self, sentence: str) -> None:
+        with self._lock:
+            self.said, self.trouble = "", sentence
+            self._show()
+
+    # -- what is shown ------------------------------------------------------------
+
+    def _focus(self, where: str) -> None:
+        self.lists.send({"focus": where})
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._is_closed:
+                return
+            self.lists.state = self._state()
+            self.content.children = self._content()
+
+    def _content(self) -> tuple[Any, ...]:
+        if self.place == SPEND:
+            return () if self.dashboard is None else (self.dashboard.widget,)
+        if self.place == MAKE:
+            return () if self.form is None else (self.form.widget,)
+        if self._wall_widget is not None:
+            return (self._wall_widget,)
+        return () if self._job_widget is None else (self._shut, self._job_widget)
+
+    def _state(self) -> dict[str, Any]:
+        job = self._job
+        return {
+            "service": self.client.service.label,
+            "place": self.place,
+            "ask": self.ask,
+            "form": self.form is not None,
+            "facts": facts_of(self._funds_now, self._budget, self._today_micro_usd),
+            "said": self.said,
+            "trouble": self.trouble or self._funds_now.trouble or "",
+            "query": vars(self.page.query),
+            "choices": self._choices,
+            "rows": self._rows(),
+            "page": self.page.text,
+            "has_previous": bool(self.page.before),
+            "has_next": self.page.has_more,
+            "selected": self.selection.numbers,
+            "selection": self.selection.text,
+            "counts": {
+                "compare": len(self.selection.where(has_result)),
+                "save": len(self.selection.where(has_result)),
+                "erase": len(self.selection.where(is_erasable)),
+            },
+            "question": self.question,
+            "may_save": saves_here(os.environ),
+            "opened": None if job is None else job.id,
+            "comparing": self._wall_widget is not None,
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        catalog, names = self.client.catalog, self.client.components.media_names.known
+        picture, judged = self.client.components.posters.known, self.page.judged
+        rows = []
+        for entry in self.page.rows:
+            row = row_of(entry, catalog, names, judged.get(entry.job_id or ""))
+            jpeg = picture(entry.job_id, THUMB_MAX_PX) if picture_url(entry) else None
+            rows.append({**row, "thumb": data_url(jpeg) if jpeg else ""})
+        return rows
+
+    def _write_cards(self) -> None:
+        with self._lock:
+            state, job = self.lists.state, self._job
+        html, text = saved_html(state), saved_text(state)
+        if job is not None and job not in self._heard:
+            html, text = html + job.card_html, f"{text}\n\n{job.card_text}"
+        self._handle.show(html, text)
