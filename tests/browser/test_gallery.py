@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,8 +142,9 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     expect(wall).to_contain_text("Page 1 of 25")
     tile(wall, 0).focus()
     lab.page.keyboard.press("PageDown")
-    lab.page.keyboard.press("3")
     expect(tile(wall, 40)).to_be_focused()
+    lab.page.keyboard.press("3")
+    expect(tile(wall, 40)).to_have_accessible_name(re.compile("3 of 5 stars"))
     assert calls(lab)[-1] == ("media_40", {"rating": 3})
     lab.page.wait_for_timeout(2_500)
     lab.save()
