@@ -38,7 +38,7 @@ class AsyncSpend(spend.AsyncSpend):
             month: YYYY-MM in UTC; None for the current one.
             path: The file, such as "october.html".
             budget: The budget to compare with, a `Budget` or an amount.
-            labels: Names for API keys, by their id, such as {"key_...": "Mia"}; the
+            labels: Names for API keys, by their id, such as `{"key_...": "Mia"}`; the
                 page then lists what each key spent.
 
         Returns:
@@ -86,7 +86,7 @@ class Spend(spend.Spend):
             month: The month to begin with, YYYY-MM in UTC; the current one when
                 omitted.
             budget: The budget to compare with, a `Budget` or an amount.
-            labels: Names for API keys, by their id, such as {"key_...": "Mia"}.
+            labels: Names for API keys, by their id, such as `{"key_...": "Mia"}`.
 
         Raises:
             InputError: The month cannot be read or has not begun, or the budget is not
