@@ -46,7 +46,7 @@ voila: $(VENV)/ready-voila ## Serve the studio and the spend dashboard as pages
 	$(BIN)/python -m mediakit.voila $(if $(SCREEN),,--no-browser) $(VOILA_ARGS)
 
 test: $(READY) ## Check everything, every behaviour once
-	@echo "Checks and tests run at the same time; each prints its output at its end."
+	@echo "Lint and types are checked while the tests run, and printed when they are done."
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check tests
 
 soak: ## Check everything in full counts, with new environments, the site and the course
@@ -59,10 +59,11 @@ check: $(READY) ## Lint, types and import layers
 	$(BIN)/lint-imports
 
 # Some tests run make, which must not believe that it is a part of this one.
+# The `+` prints dots as they come, whatever --output-sync says. A test that hangs fails.
 tests: $(READY) ## The tests alone, in a real browser too
 	@$(BIN)/python tools/find_chromium.py --install || true
-	MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
-		-n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	+MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
+		-n $(WORKERS) --dist loadgroup --timeout 900 $(PYTEST_ARGS)
 
 pictures: ## Make the README's pictures from the browser tests' screenshots
 	@$(MAKE) --no-print-directory tests SOAK=1 PYTEST_ARGS=tests/browser

@@ -265,9 +265,9 @@ def test_jobs_that_change_together_are_read_once(
 
 
 def test_the_spend_tab_is_the_dashboard_and_stays_where_it_was(
-    make_studio: Make, client: Client
+    make_studio: Make, own_client: Client
 ) -> None:
-    studio = make_studio()
+    studio = make_studio(own_client)
     tell(studio, "go", place="Spend")
     dashboard = studio.dashboard
     assert dashboard is not None
