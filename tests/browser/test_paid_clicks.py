@@ -57,6 +57,14 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
     lab.page.mouse.click(x + 1, y)
 
 
+def distance(top: Locator, low: Locator) -> float:
+    """Return how far one card begins below another one, pixels."""
+    first, second = top.bounding_box(), low.bounding_box()
+    assert first is not None
+    assert second is not None
+    return second["y"] - first["y"]
+
+
 def test_a_slow_double_click_on_generate_pays_for_one_clip(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
@@ -75,7 +83,7 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
         assert jobs(lab, 2) == bought + 1
 
 
-def test_a_double_click_on_erase_erases_one_card_and_pays_for_nothing(
+def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
 ) -> None:
     opened(lab, lab_server, sandbox, "erase")
@@ -91,10 +99,12 @@ def test_a_double_click_on_erase_erases_one_card_and_pays_for_nothing(
         expect(form.get_by_role("button", name="Erase…")).to_have_count(count)
 
     top, low = form.locator(".mk-job").all()
+    before = distance(top, low)
     top.get_by_role("button", name="Erase…").click()
     click_twice(lab, top.get_by_role("button", name="Erase", exact=True), 300)
     expect(top).to_contain_text("Erased")
     expect(top.locator("video")).to_have_count(0)
     lab.page.wait_for_timeout(LATER_MS)
+    assert abs(distance(top, low) - before) < 1
     expect(low.locator("video")).to_have_count(1)
     assert jobs(lab, 2) == 2

@@ -182,7 +182,7 @@ class JobCard {
     this.fitResult();
     this.part("facts", job.facts, () => this.facts.replaceChildren(...job.facts.map(makeFact)));
     this.part("note", [job.note, job.alert], () => this.say(job.note, job.alert));
-    this.drawActions();
+    keepHeight(this.actions, () => this.drawActions());
     this.part("forms", job.forms, () =>
       this.forms.draw(job.forms, ([path]) => () => this.act("close_form", { path })),
     );
@@ -196,7 +196,7 @@ class JobCard {
   forgetHeights() {
     const width = this.root.offsetWidth;
     if (this.width !== undefined && this.width !== width)
-      for (const block of [this.standing, this.stage]) block.style.minHeight = "";
+      for (const block of [this.standing, this.stage, this.actions]) block.style.minHeight = "";
     this.width = width;
   }
 
