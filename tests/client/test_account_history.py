@@ -14,13 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.account_history import AccountHistory
 from mediakit.errors import MediakitError
 from mediakit.history import History
-from tests.support.submissions import submission
+from mediakit.history.tables import drafts
+from mediakit.history.tuning import draft
+from tests.support.submissions import START, submission
 
 BLOCKED = "The history file"
 PATIENCE_S = 60.0
@@ -60,6 +63,21 @@ def in_time(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline_s
         time.sleep(0.01)
+
+
+def test_a_question_inside_a_unit_of_work_does_not_end_it(
+    history: History, account_history: AccountHistory
+) -> None:
+    asked = submission()
+
+    def change(history: History) -> None:
+        with history.database.writing() as db:
+            db.execute(insert(drafts).values(origin="a", content="{}", saved_at=START))
+            assert history.find_key(asked.key) is None
+            db.execute(insert(drafts).values(origin="b", content="{}", saved_at=START))
+
+    assert at_once(account_history.write(change)) == [None]
+    assert [draft(history, origin) for origin in "ab"] == ["{}", "{}"]
 
 
 # -- a file that another program holds ------------------------------------------------

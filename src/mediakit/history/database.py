@@ -197,13 +197,14 @@ class Database:
             return
         if not self._is_file:
             raise BusyError("The history is not a file.")
-        if not self._kept:
-            self._kept.append(_without_timeout(engine))
-        (connection,) = self._kept
+        # Taken out while it is used, so that a unit of work within another one cannot
+        # end that one.
+        connection = self._kept.pop() if self._kept else _without_timeout(engine)
         try:
             yield connection
         finally:
             connection.rollback()
+            self._kept.append(connection)
 
     def _lock(self, connection: Connection) -> None:
         if self.is_local:
