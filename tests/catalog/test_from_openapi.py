@@ -11,7 +11,7 @@ import pytest
 import trustme
 
 from mediakit.catalog import Catalog
-from mediakit.catalog.loading import MAX_BYTES
+from mediakit.catalog.openapi import MAX_BYTES
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from tests.spec import Case, accepted, refused

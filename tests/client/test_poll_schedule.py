@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.poll_schedule import (
+from mediakit.client.polling import (
     LONGEST_GAP_S,
     LONGEST_LEAP_S,
     SHORTEST_GAP_S,

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.poll_schedule import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.client.polling import JITTER, PATIENT_FOR_S, gap_s
 from mediakit.errors import (
     GoneError,
     RateLimitError,

@@ -1,6 +1,7 @@
 """Pictures of a sweep: ratings by two axes, differences, rankings, and the frontier."""
 
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -184,6 +185,7 @@ def test_without_ratings_there_is_no_frontier():
 
 # -- what cannot be drawn ---------------------------------------------------------
 
+OTHER_FRAME: Any = SimpleNamespace(frame=RESULTS)
 MANY = results(*((f"prompt {n}", "720p", 3, 1) for n in range(51)))
 
 
@@ -194,7 +196,7 @@ MANY = results(*((f"prompt {n}", "720p", 3, 1) for n in range(51)))
         (lambda: heatmap(RESULTS, "resolution", "prompt", value="job_id"), "value"),
         (lambda: heatmap(MANY, "resolution", "prompt"), "frame"),
         (lambda: forest(RESULTS), "comparison"),
-        (lambda: forest(SimpleNamespace(frame=RESULTS)), "comparison"),
+        (lambda: forest(OTHER_FRAME), "comparison"),
         (lambda: ranking(RESULTS), "frame"),
         (lambda: frontier(RESULTS), "by"),
         (lambda: frontier(RESULTS, by="colour"), "frame"),

@@ -111,8 +111,7 @@ class Catalog:
             InputError: It cannot be read, or describes no function.
         """
         # Imported here: a sandbox's start does not need it.
-        from mediakit.catalog.loading import load
-        from mediakit.catalog.openapi import functions_in
+        from mediakit.catalog.openapi import functions_in, load
 
         loaded = load(document)
         declared = REQUEST_TYPES if recognise else {}

@@ -195,11 +195,7 @@ class Function:
         }
 
     def of(self, body: Mapping[str, object]) -> Function:
-        """Return the function for the kind of a body.
-
-        Args:
-            body: A body, or only its tag.
-        """
+        """Return the function for the kind of a body, which may be its tag alone."""
         value = None if self.tag is None else body.get(self.tag)
         return self.variants.get(value, self) if isinstance(value, str) else self
 
@@ -250,9 +246,8 @@ class Function:
     ) -> list[Problem]:
         """Find all problems of a body.
 
-        Args:
-            body: The body to send.
-            strict_names: Refuse unknown properties even if the service accepts them.
+        Unknown properties are refused even if the service accepts them, unless
+        `strict_names` is false.
         """
         problems = {p.field: p for p in self.own_problems(body)}
         chosen = self.of(body)
@@ -298,11 +293,7 @@ class Function:
         return {} if chosen.tag else chosen.fields
 
     def warnings(self, body: Mapping[str, object]) -> list[Problem]:
-        """Find likely mistakes that are allowed, such as a wrong citation.
-
-        Args:
-            body: The body to send.
-        """
+        """Find likely mistakes that are allowed, such as a wrong citation."""
         values = self.with_defaults(body) if self.rules else {}
         return [warning for rule in self.rules for warning in rule.warnings(values)]
 
@@ -365,21 +356,14 @@ class Function:
         return estimate
 
     def nominal_tokens(self, body: Mapping[str, object], output_ms: int) -> int | None:
-        """Count the tokens of an output; None if it is not token-metered.
-
-        Args:
-            body: A valid body.
-            output_ms: The duration of the output, milliseconds.
-        """
+        """Count the tokens of an output; None if it is not token-metered."""
         request = self._request(body)
         return None if request is None else request.nominal_tokens(output_ms)
 
     def media_limits(self, body: Mapping[str, object]) -> Mapping[str, MediaLimits]:
         """Return the limits of the media in each field (spec 4.4 to 4.13).
 
-        Args:
-            body: The body; if it is not valid, limits that depend on other fields are
-                left out.
+        If the body is not valid, limits that depend on other fields are left out.
         """
         fields = self.of(body).fields
         limits = {n: s.limits for n, s in fields.items() if s.limits is not None}
@@ -424,12 +408,7 @@ class Function:
     def with_media(
         self, body: Mapping[str, object], urls: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return the body with media replaced, such as local paths by their URLs.
-
-        Args:
-            body: The body.
-            urls: The new value of each medium, by its old value.
-        """
+        """Return the body with media replaced, such as local paths by their URLs."""
         changed = deepcopy(dict(body)) if urls else dict(body)
         for item, holder, key in self._media_slots(changed) if urls else ():
             holder[key] = urls.get(item.value, item.value)

@@ -1,19 +1,37 @@
-"""Budgets, as users give them."""
+"""Budgets as users give them, and admission: what they and the balance cover.
+
+`history.budget_limits` compares each submission with what is spent and held.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import ClassVar, Literal
 from uuid import uuid4
 
-from mediakit.errors import InputError
+from mediakit.client.account import Billing
+from mediakit.client.account_history import AccountHistory
+from mediakit.clock import Clock
+from mediakit.errors import BalanceError, InputError, MediakitError, nothing_sent_yet
 from mediakit.history import (
     BudgetLimit,
+    Entry,
+    EntryState,
+    History,
+    Parent,
+    Spendable,
+    Submission,
+    tuning,
 )
 from mediakit.money import format_usd, parse_usd
+from mediakit.safe_text import shown
 
 Amount = str | int | Decimal
 
@@ -194,3 +212,237 @@ def budget_of(name: str | None, amount: AnyBudget | None) -> Budget | None:
         return Allowance(name, amount)
     except InputError as error:
         raise InputError("budget", got=amount, accepted=error.accepted) from None
+
+
+# -- admission -------------------------------------------------------------------------
+
+
+log = logging.getLogger("mediakit.client")
+
+# The history has what this account has spent since; a balance becomes outdated only by
+# what others spend or top up.
+BALANCE_FOR_S = 10.0
+EXCEEDED = 101  # above all warning levels, in percent
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who submits.
+
+    Args:
+        sweep: The id of the sweep that submits it; None for none.
+        margin: How much of the sweep's budget is kept for each micro-USD held.
+    """
+
+    budget: Budget | None = None
+    resumes: bool = False
+    parents: Sequence[Parent] = ()
+    origin: str | None = None
+    sweep: str | None = None
+    margin: Fraction = Fraction(1)
+
+
+class Admission:
+    """Claims submissions in the history while balance and budget cover them."""
+
+    def __init__(
+        self,
+        account_history: AccountHistory,
+        billing: Billing,
+        clock: Clock,
+        budget: Budget | None,
+        name: str | None = None,
+    ) -> None:
+        self._account_history = account_history
+        self._billing = billing
+        self._clock = clock
+        self.budget = budget
+        self.name = name
+        self._sweeps: dict[str, BudgetLimit | None] = {}
+        self._warned: dict[str, int] = {}
+        self._named: dict[str, Budget] = {}
+        self._read_at_s: float | None = None
+        self._last: Spendable | None = None
+        self._reading: asyncio.Task[Spendable] | None = None
+
+    def limit_sweep(self, sweep: str, limit_micro_usd: int | None) -> None:
+        """Limit the total cost of the submissions of a sweep, from now on."""
+        self._sweeps[sweep] = None
+        if limit_micro_usd is not None:
+            self._sweeps[sweep] = BudgetLimit(sweep, limit_micro_usd)
+
+    async def claim(self, submission: Submission, caller: Caller) -> tuple[Entry, bool]:
+        """Record a submission if all limits cover it; return its entry, and if new."""
+        with nothing_sent_yet():
+            budget = self._budget_of(caller)
+            if budget is None:
+                submission, limit = await self._inherited(submission, caller)
+            else:
+                limit = self._limit(budget, caller)
+            entry, is_new = await self._write(submission, caller, limit)
+        if is_new and budget is not None:
+            await self._counted(budget)
+        return entry, is_new
+
+    async def take_over(self, entry: Entry, caller: Caller) -> Entry:
+        """Count an unanswered submission against the caller's budget, if it fits."""
+        if caller.origin is not None:
+            await self._account_history.write(
+                tuning.note_origin, entry.key, caller.origin
+            )
+        budget = self._budget_of(caller)
+        is_moved = budget is not None or caller.sweep is not None
+        if not is_moved or entry.state is not EntryState.UNANSWERED:
+            return entry
+        entry = await self._account_history.write(
+            History.count_against,
+            entry.key,
+            None if budget is None else self._limit(budget, caller),
+            caller.sweep,
+            await self._sweep_limit(caller.sweep, caller),
+        )
+        if budget is not None:
+            await self._counted(budget)
+        return entry
+
+    async def charged(self, entry: Entry, charge_micro_usd: int) -> None:
+        """Log a charge above its hold, and a budget that a charge has exceeded."""
+        held_micro_usd = entry.reserved_micro_usd
+        has_upper_price = entry.estimate_high_micro_usd is not None
+        if has_upper_price and charge_micro_usd > held_micro_usd:
+            log.warning(
+                "%s (%s) was charged %s, %s more than the %s that was held for it",
+                entry.job_id,
+                entry.kind,
+                format_usd(charge_micro_usd),
+                format_usd(charge_micro_usd - held_micro_usd),
+                format_usd(held_micro_usd),
+            )
+        label = entry.budget
+        if label is None:
+            return
+        budget = self._named.get(label)
+        if budget is None and self.budget and self.budget.has_label(label):
+            budget = self.budget
+        if budget is not None:
+            await self._warn(budget, label)
+
+    async def state(self) -> BudgetState | None:
+        """Return how far the budget is used; None without one."""
+        if self.budget is None:
+            return None
+        label = self.budget.label(self._clock.now())
+        use = await self._account_history.ask(History.budget_use, label)
+        return BudgetState(
+            self.budget.limit_micro_usd, use.spent_micro_usd, use.reserved_micro_usd
+        )
+
+    def _budget_of(self, caller: Caller) -> Budget | None:
+        return None if caller.resumes else caller.budget or self.budget
+
+    def _limit(self, budget: Budget, caller: Caller) -> BudgetLimit:
+        """Return the limit now, with the margin of a sweep that runs under it."""
+        limit = budget.limit_at(self._clock.now())
+        return limit if caller.budget is None else replace(limit, margin=caller.margin)
+
+    async def _inherited(
+        self, submission: Submission, caller: Caller
+    ) -> tuple[Submission, BudgetLimit | None]:
+        """Return a submission and the limit of the budget that it inherits, if any."""
+        label, limit = submission.budget, None
+        if label not in (None, self.name):
+            limit = await self._account_history.ask(History.budget_limit, label)
+        stays = caller.resumes or label == budget_name(submission.project, None)
+        if limit is None and not stays:
+            submission = replace(submission, budget=self.name)
+        return submission, limit
+
+    async def _sweep_limit(
+        self, sweep: str | None, caller: Caller
+    ) -> BudgetLimit | None:
+        """Return the limit of a sweep, which may be that of an earlier start."""
+        if sweep is None:
+            return None
+        if sweep in self._sweeps:
+            limit = self._sweeps[sweep]
+        else:
+            limit = await self._account_history.ask(History.sweep_limit, sweep)
+        return limit and replace(limit, margin=caller.margin)
+
+    async def _write(
+        self, submission: Submission, caller: Caller, budget: BudgetLimit | None
+    ) -> tuple[Entry, bool]:
+        sweep = await self._sweep_limit(submission.sweep, caller)
+
+        async def write(spendable: Spendable | None) -> tuple[Entry, bool]:
+            return await self._account_history.write(
+                History.claim,
+                submission,
+                spendable=spendable,
+                budget=budget,
+                sweep=sweep,
+                parents=caller.parents,
+                origin=caller.origin,
+            )
+
+        if submission.estimate_high_micro_usd is None:
+            return await write(None)
+        known = self._recent()
+        if known is not None:
+            try:
+                return await write(known)
+            except BalanceError:
+                self._last = None
+        return await write(await self._spendable())
+
+    async def _counted(self, budget: Budget) -> None:
+        label = budget.label(self._clock.now())
+        self._named[label] = budget
+        if budget.warn:
+            await self._warn(budget, label)
+
+    async def _warn(self, budget: Budget, label: str) -> None:
+        """Log each warning level, and that the limit is exceeded, once."""
+        if self._warned.get(label, 0) >= EXCEEDED:
+            return
+        try:
+            use = await self._account_history.ask(History.budget_use, label)
+        except MediakitError as error:
+            # The claim is committed: a failed warning must not prevent its sending.
+            log.warning("the budget %s cannot be read: %s", shown(label), error)
+            return
+        spent, held = use.spent_micro_usd, use.reserved_micro_usd
+        is_exceeded = spent + held > budget.limit_micro_usd
+        level = EXCEEDED if is_exceeded else budget.level(spent + held)
+        if level is None or level <= self._warned.get(label, 0):
+            return
+        self._warned[label] = level
+        text = budget_text(budget, spent, held)
+        if is_exceeded:
+            log.warning("Budget %s is exceeded: %s", shown(label), text)
+        else:
+            log.warning("Budget %s has reached %s %%: %s", shown(label), level, text)
+
+    def _recent(self) -> Spendable | None:
+        if self._read_at_s is None:
+            return None
+        age_s = self._clock.monotonic_s() - self._read_at_s
+        return self._last if age_s < BALANCE_FOR_S else None
+
+    async def _spendable(self) -> Spendable:
+        """Read the balance, once for all concurrent callers."""
+        reading = self._reading
+        if reading is None or reading.done():
+            reading = self._reading = asyncio.create_task(self._read())
+        # A caller that stops waiting must not cancel the read of the others.
+        return await asyncio.shield(reading)
+
+    async def _read(self) -> Spendable:
+        use = await self._account_history.ask(
+            History.account_use, **self._account_history.owner
+        )
+        read_at_s = self._clock.monotonic_s()
+        balance = await self._billing.balance()
+        self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
+        self._read_at_s = read_at_s
+        return self._last

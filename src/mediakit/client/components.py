@@ -11,9 +11,9 @@ import httpx
 
 from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.admission import Admission
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
+    Admission,
     AnyBudget,
     Budget,
     budget_name,
@@ -30,15 +30,14 @@ from mediakit.client.http import (
 from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import RemoteMedia
-from mediakit.client.media_names import MediaNames
-from mediakit.client.posters import Posters
 from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
-from mediakit.client.preview_cache import PreviewCache
+from mediakit.client.previews import Posters, PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Backend
 from mediakit.client.submitting import Submissions, Take
+from mediakit.client.titles import MediaNames
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import nothing_sent_yet

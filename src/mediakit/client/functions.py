@@ -36,11 +36,7 @@ class Functions:
 
     `client.functions.text_to_video.submit(prompt="a kite")` is the same call as
     `client.submit("text-to-video", prompt="a kite")`; editors show its arguments and
-    their meaning.
-
-    Args:
-        client: The client.
-        catalog: Its functions; a kind that several functions share is no attribute.
+    their meaning. A kind that several functions share is no attribute.
     """
 
     def __init__(self, client: object, catalog: Catalog) -> None:
@@ -67,12 +63,7 @@ class Functions:
 
 
 class BoundFunction:
-    """A function of a client; the request's fields are its arguments.
-
-    Args:
-        client: The client.
-        function: The function.
-    """
+    """A function of a client; the request's fields are its arguments."""
 
     def __init__(self, client: object, function: Function) -> None:
         self.function = function

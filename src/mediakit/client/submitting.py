@@ -13,9 +13,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from mediakit.client.account_history import AccountHistory
-from mediakit.client.admission import Admission, Caller
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.budgets import Budget
+from mediakit.client.budgets import Admission, Budget, Caller
 from mediakit.client.idempotency import (
     draw_of,
     is_known,

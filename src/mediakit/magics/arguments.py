@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from mediakit.catalog import Function
@@ -14,7 +15,10 @@ from mediakit.schema import FieldSpec
 
 OWN_VALUES = ("take", "client")
 OWN_FLAGS = ("wait", "no-wait", "help")
-YES, NO = ("true", "yes", "on"), ("false", "no", "off")
+TRUTHS = {
+    **dict.fromkeys(("true", "yes", "on"), True),
+    **dict.fromkeys(("false", "no", "off"), False),
+}
 WRITTEN = 'options such as --duration 5 or --resolution "720p"'
 
 
@@ -116,16 +120,8 @@ def _take(text: str | None) -> Take:
 def fields_of(function: Function, line: Line, cell: str | None) -> dict[str, object]:
     """Return the fields of a request, read by the function's declaration.
 
-    What is no value of its field stays the text that it is, for the check to refuse
-    it with the field's own words.
-
-    Args:
-        function: The function.
-        line: The line.
-        cell: The text below it, which is the prompt.
-
-    Raises:
-        InputError: A field is given twice, or the function takes no prompt.
+    What is no value of its field stays the text that it is, for the check to refuse it
+    with the field's own words. The text of the cell is the prompt.
     """
     texts: dict[str, list[str | None]] = {}
     for option, text in line.options:
@@ -169,13 +165,12 @@ def _value(function: Function, name: str, texts: list[str | None]) -> object:
         return _list(spec.item, texts)
     if len(texts) > 1:
         raise InputError(f"--{name}", got=f"given {len(texts)} times", accepted="once")
-    text = texts[0]
-    if text is None:
-        is_switch = spec is None or spec.kind == "boolean"
-        if not is_switch:
-            raise InputError(f"--{name}", got=None, accepted=spec.accepted)  # type: ignore[union-attr]
-        return True
-    return _json(text) if spec is None else _READERS[spec.kind](spec, text)
+    (text,) = texts
+    if text is not None:
+        return _json(text) if spec is None else _read(spec, text)
+    if spec is not None and spec.kind != "boolean":
+        raise InputError(f"--{name}", got=None, accepted=spec.accepted)
+    return True
 
 
 def _list(item: FieldSpec, texts: list[str | None]) -> list[object]:
@@ -185,7 +180,7 @@ def _list(item: FieldSpec, texts: list[str | None]) -> list[object]:
         whole = _json(given[0])
         if isinstance(whole, list):
             return whole
-    return [_READERS[item.kind](item, text) for text in given]
+    return [_read(item, text) for text in given]
 
 
 def _json(text: str) -> object:
@@ -195,47 +190,20 @@ def _json(text: str) -> object:
         return text
 
 
-def _choice(spec: FieldSpec, text: str) -> object:
-    return next((each for each in spec.choices if str(each) == text), text)
-
-
-def _boolean(_: FieldSpec, text: str) -> object:
-    if text.lower() in YES:
-        return True
-    return False if text.lower() in NO else text
-
-
-def _number(kind: type[int] | type[float]) -> Callable[[FieldSpec, str], object]:
-    def read(_: FieldSpec, text: str) -> object:
-        try:
-            return kind(text)
-        except ValueError:
+def _read(spec: FieldSpec, text: str) -> object:
+    """Return the value that a text stands for; what stands for none as it is."""
+    match spec.kind:
+        case "text" | "media":
             return text
-
-    return read
-
-
-def _as_it_is(_: FieldSpec, text: str) -> object:
-    return text
-
-
-def _as_json(_: FieldSpec, text: str) -> object:
+        case "choice":
+            return next((each for each in spec.choices if str(each) == text), text)
+        case "boolean":
+            return TRUTHS.get(text.lower(), text)
+        case "integer" | "number":
+            with suppress(ValueError):
+                return int(text) if spec.kind == "integer" else float(text)
+            return text
     return _json(text)
-
-
-_READERS: dict[str, Callable[[FieldSpec, str], object]] = {
-    "choice": _choice,
-    "integer": _number(int),
-    "number": _number(float),
-    "text": _as_it_is,
-    "media": _as_it_is,
-    "boolean": _boolean,
-    "list": _as_json,
-    "object": _as_json,
-    "variants": _as_json,
-    "either": _as_json,
-    "json": _as_json,
-}
 
 
 def help_text(function: Function) -> str:

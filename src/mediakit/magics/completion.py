@@ -17,16 +17,7 @@ _WORD = re.compile(r"\S*\Z")
 def line_offer(
     code: str, catalog: Catalog, names: Mapping[str, object]
 ) -> Offer | None:
-    """Return what the Tab key offers at the end of a magic's line.
-
-    Args:
-        code: The cell up to the cursor.
-        catalog: The functions.
-        names: The user's variables, for `--client`.
-
-    Returns:
-        The offer; None outside of that line.
-    """
+    """Return what the Tab key offers at the end of a magic's line; None elsewhere."""
     line = _LINE.match(code)
     if line is None:
         return None

@@ -121,11 +121,7 @@ def _submitted(
 
 
 def load(shell: Any) -> None:
-    """Add the magics, and what the Tab key offers, to a shell of IPython.
-
-    Args:
-        shell: The shell.
-    """
+    """Add the magics, and what the Tab key offers, to a shell of IPython."""
     magics = MediakitMagics(shell)
     shell.register_magics(magics)
     offer_in(shell, offer_at)

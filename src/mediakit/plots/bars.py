@@ -6,19 +6,24 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents
-from mediakit.plots.frames import (
+from mediakit.plots.style import (
     CHARGE,
     KIND,
+    MOST_NAMES,
     WHOLE,
+    Canvas,
+    Theme,
+    canvas_on,
     check,
     column_of,
     largest,
     listed,
     names_of,
     notes_of,
+    percent,
+    signed,
     without_free_failures,
 )
-from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on, percent, signed
 from mediakit.spend.dates import month_name, month_text
 
 if TYPE_CHECKING:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import UTC, date, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents, parse_usd
-from mediakit.plots.frames import (
+from mediakit.plots.style import (
     CHARGE,
     DATETIMES,
     DAY,
     WHOLE,
+    Canvas,
+    Theme,
+    canvas_on,
     check,
     column_of,
     largest,
@@ -20,7 +23,6 @@ from mediakit.plots.frames import (
     names_of,
     notes_of,
 )
-from mediakit.plots.style import Canvas, Theme, canvas_on
 from mediakit.safe_text import shown
 from mediakit.spend.dates import day_name, days_name, month_name, month_of
 
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from mediakit.client.budgets import Budget
+    from mediakit.spend.outlook import Forecast
 
 MOST_DAYS = 120  # more are drawn by week
 MOST_BARS_WITH_GAPS = 62
@@ -43,39 +48,16 @@ LEFT = "left_micro_usd"  # a column of the burn-down of a budget
 COMPLETE = "complete"
 
 
-class HasFrame(Protocol):
-    """A forecast, as `client.spend.forecast(...)` returns it."""
-
-    def frame(self) -> pd.DataFrame:
-        """Return one row per day of the month; amounts are cumulative."""
-
-
-class HasLimit(Protocol):
-    """Any budget, such as `mediakit.Budget`."""
-
-    @property
-    def limit_micro_usd(self) -> int:
-        """Return the limit."""
-
-
 # -- sums by day -----------------------------------------------------------------------
 
 
 def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list[str]]:
     """Sum a daily frame exactly, days without spend included.
 
-    Args:
-        frame: As `client.spend.daily(...)` returns it.
-        by: The column whose values become the names; None for all in one.
-
-    Returns:
-        One row per day, without a zone, and one column per name, the largest first and
-        the rest last; and notes on the rows that are left out. The days are those that
-        were asked for if the frame is a whole response, otherwise from its first to
-        its last.
-
-    Raises:
-        InputError: The frame has no such columns, or they have other types.
+    Returns one row per day, without a zone, and one column per name, the largest first
+    and the rest last; and notes on the rows that are left out. The days are those that
+    were asked for if the frame is a whole response, otherwise from its first to its
+    last.
     """
     import pandas as pd
 
@@ -279,8 +261,8 @@ def in_days(canvas: Canvas) -> None:
 
 def cumulative(
     frame: pd.DataFrame,
-    budget: HasLimit | str | int | Decimal | None = None,
-    forecast: HasFrame | None = None,
+    budget: Budget | str | int | Decimal | None = None,
+    forecast: Forecast | None = None,
     *,
     ax: Axes | None = None,
     theme: Theme | None = None,
@@ -339,7 +321,7 @@ def cumulative(
     return canvas.finish(drawn, title, f"{text}.")
 
 
-def _limit_of(budget: HasLimit | str | int | Decimal | None) -> int | None:
+def _limit_of(budget: Budget | str | int | Decimal | None) -> int | None:
     if budget is None or isinstance(budget, str | int | Decimal):
         return None if budget is None else parse_usd(budget)
     if not hasattr(budget, "limit_micro_usd"):
@@ -377,7 +359,7 @@ def _name_of(budget: object) -> str | None:
     return getattr(budget, "name", None) if is_named else None
 
 
-def _forecast_days(forecast: HasFrame) -> pd.DataFrame:
+def _forecast_days(forecast: Forecast) -> pd.DataFrame:
     """Return the forecast by day, in order."""
     if not hasattr(forecast, "frame"):
         accepted = "a forecast, as client.spend.forecast(...) gives it"
@@ -421,11 +403,7 @@ def _cumulated(
 
 
 def _days_drawn(by_day: pd.Series[int], ahead: pd.DataFrame | None) -> pd.Index:
-    """Return the days to draw.
-
-    Raises:
-        InputError: The forecast covers other days than the spend.
-    """
+    """Return the days to draw; a forecast must cover those of the spend."""
     import pandas as pd
 
     own = by_day.index

@@ -6,18 +6,22 @@ from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, format_cents, format_usd
-from mediakit.plots.frames import (
+from mediakit.plots.style import (
     CHARGE,
+    MOST_NAMES,
     WHOLE,
+    Canvas,
+    Theme,
+    canvas_on,
     check,
     column_of,
     listed,
     names_of,
     notes_of,
     other,
+    signed,
     without_free_failures,
 )
-from mediakit.plots.style import MOST_NAMES, Canvas, Theme, canvas_on, signed
 
 if TYPE_CHECKING:
     import pandas as pd

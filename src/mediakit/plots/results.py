@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
-from mediakit.plots.frames import CHARGE, WHOLE, check, listed, names_of
 from mediakit.plots.style import (
+    CHARGE,
+    WHOLE,
     Canvas,
     Theme,
     as_written,
     canvas_on,
+    check,
     in_dollars,
+    listed,
     luminance,
+    names_of,
     setting,
 )
 
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from mediakit.sweep.comparing import Comparison
+
 MOST_VALUES = 50
 MOST_LISTED = 12
 ROW_INCHES, CELL_INCHES, AROUND_INCHES = 0.34, 0.55, 1.1
@@ -36,14 +42,6 @@ SIZE = re.compile(r"(-?\d+(?:\.\d+)?)([kK]?)")
 RESULTS = "a frame of results or charges"
 ON_A_MARK = "on a mark"  # a text whose background is the mark
 MEAN, COUNT, ROWS = "mean", "count", "rows"
-
-
-class HasComparison(Protocol):
-    """A comparison, as `results.compare(...)` returns it."""
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row for each two values."""
 
 
 # -- mean ratings ----------------------------------------------------------------------
@@ -118,11 +116,7 @@ def heatmap(
 
 
 def _ordered(frame: pd.DataFrame, column: str) -> pd.Series:
-    """Return a column as categories: numbers and sizes in order, others as they come.
-
-    Raises:
-        InputError: It has too many values.
-    """
+    """Return a column as categories: numbers and sizes in order, others as given."""
     import pandas as pd
     from pandas.api.types import is_numeric_dtype
 
@@ -222,7 +216,7 @@ def _words(column: str) -> str:
 
 
 def forest(
-    comparison: HasComparison,
+    comparison: Comparison,
     *,
     ax: Axes | None = None,
     theme: Theme | None = None,

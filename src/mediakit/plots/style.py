@@ -1,4 +1,4 @@
-"""The style of the plots: colours, texts, legends and axes of dollars."""
+"""The style of the plots, and the columns and names that they draw."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.text import Text
+
 
 Theme = Literal["light", "dark"]
 
@@ -183,13 +184,7 @@ def _palette_of_settings() -> Palette:
 
 @dataclass(frozen=True)
 class Canvas:
-    """An Axes and its colours.
-
-    Args:
-        axes: Where to draw.
-        palette: The theme's colours.
-        compact: Whether the Axes is small, as in a dashboard.
-    """
+    """An Axes and its colours; `compact` if it is small, as in a dashboard."""
 
     axes: Axes
     palette: Palette
@@ -203,10 +198,7 @@ class Canvas:
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
         """Shorten an external name to fit.
 
-        Args:
-            text: The name.
-            keep: Which end of a long name to keep: paths differ at the end, prompts at
-                the beginning.
+        Paths differ at the end, prompts at the beginning: `keep` says which end stays.
         """
         longest = LONGEST_COMPACT_NAME if self.compact else LONGEST_NAME
         if len(text) <= longest:
@@ -266,12 +258,7 @@ class Canvas:
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
     ) -> None:
-        """Draw the legend beside the plot.
-
-        Args:
-            title: The legend title.
-            handles: The entries, from the top; all labelled artists when None.
-        """
+        """Draw the legend beside the plot; without entries, of all labelled artists."""
         look: dict[str, Any] = {} if handles is None else {"handles": handles}
         if self.compact:
             look |= {"fontsize": self.text_size, "title_fontsize": self.text_size}
@@ -347,15 +334,10 @@ class Canvas:
 def canvas_on(
     ax: Axes | None, theme: Theme | None, height: float | None = None
 ) -> Canvas:
-    """Prepare an Axes, or a new figure of notebook size.
+    """Prepare an Axes, or a new figure of notebook size, for a theme.
 
-    Args:
-        ax: Where to draw; a new figure when None.
-        theme: "light" or "dark"; None for the colours of `plt.style`.
-        height: The height of a new figure, inches; None for the usual one.
-
-    Raises:
-        InputError: There is no such theme.
+    Without a theme, the colours are those of `plt.style`; a new figure may have another
+    height, in inches.
     """
     if theme is not None and theme not in get_args(Theme):
         raise InputError("theme", got=theme, accepted='"light" or "dark", or None')
@@ -424,3 +406,118 @@ def signed(amount_micro_usd: int) -> str:
 def percent(part: int, whole: int) -> str:
     """Format a part of a whole with one decimal, such as "64.8 %"."""
     return f"{100 * part / whole:.1f} %"
+
+
+# -- columns, names and sums -----------------------------------------------------------
+
+
+DAY = "day"
+CHARGE = "charge_micro_usd"
+FUNCTION, KIND = "function", "kind"
+STATUS = "status"
+UNNAMED = "not named"
+DATETIMES = "datetimes"
+WHOLE = "whole numbers"
+ALIASES = {"key": "api_key_id"}  # as `spend.daily(by=...)` calls them
+
+
+def column_of(frame: object, by: str) -> str:
+    """Return the column that `by` names; "key" is `api_key_id`."""
+    if by in getattr(frame, "columns", ()):
+        return by
+    return ALIASES.get(by, by)
+
+
+def check(
+    frame: object,
+    needed: Mapping[str, str | None],
+    what: str,
+    *,
+    field: str = "frame",
+) -> None:
+    """Reject a value that is not a frame with these columns.
+
+    Each column has `DATETIMES`, `WHOLE` or None for any values. `what` says what the
+    frame should be, and `field` is the argument's name.
+    """
+    import pandas as pd
+
+    got = frame
+    if isinstance(frame, pd.DataFrame):
+        if all(k in frame and _is_typed(frame[k], kind) for k, kind in needed.items()):
+            return
+        got = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+    words = [f"{name} as {kind}" if kind else name for name, kind in needed.items()]
+    accepted = f"{what}: {', '.join(words[:-1])}{' and ' if words[1:] else ''}"
+    raise InputError(field, got=got, accepted=f"{accepted}{words[-1]}", spec="4.19")
+
+
+def _is_typed(values: pd.Series, kind: str | None) -> bool:
+    from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
+
+    if kind == DATETIMES:
+        return is_datetime64_any_dtype(values)
+    return kind is None or is_integer_dtype(values)
+
+
+def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[str]:
+    """Return the name of each row, in one line.
+
+    A function has its short name if the frame has the column `kind`, and its path too
+    where several functions share a short name.
+    """
+    import pandas as pd
+
+    columns = [by, KIND] if by == FUNCTION and KIND in frame else [by]
+    places = frame.groupby(columns, dropna=False, sort=False, observed=True).ngroup()
+    distinct = frame[columns].drop_duplicates().astype("object")
+    texts = distinct[by].where(distinct[by].notna(), missing).astype("str")
+    texts = texts.str.split().str.join(" ").replace("", missing)
+    if KIND in distinct and by != KIND:
+        kind = distinct[KIND]
+        paths_n = texts.groupby(kind).transform("nunique")
+        texts = kind.where(paths_n == 1, kind + " " + texts).fillna(texts).astype("str")
+    return pd.Series(texts.to_numpy()[places], frame.index, "str")
+
+
+def largest(sums: pd.DataFrame, size: pd.Series[Any]) -> pd.DataFrame:
+    """Return the rows with the largest sizes first, and the rest summed in one."""
+    import pandas as pd
+
+    order = size.sort_values(ascending=False, kind="stable").index
+    own, rest = sums.loc[order[:MOST_NAMES]], sums.loc[order[MOST_NAMES:]]
+    if rest.empty:
+        return own
+    return pd.concat([own, rest.sum().to_frame(other(len(rest))).T])
+
+
+def other(count: int) -> str:
+    """Return the name for a group of names."""
+    return f"{OTHER}{count})"
+
+
+def notes_of(left_out: int, lacking: str) -> list[str]:
+    """Describe how many rows are not drawn, if any."""
+    if not left_out:
+        return []
+    rows = "row" if left_out == 1 else "rows"
+    return [f"{left_out} {rows} without {lacking} not drawn"]
+
+
+def listed(names: Sequence[str], texts: Sequence[str]) -> str:
+    """Return pairs as a sentence of a text alternative."""
+    return "; ".join(f"{n} {text}" for n, text in zip(names, texts, strict=True))
+
+
+def without_free_failures(charges: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Leave out failed jobs that cost nothing: they have no result.
+
+    Returns the other rows, and a note on those that are left out.
+    """
+    if STATUS not in charges:
+        return charges, []
+    free = (charges[STATUS] == "failed") & (charges[CHARGE].fillna(0) == 0)
+    count = int(free.sum())
+    jobs = "job" if count == 1 else "jobs"
+    notes = [f"{count:,} failed {jobs} at no charge not drawn"] if count else []
+    return charges[~free.astype("bool")], notes

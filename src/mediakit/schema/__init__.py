@@ -5,7 +5,7 @@ of a service, is read as `FieldSpec`; all others use only that.
 """
 
 from mediakit.estimates import InputFacts
-from mediakit.schema.fields import FieldKind, FieldSpec, fields_of
+from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, schema_of
 from mediakit.schema.reading import body_of
 from mediakit.schema.requests import (
     AudioReference,
@@ -31,7 +31,6 @@ from mediakit.schema.values import (
     text_json,
     with_defaults,
 )
-from mediakit.schema.writing import schema_of
 
 __all__ = [
     "AudioReference",

@@ -1,10 +1,12 @@
 """The fields of a request, as forms, checks, documents and sentences use them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from mediakit.media_limits import MediaLimits, MediaName
+from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
 from mediakit.rules import all_of, any_of
 
 Shape = Literal["value", "list", "object"]
@@ -85,12 +87,12 @@ class FieldSpec:
     step: float | None = None
     min_length: int | None = None
     max_length: int | None = None
-    item: "FieldSpec | None" = None
-    fields: Mapping[str, "FieldSpec"] = field(default_factory=dict)
+    item: FieldSpec | None = None
+    fields: Mapping[str, FieldSpec] = field(default_factory=dict)
     closed: bool = True
-    further: "FieldSpec | None" = None
+    further: FieldSpec | None = None
     tag: str | None = None
-    variants: Mapping[str, "FieldSpec"] = field(default_factory=dict)
+    variants: Mapping[str, FieldSpec] = field(default_factory=dict)
     unit: str | None = None
     media_kind: MediaName | None = None
     mask_of: str | None = None
@@ -122,21 +124,17 @@ class FieldSpec:
         """Return whether an empty field is sent as null."""
         return self.required and self.nullable
 
-    def option(self, value: object) -> "FieldSpec":
+    def option(self, value: object) -> FieldSpec:
         """Return the alternative that matches a value; this spec without any."""
         if self.kind == "either":
             return self.variants.get(shape_of(value), self)
         return self
 
-    def chosen(self, value: object) -> "FieldSpec | None":
+    def chosen(self, value: object) -> FieldSpec | None:
         """Return the spec of the object that matches a value.
 
-        Args:
-            value: An object's properties.
-
-        Returns:
-            This spec for an object, or the variant that `tag` names; None if it names
-            none, or if the field does not accept objects.
+        It is this spec for an object, or the variant that `tag` names; None if it names
+        none, or if the field does not accept objects.
         """
         spec = self.option(value)
         if spec.kind == "variants" and isinstance(value, dict):
@@ -144,7 +142,7 @@ class FieldSpec:
             return spec.variants.get(tag) if isinstance(tag, str) else None
         return spec if spec.kind == "object" else None
 
-    def with_inner(self) -> Iterator["FieldSpec"]:
+    def with_inner(self) -> Iterator[FieldSpec]:
         """Yield this field and all fields inside it."""
         yield self
         items = () if self.item is None else (self.item,)
@@ -317,3 +315,91 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "either": lambda spec: ", or ".join(o.accepted for o in spec.variants.values()),
     "json": lambda _: "any JSON value",
 }
+
+
+# -- as JSON Schema --------------------------------------------------------------------
+
+
+Json = dict[str, Any]
+
+_TYPES = {"media": "string", "text": "string"}
+_BOUNDS = {
+    "minimum": "low",
+    "maximum": "high",
+    "exclusiveMinimum": "above",
+    "exclusiveMaximum": "below",
+    "multipleOf": "step",
+    "pattern": "pattern",
+}
+
+
+def schema_of(spec: FieldSpec) -> Json:
+    """Return the JSON Schema of the values that a field accepts."""
+    schema = dict(_written(spec))
+    if not spec.nullable or spec.kind == "json":
+        return schema
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _written(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
+    yield from _type(spec)
+    for keyword, name in _BOUNDS.items():
+        if getattr(spec, name) is not None:
+            yield keyword, getattr(spec, name)
+    counted = "Items" if spec.kind == "list" else "Length"
+    for start, count in (("min", spec.min_length), ("max", spec.max_length)):
+        if count is not None:
+            yield f"{start}{counted}", count
+    if spec.unique:
+        yield "uniqueItems", True
+    facts = dict(_facts(spec))
+    if facts:
+        yield EXTENSION, facts
+
+
+def _type(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
+    match spec.kind:
+        case "json":
+            return
+        case "choice":
+            yield "enum", list(spec.choices)
+        case "either":
+            yield "anyOf", [schema_of(each) for each in spec.variants.values()]
+        case "variants":
+            yield "oneOf", [schema_of(each) for each in spec.variants.values()]
+            yield "discriminator", {"propertyName": spec.tag}
+        case "list":
+            yield "type", "array"
+            yield "items", {} if spec.item is None else schema_of(spec.item)
+        case "object":
+            yield "type", "object"
+            yield from _properties(spec)
+        case _:
+            yield "type", _TYPES.get(spec.kind, spec.kind)
+
+
+def _properties(spec: FieldSpec) -> Iterator[tuple[str, Any]]:
+    yield "properties", {name: _property(each) for name, each in spec.fields.items()}
+    required = [name for name, each in spec.fields.items() if each.required]
+    if required:
+        yield "required", required
+    if spec.closed:
+        yield "additionalProperties", False
+    elif spec.further is not None:
+        yield "additionalProperties", schema_of(spec.further)
+    if spec.doc:
+        yield "description", spec.doc
+
+
+def _property(spec: FieldSpec) -> Json:
+    words = {"description": spec.doc or None, "default": spec.default}
+    return schema_of(spec) | {k: v for k, v in words.items() if v is not None}
+
+
+def _facts(spec: FieldSpec) -> Iterator[tuple[str, object]]:
+    for name in ("unit", "media_kind", "mask_of", "multiline", "seed"):
+        if getattr(spec, name):
+            yield name, getattr(spec, name)
+    if spec.limits is not None:
+        limits = asdict(spec.limits)
+        yield "limits", {k: v for k, v in limits.items() if v not in (None, ())}

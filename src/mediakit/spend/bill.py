@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
-import pandas as pd
 from anyio import to_thread
 
 from mediakit.client.account import Billing, Report
@@ -20,7 +19,7 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.spend.columns import CHARGE, whole_number
+from mediakit.spend.columns import CHARGE, path_of, plain_rows, whole_number
 from mediakit.spend.dates import ServiceClock, end_of_month
 from mediakit.spend.frames import csv_frame, daily_frame, monthly_frame
 
@@ -124,7 +123,7 @@ class Bill:
         if unread:
             self.refusals[name] = unread[0]
             return
-        rows = [(_path(row), row) for row in plain_rows(frame)]
+        rows = [(path_of(row) or "not named", row) for row in plain_rows(frame)]
         if name == "daily":
             for path, row in rows:
                 key = row["api_key_id"] or "no API key"
@@ -144,12 +143,7 @@ class Bill:
                 self.fell = sum(added) - closing
 
     def with_whole_names(self, paths: Iterable[str], known: Iterable[str]) -> Bill:
-        """Return it with the whole name of each function, where only one is meant.
-
-        Args:
-            paths: The functions of the history.
-            known: All functions that are bound.
-        """
+        """Return it with the whole name of each function, where only one is meant."""
         said = {path for _, _, path in self.daily}.union(*self.sums.values(), paths)
         whole = {path: _whole_name(path, said, set(known)) for path in said}
         daily: Counter[tuple[date, str, str]] = Counter()
@@ -187,13 +181,7 @@ class Bill:
 
 
 async def read_bill(billing: Billing, clock: Clock, month: str | None) -> Bill:
-    """Read the month's reports; one that the service refuses has a refusal instead.
-
-    Raises:
-        InputError: The month has not begun.
-        AuthError: The API key may not read the bill.
-        ServiceError: The service does not respond.
-    """
+    """Read the month's reports; one that the service refuses has a refusal instead."""
     service_clock = ServiceClock(clock)
     bodies: dict[str, Any] = {}
     refusals: dict[str, str] = {}
@@ -237,22 +225,6 @@ async def read_bill(billing: Billing, clock: Clock, month: str | None) -> Bill:
     for name in bodies:
         await to_thread.run_sync(bill.take, name, bodies[name])
     return bill
-
-
-def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows of plain values; what is missing is None."""
-    plain = frame.astype("object")
-    rows = plain.where(plain.notna(), None).to_dict("records")
-    return [{str(name): row[name] for name in row} for row in rows]
-
-
-def _path(row: Mapping[str, Any]) -> str:
-    """Return the function path of a service row, as far as the row has it."""
-    model, function = row["model"], row["function"]
-    path = row.get("model_id")
-    if not path and function and "/" in function:
-        path = function
-    return str(path or "/".join(filter(None, (model, function))) or "not named")
 
 
 def _whole_name(path: str, said: set[str], known: set[str]) -> str:

@@ -96,14 +96,7 @@ def budget_status(
 ) -> BudgetStatus:
     """Read from the history how much of a budget is used; blocks.
 
-    Args:
-        history: The history; charges of all its services and accounts count.
-        budget: The budget.
-        now: The instant, timezone-aware.
-        month: For a budget by month: which one, YYYY-MM; None for the current one.
-
-    Raises:
-        InputError: It is not a budget, or it has no such month.
+    Charges of all services and accounts of the history count.
     """
     if not isinstance(budget, Budget):
         accepted = 'a budget, such as mk.Budget("team", "$500", period="month")'
@@ -128,16 +121,8 @@ def budget_days(
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Read from the history what counts against a budget, by day; blocks.
 
-    Args:
-        history: The history.
-        budget: The budget.
-        month: The month that is asked for, YYYY-MM.
-        first: The first day, in that month or before it.
-        last: The last day, in that month.
-
-    Returns:
-        One amount per day, micro-USD; and what was spent before the month of a budget
-        that never resets.
+    Returns one amount per day, micro-USD, and what was spent before the month of a
+    budget that never resets. The last day is in that month.
     """
     charges: list[tuple[date, int]] = []
     if budget.period is None:

@@ -13,7 +13,13 @@ from mediakit.estimates import EstimateKind
 from mediakit.history import History
 from mediakit.history.frames import TEXT, charges, text_array
 from mediakit.records import JobStatus
-from mediakit.spend.columns import CHARGE, dollars, with_column
+from mediakit.spend.columns import (
+    CHARGE,
+    dollars,
+    path_of,
+    plain_rows,
+    with_column,
+)
 
 SEVERAL_KEYS = (
     "Several keys charged the same function on a day; the history does not know "
@@ -59,15 +65,7 @@ def charges_frame(
     last: date | None = None,
     project: str | None = None,
 ) -> pd.DataFrame:
-    """Return the settled charges of some days; see `AsyncSpend.charges`.
-
-    Args:
-        history: The request history.
-        service: The service.
-        first: The first day of settlement in UTC; None for all before the last.
-        last: The last day, included; None for all after the first.
-        project: Only of this project.
-    """
+    """Return the settled charges of some days; see `AsyncSpend.charges`."""
     found = charges(
         history.database,
         service=service,
@@ -121,15 +119,10 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     A job counts on the first day, from its end to when it was read as settled, on
     which the service's charges for its function can include it. Charges that are not
     in the history stay in a row without a project.
-
-    Args:
-        frame: Daily rows of the service, of all keys.
-        charges: As `AsyncSpend.charges` returns them.
-
-    Returns:
-        The same columns and project (str, missing if unknown).
     """
-    places = list(zip(_paths(frame), _day_numbers(frame["day"]), strict=True))
+    names = [name for name in ("model_id", "model", "function") if name in frame]
+    paths = map(path_of, plain_rows(frame[names]))
+    places = list(zip(paths, _day_numbers(frame["day"]), strict=True))
     rows_n = Counter(place for place in places if place[0] is not None)
     row_of = {place: row for row, place in enumerate(places) if rows_n[place] == 1}
     jobs, micro_usd = _whole(frame["jobs"]), _whole(frame[CHARGE])
@@ -167,23 +160,6 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     return divided
 
 
-def _paths(frame: pd.DataFrame) -> list[str | None]:
-    """Return the path of each row, `vendor/model/function`."""
-    names = [name for name in ("model_id", "function", "model") if name in frame]
-    texts = zip(*(frame[name].astype("object") for name in names), strict=True)
-    return [_path(dict(zip(names, each, strict=True))) for each in texts]
-
-
-def _path(names: dict[str, Any]) -> str | None:
-    texts = {n: text for n, text in names.items() if isinstance(text, str)}
-    if "model_id" in texts:
-        return str(texts["model_id"])
-    function = texts.get("function")
-    if function is None or function.count("/") > 1 or "model" not in texts:
-        return function
-    return f"{texts['model']}/{function}"
-
-
 def _jobs(charges: pd.DataFrame) -> Iterator[tuple[str, str, int, int, int]]:
     """Yield path, project, charge, and the days of end and settlement, oldest first."""
     is_job = (charges["status"] == "completed") & charges["project"].notna()
@@ -214,12 +190,8 @@ def _whole(column: pd.Series) -> list[int | None]:
 def rate_audit(history: pd.DataFrame) -> pd.DataFrame:
     """Compare charges with estimates; see `AsyncSpend.rates` for the columns.
 
-    Args:
-        history: As `client.history.frame()` returns it.
-
-    Returns:
-        Only completed jobs whose charge is known count, at the restated charge if the
-        service restated it. A job without an upper price has an unknown estimate.
+    Only completed jobs whose charge is known count, at the restated charge if the
+    service restated it. A job without an upper price has an unknown estimate.
     """
     is_charged = history["charge_micro_usd"].notna()
     jobs = history[is_charged & (history["status"] != JobStatus.FAILED)]

@@ -5,7 +5,7 @@ Money never passes through a float. A value that cannot be read is missing, neve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import Any
@@ -30,12 +30,7 @@ def as_text(values: Sequence[Any]) -> Any:
 
 
 def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
-    """Make int64 of whole numbers, or Int64 where any is missing or unreadable.
-
-    Args:
-        values: The numbers, also as texts.
-        nullable: Make Int64 in any case.
-    """
+    """Make int64 of whole numbers, or Int64 where any is missing or unreadable."""
     numbers: Any = None
     if set(map(type, values)) == {int}:
         with suppress(OverflowError):
@@ -98,6 +93,20 @@ def calendar_day(value: object) -> date | None:
         return date.fromisoformat(str(value).strip()[:10])
     except ValueError:
         return None
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return rows of plain values; what is missing is None."""
+    plain = frame.astype("object")
+    rows = plain.where(plain.notna(), None).to_dict("records")
+    return [{str(name): row[name] for name in row} for row in rows]
+
+
+def path_of(row: Mapping[str, Any]) -> str | None:
+    """Return the function path that a service row names, as far as it does."""
+    model, function = row.get("model"), row.get("function")
+    path = row.get("model_id") or (function if function and "/" in function else None)
+    return path or "/".join(filter(None, (model, function))) or None
 
 
 def with_column(frame: pd.DataFrame, name: str, values: Any) -> None:

@@ -61,18 +61,7 @@ def days_name(first: date, last: date) -> str:
 
 
 def day_range(start: str | date, end: str | date) -> tuple[str, str]:
-    """Read the first and the last day of a range, both inclusive (spec 4.19).
-
-    Args:
-        start: The first day, "YYYY-MM-DD" or a `datetime.date`.
-        end: The last day, likewise.
-
-    Returns:
-        Both as "YYYY-MM-DD".
-
-    Raises:
-        InputError: One is not a day, or the end is before the start.
-    """
+    """Read the first and the last day of a range, both inclusive (spec 4.19)."""
     first, last = read_day("start", start), read_day("end", end)
     if last < first:
         raise InputError(
@@ -85,14 +74,7 @@ def day_range(start: str | date, end: str | date) -> tuple[str, str]:
 
 
 def month_text(month: str) -> str:
-    """Read a calendar month in UTC (spec 4.19).
-
-    Args:
-        month: "YYYY-MM".
-
-    Raises:
-        InputError: It is not a month.
-    """
+    """Read a calendar month in UTC, "YYYY-MM" (spec 4.19)."""
     if _MONTH.fullmatch(str(month)):
         try:
             return month_of(first_of_month(month))
@@ -118,15 +100,7 @@ def end_of_month(month: str) -> date:
 
 
 def read_day(field: str, day: str | date) -> date:
-    """Read a day in UTC (spec 4.19).
-
-    Args:
-        field: What the day is for.
-        day: "YYYY-MM-DD" or a `datetime.date`.
-
-    Raises:
-        InputError: It is not a day.
-    """
+    """Read a day in UTC: "YYYY-MM-DD" or a `datetime.date` (spec 4.19)."""
     if isinstance(day, date) and not isinstance(day, datetime):
         return day
     if isinstance(day, str) and _DAY.fullmatch(day):
@@ -142,11 +116,7 @@ def read_day(field: str, day: str | date) -> date:
 
 
 def by_month(first: date, last: date) -> list[Range]:
-    """Split a range into the days of each calendar month, both ends included.
-
-    Raises:
-        InputError: The range has more months than one call reads.
-    """
+    """Split a range into the days of each calendar month, both ends included."""
     if (last.year - first.year) * 12 + last.month - first.month >= MOST_MONTHS:
         raise InputError(
             "start",
@@ -178,9 +148,6 @@ class ServiceClock:
 
     Charges are dated by the service's clock. Near midnight, or if this machine's
     clock is wrong, the day can differ.
-
-    Args:
-        clock: Gives the time until the service's is known.
     """
 
     def __init__(self, clock: Clock) -> None:

@@ -55,11 +55,7 @@ def export(
 def export_bytes(
     frame: pd.DataFrame, suffix: str, *, escape_formulas: bool = False
 ) -> bytes:
-    """Return the content of such a file.
-
-    Raises:
-        InputError: The suffix is unknown, or the package for it is not installed.
-    """
+    """Return the content of such a file."""
     write = _WRITERS.get(suffix.lower())
     if write is None:
         accepted = "a file name that ends in .csv, .parquet or .xlsx"
@@ -74,11 +70,7 @@ def export_bytes(
 
 
 def write_file(path: str | Path, content: bytes) -> Path:
-    """Write a file under a temporary name, then give it its own.
-
-    Raises:
-        InputError: It cannot be written there.
-    """
+    """Write a file under a temporary name, then give it its own."""
     target = Path(path).expanduser()
     try:
         write_whole(LocalTarget(target), content)

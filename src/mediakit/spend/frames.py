@@ -49,9 +49,6 @@ Row = dict[str, Any]
 def daily_frame(body: object) -> pd.DataFrame:
     """Make a frame of a daily spend response (spec 4.19).
 
-    Args:
-        body: The parsed JSON: a list of records, alone or inside.
-
     Returns:
         One row per record, in the order sent and without totals: day
         (datetime64[us, UTC]), api_key_id, model and function (str; where only the
@@ -59,9 +56,6 @@ def daily_frame(body: object) -> pd.DataFrame:
         charge_micro_usd (int64; Int64 where a row names none), then every other
         column. `attrs` has total_micro_usd (None if not sent), notes, unread (what is
         in no sum, as sentences), and the report around the rows.
-
-    Raises:
-        ServiceError: There is not exactly one list with charges, functions and days.
     """
     columns, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "day" not in columns:
@@ -83,18 +77,11 @@ def daily_frame(body: object) -> pd.DataFrame:
 def monthly_frame(body: object, month: str) -> pd.DataFrame:
     """Make a frame of a monthly report (spec 4.19).
 
-    Args:
-        body: The parsed JSON: a list of records, alone or inside.
-        month: The month that was asked for, "YYYY-MM".
-
     Returns:
         One row per record, in the order sent and without totals: month, model_id, model
         and function (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column, usage as one
         column per unit. `attrs` as for the days; invoices are in its report.
-
-    Raises:
-        ServiceError: There is not exactly one list with charges and models.
     """
     columns, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
     notes: list[str] = []
@@ -112,18 +99,12 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
 def csv_frame(text: str) -> pd.DataFrame:
     """Make a frame of a month's CSV, without its totals row (spec 4.19).
 
-    Args:
-        text: The CSV: a header, one row per model, a totals row.
-
     Returns:
         One row per model, in the order sent: model_id, model and function
         (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column.
         `attrs["total_micro_usd"]` is what the totals row says, None without one;
         where it differs from the rows, a note says so.
-
-    Raises:
-        ServiceError: The text is not a CSV, or has no column of charges or of models.
     """
     header, rows = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
@@ -177,12 +158,7 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _are_totals(columns: Columns, blank: str | None = "") -> list[bool]:
-    """Tell which rows are totals: those that say so, or whose function is blank.
-
-    Args:
-        columns: The columns of the rows.
-        blank: How a blank name is written.
-    """
+    """Tell which rows are totals: those that say so, or whose function is blank."""
     named = [columns[name] for name in _NAMES if name in columns]
     first = next(iter(columns.values()), [])
     said = [*named, *(columns[n] for n in ("api_key_id", "day") if n in columns), first]
@@ -360,17 +336,9 @@ def rows_of(
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     """Return the columns of the rows in a body, and everything else in it.
 
-    Args:
-        body: The parsed JSON.
-        what: What was asked for, for an error.
-        needed: The names that rows have, the charge first; one of each group.
-
-    Returns:
-        The columns of the body's own list, or of its "rows", or else of the one list
-        inside it that has the charge; no columns if all lists are empty.
-
-    Raises:
-        ServiceError: There is no such list, there are several, or it lacks a name.
+    The rows are the body's own list, or its "rows", or else the one list inside it that
+    has the charge; without columns if all lists are empty. Rows have one name of each
+    group of `needed`, the charge first.
     """
     if isinstance(body, dict) and isinstance(body.get("rows"), list):
         lists = [body["rows"]]
@@ -392,11 +360,7 @@ def rows_of(
 def check_names(
     columns: Iterable[str], what: str, needed: Sequence[Sequence[str]]
 ) -> None:
-    """Check that rows have one name of each group.
-
-    Raises:
-        ServiceError: They lack one.
-    """
+    """Raise a `ServiceError` if rows lack a name of each group."""
     known = set(columns)
     for names in needed:
         if not known & set(names):

@@ -132,15 +132,9 @@ def forecast_month(
 ) -> Forecast:
     """Forecast a month from its charges so far and those before it.
 
-    Args:
-        month: The month, YYYY-MM, which has begun.
-        totals: The charges of each day from `first_day_needed(month)` to today, or
-            to the end of the month if that is earlier; micro-USD.
-        today: Today in UTC by the service's clock; its charges are incomplete.
-        budget: What to compare it with; None for nothing.
-        of: Whose charges these are, to follow the month's name; empty for all.
-        before_micro_usd: What the budget had spent before the month.
-        notes: Notes about the charges, to append to the text.
+    `totals` are the charges of each day from `first_day_needed(month)` to today, whose
+    charges are incomplete, or to the end of the month; micro-USD. `of` says whose they
+    are.
     """
     first, last = first_of_month(month), end_of_month(month)
     spent = np.cumsum(totals[HISTORY.days :])
@@ -311,14 +305,9 @@ def _cents(micro_usd: int) -> str:
 def anomalies_frame(
     daily: pd.DataFrame, start: date, end: date, by: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Find unusual days; see `AsyncSpend.anomalies`.
+    """Find unusual days in rows from thirteen weeks before the start.
 
-    Args:
-        daily: Rows with `day`, `charge_micro_usd` and the columns `by`, from
-            thirteen weeks before the start.
-        start: The first day to judge.
-        end: The last day to judge, which is complete.
-        by: Columns whose values are each judged on their own.
+    See `AsyncSpend.anomalies`.
     """
     groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
     if by:

@@ -19,7 +19,8 @@ from mediakit.estimates import EstimateKind
 from mediakit.history import EntryState
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
-from mediakit.spend.bill import NAMES, Bill, Span, plain_rows
+from mediakit.spend.bill import NAMES, Bill, Span
+from mediakit.spend.columns import plain_rows
 from mediakit.spend.reconciliation import Part, Reconciliation, listed
 
 ONE_DAY = timedelta(days=1)
@@ -134,13 +135,10 @@ def reconciled(
     kinds: Mapping[str, str],
     own_keys: tuple[str, ...] | None = None,
 ) -> Reconciliation:
-    """Compare a month's bill with a history.
+    """Compare a month's bill with `client.history.frame()`.
 
-    Args:
-        bill: What the service reports.
-        history: As `client.history.frame()` returns it.
-        kinds: Our names of the functions, by path.
-        own_keys: The API keys of this history; None if they are not known.
+    `kinds` are our names of the functions, by path; `own_keys` is None if they are not
+    known.
     """
     ours = ours_of(history, bill)
     paths = {charge.path for charge in (*ours.charges, *ours.open_jobs)}

@@ -57,14 +57,10 @@ Filters = tuple[str | None, str | None]
 
 @dataclass(frozen=True)
 class DayQuery:
-    """The query for a range of days.
+    """The query for a range of days; without a first day, for 30 days up to the last.
 
-    Args:
-        first: The first day; None for 30 days up to the last.
-        last: The last day, included; None for today at the service.
-        api_key_id: Only what this key spent.
-        model: Only what this model cost.
-        refresh: Read days that are kept in memory again.
+    Without a last day, it is today at the service. `refresh` reads days again that are
+    kept in memory.
     """
 
     first: date | None
@@ -74,11 +70,7 @@ class DayQuery:
     refresh: bool = False
 
     def range(self, today: date) -> Range:
-        """Return the first and the last day that are meant today.
-
-        Raises:
-            InputError: The last is before the first.
-        """
+        """Return the first and the last day that are meant today."""
         last = self.last or max(today, self.first or today)
         first = self.first or days_before(last, DEFAULT_DAYS - 1)
         if last < first:
@@ -90,13 +82,7 @@ class DayQuery:
 
 
 class DailyReader:
-    """Reads days, a few months at a time, and keeps those that no longer change.
-
-    Args:
-        billing: Reads the reports from the service.
-        catalog: Names the functions.
-        clock: The service's.
-    """
+    """Reads days, a few months at a time, and keeps those that no longer change."""
 
     def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
         self._billing = billing
@@ -105,26 +91,14 @@ class DailyReader:
         self._kept: dict[tuple[Filters, Range], pd.DataFrame] = {}
 
     async def rows(self, query: DayQuery) -> pd.DataFrame:
-        """Read some days, one row per day, key and function.
-
-        Raises:
-            InputError: The range is not acceptable, or all of it is in the future.
-            ServiceError: The service does not respond.
-        """
+        """Read some days, one row per day, key and function."""
         frame, whole = await self._read_until_today(query)
         return await to_thread.run_sync(self._named, frame, whole)
 
     async def summed(self, query: DayQuery, by: By, charges: Charges) -> pd.DataFrame:
         """Read some days and sum them; see `AsyncSpend.daily`.
 
-        Args:
-            query: The days.
-            by: What to group by.
-            charges: Reads the history's charges from a day on.
-
-        Raises:
-            InputError: An argument is not acceptable.
-            ServiceError: The service does not respond.
+        `charges` reads the history's charges from a day on.
         """
         names = read_by(by)
         if names is None:
@@ -229,11 +203,7 @@ class DailyReader:
 
 
 def read_by(by: By) -> tuple[str, ...] | None:
-    """Read what to group by: one name or several; None for no grouping.
-
-    Raises:
-        InputError: There is no such name.
-    """
+    """Read what to group by: one name or several; None for no grouping."""
     if by is None:
         return None
     names: object = (by,) if isinstance(by, str) else by
@@ -309,13 +279,7 @@ def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:
 
 
 class MonthlyReader:
-    """Reads months.
-
-    Args:
-        billing: Reads the reports from the service.
-        catalog: Names the functions.
-        clock: The service's.
-    """
+    """Reads months."""
 
     def __init__(self, billing: Billing, catalog: Catalog, clock: ServiceClock) -> None:
         self._billing = billing
@@ -351,9 +315,6 @@ class MonthlyReader:
 
         Near midnight, or if this machine's clock is wrong, the service may be in a
         different month. Its first response shows this, and the right month is read.
-
-        Raises:
-            InputError: It is not a month, or is in the future.
         """
         asked = self._clock.month() if month is None else month_text(month)
         report = await read(asked)

@@ -47,14 +47,7 @@ from mediakit.spend.reports import (
 
 
 class AsyncSpend:
-    """Reads what was spent; reading is free (spec 4.19).
-
-    Args:
-        billing: Reads the reports from the service.
-        history: The request history.
-        catalog: Names the functions.
-        clock: Gives today in UTC until the service's time is known.
-    """
+    """Reads what was spent; reading is free (spec 4.19)."""
 
     def __init__(
         self,
@@ -434,11 +427,7 @@ class AsyncSpend:
 
 
 def _of_key(daily: pd.DataFrame, api_key_id: str) -> pd.DataFrame:
-    """Return the rows of one key.
-
-    Raises:
-        InputError: The service reports no keys.
-    """
+    """Return the rows of one key, where the service reports keys."""
     if len(daily) and daily["api_key_id"].isna().all():
         accepted = "no key, because the service's daily report names none"
         raise InputError("api_key_id", got=api_key_id, accepted=accepted, spec="4.19")

@@ -20,6 +20,7 @@ from mediakit.client.loop import (
 )
 from mediakit.errors import WaitTimeoutError
 from mediakit.sweep.outcomes import Progress
+from mediakit.sweep.outputs import score_run
 from mediakit.sweep.plan import AsyncPlan, BasePlan
 from mediakit.sweep.results import AsyncResults
 from mediakit.sweep.scoring import Scorer
@@ -43,10 +44,6 @@ class Results(Blocking, ProcessBound):
     """The results of a run for scripts and notebooks; its methods block.
 
     The run starts at once and continues whether or not anything waits for it.
-
-    Args:
-        plan, core, budget_micro_usd, in_flight, shared: As for `AsyncResults`.
-        owned: Makes the blocking version of a job, as the client does.
     """
 
     core: AsyncResults
@@ -126,7 +123,7 @@ class Results(Blocking, ProcessBound):
     @property
     def kept(self) -> list[Job]:
         """Return the jobs of the kept cells, in the plan's order."""
-        return [self.owned(job) for job in self._call(self.core._kept)]
+        return [self.owned(job) for job in self._call(lambda: self.core.kept)]
 
     stop = blocking(AsyncResults.stop, itself)
     retry = blocking(AsyncResults.retry, itself)
@@ -166,7 +163,7 @@ class Results(Blocking, ProcessBound):
     ) -> pd.DataFrame:
         """Score all outputs with a function; `frame()` includes the scores."""
         # In the caller's thread, which an interrupt and a warning reach.
-        return self.core._score(fn, executor, version)
+        return score_run(self.core.run, self.core.files.fetch, fn, executor, version)
 
     agreement = blocking(AsyncResults.agreement)
     export = blocking(AsyncResults.export)
@@ -177,13 +174,7 @@ class Results(Blocking, ProcessBound):
 
 
 class Plan(BasePlan):
-    """A plan for scripts and notebooks; its methods block.
-
-    Args:
-        owner: The client that made it.
-        args: As for `BasePlan`.
-        kwargs: As for `BasePlan`.
-    """
+    """A plan for scripts and notebooks; its methods block."""
 
     results_type: type[Results] = Results
 

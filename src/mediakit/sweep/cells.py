@@ -81,9 +81,6 @@ async def cells_of(client: AsyncClient, function: Function, grid: Grid) -> list[
     """Return all cells: the points of the grid in take 1, then in take 2, and so on.
 
     This reads local files and the lengths of media at URLs; nothing is sent.
-
-    Raises:
-        InputError: No cell can be sent.
     """
     points = _Points(client, function, grid.points)
     problems = await points.problems()
@@ -150,11 +147,7 @@ def _key_of(service: str, function: Function) -> Callable[[Values], str]:
 def _refuse_all(
     function: Function, grid: Grid, problems: Sequence[Sequence[Problem]]
 ) -> None:
-    """Raise an error if no point can be sent: what is wrong in all points comes first.
-
-    Raises:
-        InputError: No point can be sent.
-    """
+    """Raise an error if no point can be sent, first for what is wrong in all."""
     if not all(problems):
         return
     sentences = [{problem.sentence for problem in each} for each in problems]
@@ -335,12 +328,7 @@ NOT_SENT = (
 async def past_plan(
     client: AsyncClient, sweep_id: str, make: Callable[..., PlanT]
 ) -> PlanT:
-    """Return the plan of a sweep as the history has it; nothing is sent.
-
-    Raises:
-        NotFoundError: The history has no such sweep.
-        InputError: The service no longer has its function.
-    """
+    """Return the plan of a sweep as the history has it; nothing is sent."""
     ask = client.components.account_history.ask
     found = await ask(find_sweep, sweep_id, service=client.service.identity)
     if found is None:

@@ -81,16 +81,6 @@ def compare(
     much it varies from pair to pair, so a verdict is about prompts like these, and one
     take of each is enough. Where all cells share everything else, each take is a pair,
     and the verdict is about this one prompt. Repairs are left out.
-
-    Args:
-        frame: Results, with the axes to the left of `take`.
-        axis: The axis to compare.
-        value: A column of numbers; cells without a number are left out.
-        by: The columns that make a pair, such as "prompt"; all other axes by default.
-
-    Raises:
-        InputError: There is no such axis or column of numbers, or the axis has more
-            than 100 values.
     """
     axes = axes_of(frame)
     if axis not in axes:
@@ -117,14 +107,7 @@ def compare_sweeps(
 ) -> Comparison:
     """Compare two sweeps in pairs of cells, such as of two versions of a prompt.
 
-    Args:
-        before: The results of one sweep.
-        after: The results of the other one.
-        value: As in `compare`.
-        by: The columns that make a pair; by default, the axes that both sweeps have.
-
-    Raises:
-        InputError: There is no such column, or the sweeps have no axis in common.
+    By default, the axes that both sweeps have make a pair.
     """
     axes = axes_of(after)
     names = [name for name in axes_of(before) if name in axes] if by is None else by

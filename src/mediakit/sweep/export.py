@@ -94,22 +94,8 @@ def export(
 
     File names show the parameters and end in digits of the job's hash, so they never
     change. Exporting to the same folder again writes only missing files and replaces
-    the manifest and the report.
-
-    Args:
-        rows: The frame of the results, one row per cell.
-        where: A folder, which is created if needed, or a URL that fsspec supports.
-        ranking: The blind comparisons of the results, as from `bradley_terry`.
-        fetch: Returns an output as a local file; called on several threads.
-        plan_code: The code that recreates the plan.
-        title: The title of the report.
-        axes: The columns that vary; the report has a section for each value of the
-            first.
-        numbers: Figures of the plan by name; money ends in `_micro_usd`.
-
-    Raises:
-        InputError: The folder cannot be written, or has a manifest or a report that
-            was not written by an export.
+    the manifest and the report. `fetch` is called on several threads; figures whose
+    name ends in `_micro_usd` are money.
     """
     manifest = _manifest_in(where)
     place = manifest.place

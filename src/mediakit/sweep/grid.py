@@ -36,9 +36,7 @@ Dimension = Mapping[str, tuple[object, ...]]
 class Point:
     """One combination of the values of the axes, of which each take is a cell.
 
-    Args:
-        axes: The value of each axis.
-        fields: The fields, as for `client.submit`.
+    Its fields are those for `client.submit`.
     """
 
     axes: Values
@@ -73,19 +71,7 @@ def grid_of(
     sample: object = None,
     takes: object = 1,
 ) -> Grid:
-    """Read the arguments of a sweep.
-
-    Args:
-        function: The function.
-        given: Fields and slots by name: a list is an axis, anything else is fixed.
-        zipped: The names of axes that vary together, or these axes by name.
-        rows: A frame, or a list of mappings; the values of a row stay together.
-        sample: How many points of the grid to choose at random, optionally with a seed.
-        takes: The number of takes of each point.
-
-    Raises:
-        InputError: An argument is not acceptable; nothing was sent.
-    """
+    """Read the arguments of a sweep; see `AsyncClient.sweep`."""
     _check_names(function, {**given, **_mapping(zipped), **_row_columns(rows)})
     fixed, dimensions = _dimensions(function, dict(given), zipped, rows)
     axes = {name: values for each in dimensions for name, values in each.items()}
@@ -335,11 +321,7 @@ def slots_in(value: object) -> set[str]:
 def _templates(
     function: Function, fixed: Values, axes: Dimension
 ) -> dict[str, set[str]]:
-    """Return the slots of each argument that is a template.
-
-    Raises:
-        InputError: A slot has no value, or has none in some cell.
-    """
+    """Return the slots of each argument that is a template; each must have a value."""
     specs = fields_by_name(function)
     values: dict[str, Sequence[object]] = {n: (value,) for n, value in fixed.items()}
     values |= axes
@@ -390,12 +372,7 @@ def _filled(template: object, values: Values) -> object:
 
 
 def sweep_code(function: str, given: Mapping[str, object]) -> str:
-    """Write the call that creates a plan.
-
-    Args:
-        function: The kind or path of the function.
-        given: The arguments of the call by name; those that are None are omitted.
-    """
+    """Write the call that creates a plan, without the arguments that are None."""
     given = {name: value for name, value in given.items() if value is not None}
     plain = {n: v for n, v in given.items() if n.isidentifier() and not iskeyword(n)}
     others = {n: v for n, v in given.items() if n not in plain}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +24,7 @@ from mediakit.history.frames import text_array
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.records import JobStatus
 from mediakit.safe_text import shown
-from mediakit.sweep.scoring import Values, column
+from mediakit.sweep.scoring import column
 from mediakit.sweep.statistics import axes_of
 
 if TYPE_CHECKING:
@@ -53,12 +53,7 @@ class CellStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a cell; None is unknown.
-
-    Args:
-        runtime_s: Seconds from submission to end.
-        problem: Why it has no result, or no longer.
-    """
+    """What became of a cell; None is unknown."""
 
     status: CellStatus
     job_id: str | None = None
@@ -173,12 +168,7 @@ def over_text(
 ) -> str:
     """Explain that a cell does not fit the budget of its run.
 
-    Args:
-        hold_micro_usd: What the budget would hold for it.
-        use: What is spent and held.
-        limit_micro_usd: The budget.
-        ratio: The highest charge for what was held for it.
-        shared: The named budget that sets the limit; None for an amount.
+    `ratio` is the highest charge for what was held for it.
     """
     drift = f" (charges were up to {ratio:.2f} times what was held)"
     name = "the budget" if shared is None else f"the budget {shown(shared.name)}"
@@ -242,7 +232,7 @@ def preferences_of(run: Run) -> list[Preference]:
     return [each for each in said if {each.winner, each.loser} <= mine]
 
 
-def frame_of(run: Run, scores: Mapping[str, Values]) -> pd.DataFrame:
+def frame_of(run: Run) -> pd.DataFrame:
     """Return the results as a frame, with a column for each kind of score by job."""
     rows, plan = rows_of(run), run.plan
     outcomes = [row.outcome for row in rows]
@@ -276,7 +266,7 @@ def frame_of(run: Run, scores: Mapping[str, Values]) -> pd.DataFrame:
     for name in ("note", "rater"):
         found[name] = texts(getattr(each, name, None) for each in said)
     found["sweep"] = texts([plan.id] * len(rows))
-    for name, values in scores.items():
+    for name, values in run.scores.items():
         found[name] = column([values.get(each.job_id or "") for each in outcomes])
     return found
 

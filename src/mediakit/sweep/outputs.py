@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,13 @@ from mediakit.history import Entry, History, tuning
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
 from mediakit.safe_text import shown
+from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outcomes import rows_of
-from mediakit.sweep.scoring import Output
+from mediakit.sweep.scoring import Fetch, Output, Scorer, Values, score_outputs
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mediakit.async_client import AsyncClient
     from mediakit.sweep.plan import BasePlan
     from mediakit.sweep.run import Run
@@ -31,11 +35,7 @@ LENGTH_TOLERANCE_S = 0.5
 
 
 class OutputFiles:
-    """Local copies of outputs, each fetched once.
-
-    Args:
-        client: The client.
-    """
+    """Local copies of outputs, each fetched once."""
 
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
@@ -47,13 +47,7 @@ class OutputFiles:
         return home / "outputs" if home else Path(tempfile.mkdtemp(prefix="mediakit-"))
 
     def fetch(self, output: Output) -> Path:
-        """Return an output as a local file; do not call it on the I/O thread.
-
-        Raises:
-            NotFoundError: The history has no such job.
-            GoneError: The output was erased.
-            ServiceError: The file could not be fetched.
-        """
+        """Return an output as a local file; do not call it on the I/O thread."""
         return io_thread().call(self._saved, output.job_id)
 
     async def _saved(self, job_id: str) -> Path:
@@ -87,21 +81,37 @@ def outputs_of(run: Run) -> list[Output]:
     return found
 
 
-async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
-    """Return a job from the history, without a request to the service.
+def score_run(
+    run: Run, fetch: Fetch, fn: Scorer, executor: Executor | None, version: str | None
+) -> pd.DataFrame:
+    """Score the outputs of a run and keep the scores there; see `AsyncResults.score`.
 
-    Raises:
-        NotFoundError: The history has no such job.
+    Blocks, in the thread that an interrupt and a warning reach.
     """
+    scored = score_outputs(
+        outputs_of(run),
+        fn,
+        fetch=fetch,
+        history=run.components.store,
+        owner=run.components.account_history.owner,
+        executor=executor,
+        version=version,
+    )
+    for name in scored.columns.drop(["job_id", "problem"]):
+        found = scored[scored[name].notna()]
+        values: Values = dict(zip(found["job_id"], found[name], strict=True))
+        taken = name in RESERVED or name in run.plan.axes
+        run.scores[f"score_{name}" if taken else str(name)] = values
+    return scored
+
+
+async def job_of(client: AsyncClient, job_id: str) -> AsyncJob:
+    """Return a job from the history, without a request to the service."""
     return await client.components.jobs.resume(await entry_of(client, job_id))
 
 
 async def entry_of(client: AsyncClient, job_id: str) -> Entry:
-    """Return the history entry of a job.
-
-    Raises:
-        NotFoundError: The history has no such job.
-    """
+    """Return the history entry of a job."""
     entry = await client.components.account_history.ask(History.find, job_id)
     if entry is None:
         raise NotFoundError(
@@ -119,13 +129,7 @@ async def fixed(
     submit: Callable[[ValidatedRequest], Awaitable[AsyncJob]],
     more: dict[str, Any],
 ) -> AsyncJob:
-    """Replace a region of a clip from a sweep; the new job belongs to that sweep.
-
-    Raises:
-        InputError: It is not a clip, or its length is not supported; nothing was sent.
-        NotFoundError: The history has no such job.
-        BudgetError: It does not fit what is left of the sweep's budget.
-    """
+    """Replace a region of a clip from a sweep; the new job belongs to that sweep."""
     client = plan.client
     job = await job_of(client, job_id)
     length_s = more.pop("duration_s", None) or await _repair_length_s(client, job)

@@ -54,14 +54,6 @@ class BasePlan:
     """The cells of a sweep, checked, priced and compared with the history.
 
     Nothing is sent or charged before `run`.
-
-    Args:
-        client: The client.
-        function: The function.
-        grid: What varies.
-        cells: The cells, in the order of sending.
-        draws: The newest attempt at each cell in the history; None without one.
-        spendable_micro_usd: The spendable amount when it was made; None is unknown.
     """
 
     async_results_type: type[AsyncResults] = AsyncResults
@@ -185,8 +177,7 @@ class BasePlan:
     ) -> tuple[int | None, Budget | None]:
         """Check the arguments of a run, and record the sweep in the history.
 
-        Returns:
-            The limit of the run, and the named budget that it comes from.
+        Returns the limit of the run, and the named budget that it comes from.
         """
         _check_in_flight(in_flight)
         components = self.client.components
@@ -424,9 +415,6 @@ def _shared_budget(own: Budget | None, amount: AnyBudget | None) -> Budget | Non
 
     A request counts against one budget. A client with its own budget would spend
     without counting it there, so it runs sweeps only under that budget.
-
-    Raises:
-        InputError: The client has another budget of its own.
     """
     if not isinstance(amount, Budget):
         return None
@@ -499,11 +487,7 @@ async def plan_of(
     takes: object = 1,
     make: Callable[..., PlanT],
 ) -> PlanT:
-    """Check and price a sweep, and compare it with the history; nothing is sent.
-
-    Raises:
-        InputError: An argument is not acceptable, or no cell can be sent.
-    """
+    """Check and price a sweep, and compare it with the history; nothing is sent."""
     found = client.catalog.function(function)
     read = partial(grid_of, zipped=zipped, rows=rows, sample=sample, takes=takes)
     grid = await to_thread.run_sync(read, found, given)
@@ -517,11 +501,7 @@ async def plan_of(
 async def planned(
     client: AsyncClient, function: Function, grid: Grid, make: Callable[..., PlanT]
 ) -> PlanT:
-    """Make a plan of a grid: check it, price it and compare it with the history.
-
-    Raises:
-        InputError: No cell can be sent.
-    """
+    """Make a plan of a grid: check it, price it and compare it with the history."""
     cells = await cells_of(client, function, grid)
     return make(
         client,

@@ -25,14 +25,10 @@ Row = Mapping[str, Any]
 def report_html(
     title: str, rows: Sequence[Row], numbers: Mapping[str, object], code: str
 ) -> str:
-    """Write the report.
+    """Write the report of rows in the order of the plan; None is unknown.
 
-    Args:
-        title: The title.
-        rows: The results, in the order of the plan; None is unknown. `values` are the
-            axes and their values, as text.
-        numbers: Figures by name; money ends in `_micro_usd`, None is unknown.
-        code: The code that recreates the plan.
+    The `values` of a row are the axes and their values, as text; figures whose name
+    ends in `_micro_usd` are money.
     """
     made = [row for row in rows if row["file"] is not None]
     prompts = {row["prompt"] for row in made}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from concurrent.futures import Executor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Self, TypeVar
 
@@ -24,11 +23,16 @@ from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import tuning
 from mediakit.sweep.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
-from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outcomes import Progress, frame_of, preferences_of, rows_of
-from mediakit.sweep.outputs import OutputFiles, entry_of, fixed, job_of, outputs_of
+from mediakit.sweep.outputs import (
+    OutputFiles,
+    entry_of,
+    fixed,
+    job_of,
+    score_run,
+)
 from mediakit.sweep.run import IN_FLIGHT, Run
-from mediakit.sweep.scoring import Scorer, Values, score_outputs
+from mediakit.sweep.scoring import Scorer
 from mediakit.sweep.statistics import (
     Agreement,
     agreement,
@@ -64,13 +68,6 @@ class AsyncResults(ProcessBound):
     """The results of a run; its methods can be awaited from any event loop.
 
     The run starts at once and continues whether or not anything waits for it.
-
-    Args:
-        plan: The plan.
-        core: The client.
-        budget_micro_usd: The limit over all runs of the sweep; None for no limit.
-        in_flight: The maximum number of cells in flight; 16 by default.
-        shared: The named budget that sets the limit; None for an amount.
     """
 
     _instead = "make the plan there and run it; owned cells are not paid for again"
@@ -88,7 +85,6 @@ class AsyncResults(ProcessBound):
         self.client = core
         self.components = core.components
         self.files = OutputFiles(core)
-        self._scores: dict[str, Values] = {}
         at_once = IN_FLIGHT if in_flight is None else in_flight
         self.run = Run(plan, core.components, budget_micro_usd, at_once, shared)
         io_thread().post(self.run.start)
@@ -190,7 +186,7 @@ class AsyncResults(ProcessBound):
             `prompt`, `parent_job_id`, `tags` (separated by commas), `note`, `rater` and
             `sweep` (str).
         """
-        return await to_thread.run_sync(frame_of, self.run, self._scores)
+        return await to_thread.run_sync(frame_of, self.run)
 
     @networked
     async def job(self, job_id: str) -> AsyncJob:
@@ -383,26 +379,10 @@ class AsyncResults(ProcessBound):
         Raises:
             InputError: An argument is not acceptable; nothing was downloaded.
         """
-        return await to_thread.run_sync(partial(self._score, fn, executor, version))
-
-    def _score(
-        self, fn: Scorer, executor: Executor | None, version: str | None
-    ) -> pd.DataFrame:
-        scored = score_outputs(
-            outputs_of(self.run),
-            fn,
-            fetch=self.files.fetch,
-            history=self.components.store,
-            owner=self.components.account_history.owner,
-            executor=executor,
-            version=version,
+        fetch = self.files.fetch
+        return await to_thread.run_sync(
+            score_run, self.run, fetch, fn, executor, version
         )
-        for name in scored.columns.drop(["job_id", "problem"]):
-            found = scored[scored[name].notna()]
-            values: Values = dict(zip(found["job_id"], found[name], strict=True))
-            taken = name in RESERVED or name in self.plan.axes
-            self._scores[f"score_{name}" if taken else str(name)] = values
-        return scored
 
     async def agreement(self, score: str, rating: str = "rating") -> Agreement:
         """Compare the scores of a judge with the ratings of people.
@@ -440,7 +420,7 @@ class AsyncResults(ProcessBound):
     def _export(self, where: str | Path) -> Exported:
         progress = self.progress
         return export(
-            frame_of(self.run, self._scores),
+            frame_of(self.run),
             where,
             ranking=bradley_terry(preferences_of(self.run)),
             fetch=self.files.fetch,

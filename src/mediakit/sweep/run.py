@@ -39,6 +39,7 @@ from mediakit.sweep.outcomes import (
     over_text,
 )
 from mediakit.sweep.outputs import job_of
+from mediakit.sweep.scoring import Values
 
 if TYPE_CHECKING:
     from mediakit.sweep.plan import BasePlan
@@ -73,13 +74,6 @@ class Run:
     Charges may be above their estimates: of the budget, a quarter more than the holds
     is kept until there is a charge, and then as much as the largest charge was for its
     hold. With nothing else in flight, the first cell may use the whole budget.
-
-    Args:
-        plan: The plan, as the history knows it now.
-        components: Those of the client.
-        limit_micro_usd: The limit over all runs of the sweep; None for no limit.
-        in_flight: The maximum number of cells in flight.
-        shared: The named budget that sets the limit; None for an amount.
     """
 
     def __init__(
@@ -95,6 +89,8 @@ class Run:
         self.done = asyncio.Event()
         self.is_closed = False
         self.outcomes = [PLANNED] * len(plan)
+        self.scores: dict[str, Values] = {}
+        """The scores by job, by their columns in the frame of the results."""
         self._limit_micro_usd = limit_micro_usd
         self._shared = shared
         self._in_flight = in_flight
@@ -151,11 +147,9 @@ class Run:
         self._pump()
 
     def retry(self, code: str | None = None, cell: int | None = None) -> None:
-        """Send failed and unsent cells again; failed jobs with a new key.
+        """Send failed and unsent cells again, failed jobs with a new key.
 
-        Args:
-            code: Only cells whose job failed with this code.
-            cell: Only this cell.
+        Only cells whose job failed with a code, or only one cell, if these are given.
         """
         again = []
         for number, outcome in enumerate(self.outcomes):

@@ -72,13 +72,7 @@ Answer = tuple[Values | None, str | None]
 
 @dataclass(frozen=True)
 class Output:
-    """The output of one job.
-
-    Args:
-        job_id: The job.
-        source: Its location: a URL or a local path.
-        row: What a scorer may see of its cell, as plain data.
-    """
+    """The output of one job: where it is, and what a scorer may see of its cell."""
 
     job_id: str
     source: str
@@ -109,20 +103,8 @@ def score_outputs(
 ) -> pd.DataFrame:
     """Score outputs, each once; what raises is the problem of its output alone.
 
-    Args:
-        outputs: The outputs to score.
-        fn: The scorer; see `AsyncResults.score`.
-        fetch: Returns an output as a local file; called on several threads.
-        history: Where scores are looked up and stored.
-        owner: The service and the account of the outputs.
-        executor: Where to score; None for this process. It is not shut down.
-        version: The version of the scorer; None for its own.
-
-    Returns:
-        One row per output, in the given order; see `AsyncResults.score`.
-
-    Raises:
-        InputError: An argument is not acceptable; nothing was fetched.
+    `fetch` returns an output as a local file, on several threads; the executor is not
+    shut down. See `AsyncResults.score`.
     """
     takes_row = sees_row(fn)
     _check_executor(executor, fn)
@@ -405,11 +387,7 @@ def _answer(future: Future[Any]) -> Answer | None:
 
 
 def sees_row(fn: Any) -> bool:
-    """Return whether a scorer takes a row: a second argument that it needs, or `row`.
-
-    Raises:
-        InputError: It cannot be called with a path, or with a path and a row.
-    """
+    """Return whether a scorer takes a row: a needed second argument, or `row`."""
     if not callable(fn):
         raise InputError("fn", got=fn, accepted=SCORERS)
     called = fn if inspect.isroutine(fn) or isinstance(fn, partial) else fn.__call__
@@ -450,9 +428,6 @@ def identity_of(fn: Any, version: str | None = None) -> tuple[str, str | None]:
     such as those of two notebooks, are different ones. So are the data that it uses, if
     it has no version of its own. The version is None where these cannot be told: its
     scores are not stored.
-
-    Raises:
-        InputError: It has neither a version nor a source.
     """
     inner = fn.func if isinstance(fn, partial) else fn
     named: Any = inner if hasattr(inner, "__qualname__") else type(inner)

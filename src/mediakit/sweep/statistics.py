@@ -31,11 +31,7 @@ By = str | Sequence[str] | None
 
 
 def axes_of(frame: pd.DataFrame) -> list[str]:
-    """Return the axes of a frame of results: the columns to the left of `take`.
-
-    Raises:
-        InputError: The frame has no column `take`.
-    """
+    """Return the axes of a frame of results: the columns to the left of `take`."""
     names = list(frame.columns)
     if "take" not in names:
         raise InputError("frame", got=", ".join(names), accepted="a column take")
@@ -43,11 +39,7 @@ def axes_of(frame: pd.DataFrame) -> list[str]:
 
 
 def columns_of(frame: pd.DataFrame, by: By) -> list[str]:
-    """Return the columns that are named; none for None.
-
-    Raises:
-        InputError: The frame has no such column.
-    """
+    """Return the columns that are named; none for None."""
     names = [] if by is None else [by] if isinstance(by, str) else list(by)
     for name in names:
         if name not in frame:
@@ -70,11 +62,7 @@ def jobs_once(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def roots(jobs: pd.DataFrame) -> Wholes:
-    """Return the row of each row's cell: for a repair, the cell that it repairs.
-
-    Args:
-        jobs: Results, each job once.
-    """
+    """Return the row of each row's cell: for a repair, the cell that it repairs."""
     own = np.arange(len(jobs))
     if "job_id" not in jobs or "parent_job_id" not in jobs:
         return own
@@ -343,14 +331,7 @@ def next_pair(
     """Return the two items whose comparison teaches most about the ranking.
 
     It is the pair whose answer is the least certain, by the strengths and by how
-    uncertain these are; of several such pairs, any.
-
-    Args:
-        preferences: The comparisons so far, as for `bradley_terry`.
-        items: The items that may be compared.
-
-    Returns:
-        A pair that was not compared yet; None if every pair was.
+    uncertain these are; of several such pairs, any. None if every pair was compared.
     """
     winners, losers, ties = _comparisons(preferences)
     known = pd.Index(dict.fromkeys([*items, *winners, *losers]))
@@ -458,16 +439,7 @@ class Agreement:
 
 
 def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreement:
-    """Compare the scores of a judge with the ratings of people.
-
-    Args:
-        frame: Results, with the axes to the left of `take`.
-        score: A column of numbers.
-        rating: The column of ratings, or of another judge's scores.
-
-    Raises:
-        InputError: There is no such column of numbers.
-    """
+    """Compare the scores of a judge with the ratings of people."""
     check_numbers(frame, score, "score")
     check_numbers(frame, rating, "rating")
     both = jobs_once(frame).dropna(subset=[score, rating])

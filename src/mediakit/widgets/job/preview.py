@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
-from mediakit.client.preview_cache import POSTER
+from mediakit.client.previews import POSTER
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg, size_text
 from mediakit.media.decoding import decoder_errors, opened, picture_track

@@ -3,14 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from contextlib import suppress
+from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mediakit.client.media_inputs import RemoteMedia
-from mediakit.client.preview_cache import POSTER, PreviewCache
+from mediakit.client.download_targets import write_private
 from mediakit.clock import Clock
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
+from mediakit.private_folders import make_private_folder
+
+if TYPE_CHECKING:
+    from mediakit.client.media_inputs import RemoteMedia
+
+
+POSTER = ".jpg"
+"""The suffix of the picture of a result, which everything that shows it shares."""
+MAX_BYTES = 256 * 1024 * 1024
+
+
+class PreviewCache:
+    """Caches small files of jobs, where there is a folder that can be written."""
+
+    def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+
+    def read(self, job_id: str, suffix: str) -> bytes | None:
+        """Return a job's file with a suffix; None if there is none."""
+        if self._folder is None:
+            return None
+        path = self._folder / _name(job_id, suffix)
+        try:
+            content = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        return content
+
+    def keep(self, job_id: str, suffix: str, content: bytes) -> None:
+        """Store a small file of a job, atomically; drop the longest unused ones."""
+        if self._folder is None:
+            return
+        with suppress(OSError):
+            make_private_folder(self._folder)
+            write_private(self._folder / _name(job_id, suffix), content)
+            files = [(path, path.stat()) for path in self._folder.iterdir()]
+            files.sort(key=lambda each: each[1].st_mtime, reverse=True)
+            total_bytes = 0
+            for path, facts in files:
+                total_bytes += facts.st_size
+                if total_bytes > self._max_bytes:
+                    path.unlink(missing_ok=True)
+
+    def drop(self, job_id: str) -> None:
+        """Remove all files of a job."""
+        if self._folder is not None:
+            with suppress(OSError):
+                for path in self._folder.glob(f"{_name(job_id, '')}*"):
+                    path.unlink()
+
+
+def _name(job_id: str, suffix: str) -> str:
+    # An id is untrusted input: it must not become a path.
+    return sha256(job_id.encode()).hexdigest()[:32] + suffix
+
+
+# -- found, or made once ---------------------------------------------------------------
+
 
 AT_ONCE = 4
 MOST_IN_MEMORY = 1_000
@@ -23,11 +87,6 @@ class Posters:
 
     The kernel fetches them, not the browser: a page full of players would take all
     connections that a browser opens to one server.
-
-    Args:
-        media: Makes a picture of what is at a URL.
-        cache: Keeps it on this machine.
-        clock: Gives time.
     """
 
     def __init__(self, media: RemoteMedia, cache: PreviewCache, clock: Clock) -> None:
@@ -44,13 +103,7 @@ class Posters:
         return self._known.get((job_id or "", max_px))
 
     async def find(self, job_id: str, url: str, max_px: int) -> bytes | None:
-        """Return a JPEG of a job's result; None if none can be made.
-
-        Args:
-            job_id: The job.
-            url: The URL of its result, a clip or a picture.
-            max_px: The limit for the longer side, in pixels.
-        """
+        """Return a JPEG of a job's clip or picture; None if none can be made."""
         key = (job_id, max_px)
         if key in self._known:
             return self._known[key]
