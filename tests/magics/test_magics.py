@@ -15,13 +15,10 @@ from IPython.core.interactiveshell import InteractiveShell
 import mediakit as mk
 from mediakit import Client, InputError, Job
 from mediakit.catalog import Catalog, Function
-from mediakit.history import Entry, EntryState
 from mediakit.magics import magics
-from mediakit.magics.arguments import fields_of, help_text, read_line
+from mediakit.magics.arguments import fields_of, own_parser, parser_of, read_line
 from mediakit.magics.magics import StoppedError
-from mediakit.magics.table import HEADS, JobsTable
 from mediakit.money import format_usd
-from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells
 from tests.support.rows import assert_each
@@ -30,8 +27,8 @@ CATALOG = Catalog.default()
 
 
 def fields(line: str, cell: str | None = None) -> dict[str, object]:
-    read = read_line(line)
-    return fields_of(CATALOG.function(read.function), read, cell)
+    name, _, words = read_line(line)
+    return fields_of(CATALOG.function(name), words, cell)
 
 
 # -- the line -------------------------------------------------------------------------
@@ -76,12 +73,16 @@ def test_options_are_read_by_the_declaration(
         ("--duration 5", None, "a function first"),
         ("text-to-video 5", None, "options such as --duration 5"),
         ("text-to-video --prompt 'a", None, "no closing quotation"),
-        ("text-to-video --duration", None, "a whole number from 3 to 15 s"),
-        ("text-to-video --duration 3 --duration 4", None, "given 2 times"),
+        ("text-to-video --duration", None, "--duration: expected one argument"),
+        (
+            "text-to-video --duration 3 --duration 4",
+            None,
+            "given once",
+        ),
         ("text-to-video --take 0", None, 'a whole number from 1, or "next"'),
-        ("text-to-video --take", None, 'a whole number from 1, or "next"'),
-        ("text-to-video --take 1 --take 2", None, "once"),
-        ("text-to-video --client", None, "the name of a variable"),
+        ("text-to-video --take", None, "--take: expected one argument"),
+        ("text-to-video --take 1 --take 2", None, "--take must be given once"),
+        ("text-to-video --client", None, "--client: expected one argument"),
         ("text-to-video --prompt a", "b", "not both"),
         ("compose-video", "a kite", "compose-video takes no prompt"),
         ("text-to-vidio", None, "text-to-video"),
@@ -99,29 +100,33 @@ def test_a_line_that_cannot_be_read_is_refused_in_one_sentence(
 @given(st.text(max_size=40))
 def test_any_line_is_read_or_refused(line: str) -> None:
     with suppress(InputError):  # anything else would be a defect
-        assert read_line(f"text-to-video {line}").function == "text-to-video"
+        assert fields(f"text-to-video --prompt a {line}")["prompt"] == "a"
 
 
 def test_own_options_are_no_fields() -> None:
-    read = read_line("r4 --take next --no-wait --client mine --duration 5")
+    line = "r4 --take next --no-wait --client mine --duration 5"
+    name, own, words = read_line(line)
 
-    assert (read.take, read.wait, read.client) == ("next", False, "mine")
-    assert read.options == (("duration", "5"),)
-    assert read_line("r4").wait
+    assert (name, own.take, own.no_wait, own.client) == ("r4", "next", True, "mine")
+    assert words == ["--duration", "5"]
+    assert not read_line("r4")[1].no_wait
     assert fields("text-to-video", "\n  a kite\nover dunes \n") == {
         "prompt": "a kite\nover dunes"
     }
     assert fields("image-upscale --image-url a.png", " \n") == {"image_url": "a.png"}
 
 
-def test_the_help_names_every_option_with_what_it_accepts() -> None:
+def test_the_help_names_every_option_with_what_it_accepts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "4000")  # no line is broken
+
     def check(function: Function) -> None:
-        text = help_text(function)
+        text = " ".join(parser_of(function, own_parser()).format_help().split())
         for name, spec in function.fields.items():
-            first = name in text.splitlines()[0]
-            assert first or f"--{name.replace('_', '-')} " in text
-            assert first or spec.accepted in text
-        assert "--take next" in text
+            assert f"--{name.replace('_', '-')} " in text
+            assert " ".join(spec.accepted.split()) in text
+        assert "--take" in text
 
     assert_each(CATALOG.functions, check)
 
@@ -212,53 +217,22 @@ def test_the_balance_is_one_sentence(
         shell.run_line_magic("balance", "now")
 
 
-# -- the table ------------------------------------------------------------------------
+# -- the latest jobs ----------------------------------------------------------------
 
 
-def test_jobs_are_a_table_newest_first(shell: Any, client: Client) -> None:
-    client.submit("text-to-video", prompt="older <b>", duration=3).settle()
+def test_jobs_are_a_frame_newest_first(shell: Any, client: Client) -> None:
+    assert shell.run_line_magic("jobs", "").empty
+    client.submit("text-to-video", prompt="older", duration=3).settle()
     newer = client.submit("text-to-image", prompt="newer")
 
-    table = shell.run_line_magic("jobs", "")
-    assert [row[2] for row in table.rows] == ["newer", "older <b>"]
-    assert table.rows[0][-1] == newer.id
-    assert table.rows[1][3:6] == ("Completed", "$0.204", "$0.204")
-    assert "older &lt;b&gt;" in table._repr_html_()
-    assert repr(table).splitlines()[0].split() == list(HEADS)
-    assert len(shell.run_line_magic("jobs", "1").rows) == 1
+    frame = shell.run_line_magic("jobs", "")
+    assert [*frame["prompt"]] == ["newer", "older"]
+    assert frame["job_id"].iloc[0] == newer.id
+    assert frame["charge_micro_usd"].iloc[1] == 204_000
+    assert len(shell.run_line_magic("jobs", "1")) == 1
     for wanted in ("many", "0", "-1", "501"):
         with pytest.raises(InputError, match="how many, from 1 to 500"):
             shell.run_line_magic("jobs", wanted)
-    assert repr(JobsTable([])) == "No jobs yet."
-    assert JobsTable([])._repr_html_() == "<p>No jobs yet.</p>"
-
-
-def entry(client: Client, **more: object) -> Entry:
-    client.submit("text-to-video", prompt="a kite " * 20, duration=3)
-    known = vars(client.history.page(limit=1)[0])
-    return Entry(**known | more)
-
-
-def test_what_is_not_known_is_not_written_as_nothing(client: Client) -> None:
-    unknown: dict[str, object] = {
-        "estimate_low_micro_usd": None,
-        "charge_micro_usd": None,
-        "status": None,
-        "job_id": None,
-        "state": EntryState.UNANSWERED,
-    }
-    [row] = JobsTable([entry(client, **unknown)]).rows
-
-    assert row[2].endswith("…")
-    assert row[3:] == ("No answer yet", "unknown", "not charged yet", "")
-    failed = entry(client, status=JobStatus.FAILED, error_code="timed_out")
-    open_end = {"estimate_high_micro_usd": None}
-    between = {"estimate_high_micro_usd": 300_000}
-    assert JobsTable([failed]).rows[0][3] == "Failed: timed_out"
-    nothing = open_end | {"estimate_low_micro_usd": 0}
-    assert JobsTable([entry(client, **open_end)]).rows[0][4] == "at least $0.204"
-    assert JobsTable([entry(client, **nothing)]).rows[0][4] == "price not known yet"
-    assert JobsTable([entry(client, **between)]).rows[0][4] == "$0.204 to $0.30"
 
 
 # -- in a real kernel -----------------------------------------------------------------

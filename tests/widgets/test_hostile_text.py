@@ -16,7 +16,6 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.client import JobState
 from mediakit.estimates import Estimate, per_second
-from mediakit.magics.table import JobsTable
 from mediakit.plots import share
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection
@@ -198,7 +197,7 @@ def test_no_text_at_all_becomes_markup_in_a_card(text: str) -> None:
     assert_harmless(card_html(failed("internal", text)))
 
 
-def test_hostile_words_stay_words_in_live_widgets_and_in_a_table_of_jobs(
+def test_hostile_words_stay_words_in_live_widgets_and_in_a_frame_of_jobs(
     client: Client, make_form: Callable[..., Any]
 ) -> None:
     form = make_form("text-to-video", prompt=HOSTILE)
@@ -208,4 +207,4 @@ def test_hostile_words_stay_words_in_live_widgets_and_in_a_table_of_jobs(
         assert "<script>canary" not in html
         assert "&lt;script&gt;canary" in html
     client.submit("text-to-video", prompt=HOSTILE, duration=3)
-    assert_harmless(JobsTable(client.history.page(limit=5))._repr_html_())
+    assert_harmless(client.history.frame().to_html())

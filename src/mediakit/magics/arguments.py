@@ -3,153 +3,90 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from mediakit.catalog import Function
 from mediakit.client.submitting import Take
 from mediakit.errors import InputError
 from mediakit.schema import FieldSpec
 
-OWN_VALUES = ("take", "client")
-OWN_FLAGS = ("wait", "no-wait", "help")
-TRUTHS = {
-    **dict.fromkeys(("true", "yes", "on"), True),
-    **dict.fromkeys(("false", "no", "off"), False),
-}
-WRITTEN = 'options such as --duration 5 or --resolution "720p"'
+TRUTH = {"true": True, "yes": True, "on": True}
+TRUTH |= {"false": False, "no": False, "off": False}
+TAKES = 'a whole number from 1, or "next"'
+OWN = ("--take", "--client", "--no-wait", "--help")
+_NAME = re.compile(r"--[\w-]+")
 
 
-@dataclass(frozen=True)
-class Line:
-    """What stands in the line, before the function is known.
-
-    Args:
-        function: Its name.
-        client: The variable of the client to use; None for the usual one.
-        take: Which draw of this request.
-        wait: Wait for the result.
-        help: Only say which options there are.
-        options: The function's fields in order, each with its text; None for none.
-    """
-
-    function: str
-    client: str | None
-    take: Take
-    wait: bool
-    help: bool
-    options: tuple[tuple[str, str | None], ...]
-
-
-def read_line(line: str) -> Line:
-    """Take a line apart.
+def read_line(line: str) -> tuple[str, Namespace, list[str]]:
+    """Return the function of a line, the magic's own options, and all other words.
 
     Raises:
         InputError: It cannot be read, or names no function.
     """
-    words = _words(line)
-    if not words or words[0].startswith("--"):
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise _refused(str(error).lower(), line) from None
+    if not words or words[0].startswith("-"):
         accepted = 'a function first, such as "text-to-video --duration 5"'
         raise InputError("function", got=line or None, accepted=accepted)
-    options = list(_options(words[1:]))
-    own: dict[str, str | None] = {}
-    for name, text in options:
-        if name in (*OWN_VALUES, *OWN_FLAGS):
-            _refuse_twice(name, own)
-            own[name] = text
-    fields = tuple(option for option in options if option[0] not in own)
-    return Line(
-        function=words[0],
-        client=_needed("client", own, "the name of a variable"),
-        take=_take(_needed("take", own, 'a whole number from 1, or "next"')),
-        wait="no-wait" not in own,
-        help="help" in own,
-        options=fields,
-    )
+    # An option of two words can be written with either dash.
+    dashed = [_NAME.sub(lambda name: name[0].replace("_", "-"), w, 1) for w in words]
+    words = [d if w.startswith("--") else w for d, w in zip(dashed, words, strict=True)]
+    own, others = own_parser().parse_known_args(words[1:])
+    return words[0], Namespace(**{"take": 1, "client": None, **vars(own)}), others
 
 
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError as error:
-        accepted = f"{WRITTEN} ({str(error).lower()})"
-        raise InputError("%%generate", got=line, accepted=accepted) from None
-
-
-def _options(words: list[str]) -> Iterator[tuple[str, str | None]]:
-    """Pair each option with its value; an option that stands alone has none."""
-    left = iter(words)
-    word = next(left, None)
-    while word is not None:
-        if not word.startswith("--") or word == "--":
-            raise InputError("%%generate", got=word, accepted=WRITTEN)
-        name, equals, value = word.removeprefix("--").partition("=")
-        word = next(left, None)
-        if equals:
-            yield name, value
-        elif name in OWN_FLAGS or word is None or word.startswith("--"):
-            yield name, None
-        else:
-            yield name, word
-            word = next(left, None)
-
-
-def _refuse_twice(name: str, given: dict[str, str | None]) -> None:
-    if name in given:
-        raise InputError(f"--{name}", got="given twice", accepted="once")
-
-
-def _needed(name: str, own: dict[str, str | None], accepted: str) -> str | None:
-    if name in own and not own[name]:
-        raise InputError(f"--{name}", got=None, accepted=accepted)
-    return own.get(name)
-
-
-def _take(text: str | None) -> Take:
-    if text is None:
-        return 1
-    if text == "next":
-        return "next"
-    if text.isdecimal() and int(text) >= 1:
-        return int(text)
-    raise InputError("--take", got=text, accepted='a whole number from 1, or "next"')
-
-
-def fields_of(function: Function, line: Line, cell: str | None) -> dict[str, object]:
+def fields_of(
+    function: Function, words: Sequence[str], cell: str | None
+) -> dict[str, Any]:
     """Return the fields of a request, read by the function's declaration.
 
-    What is no value of its field stays the text that it is, for the check to refuse it
-    with the field's own words. The text of the cell is the prompt.
+    What is no value of its field stays the text that it is, and what is no field
+    stays too, for the check to refuse it with its own words.
+
+    Args:
+        function: The function.
+        words: The options.
+        cell: The text below them, which is the prompt.
+
+    Raises:
+        InputError: An option is given twice, or the function takes no prompt.
     """
-    texts: dict[str, list[str | None]] = {}
-    for option, text in line.options:
-        name, text = _field(function, option, text)
-        texts.setdefault(name, []).append(text)
-    fields = {name: _value(function, name, each) for name, each in texts.items()}
-    prompt = (cell or "").strip()
-    return fields | _prompt(function, prompt, fields) if prompt else fields
+    parser = parser_of(function)
+    written = dict.fromkeys(found[0] for w in words if (found := _NAME.match(w)))
+    names = (*function.fields, *(f"no_{name}" for name in function.fields))
+    for option in written.keys() - {*map(option_of, names)}:
+        parser.add_argument(option, nargs="?", const=True, type=_json, action=_Once)
+    fields = vars(parser.parse_args(list(words)))
+    for name, spec in function.fields.items():
+        if name in fields and spec.kind == "list" and spec.item is not None:
+            fields[name] = _list(spec.item, fields[name])
+    return fields | _prompt(function, (cell or "").strip(), fields)
 
 
-def _field(function: Function, option: str, text: str | None) -> tuple[str, str | None]:
-    name = option.replace("-", "_")
-    denied = name.removeprefix("no_")
-    spec = function.fields.get(denied)
-    is_denial = name != denied and spec is not None and spec.kind == "boolean"
-    return (denied, "false") if text is None and is_denial else (name, text)
+def _list(item: FieldSpec, texts: list[str]) -> list[object]:
+    """Read a list: one JSON list, or the option once for each item."""
+    whole = _json(texts[0]) if len(texts) == 1 else None
+    return whole if isinstance(whole, list) else [*map(_reader(item), texts)]
 
 
 def _prompt(
     function: Function, prompt: str, fields: dict[str, object]
-) -> dict[str, object]:
+) -> dict[str, Any]:
     name = prompt_name(function)
+    if not prompt:
+        return {}
     if name is None:
         accepted = f"an empty cell: {function.kind} takes no prompt"
         raise InputError("%%generate", got=prompt, accepted=accepted)
     if name in fields:
         accepted = "the text of the cell or the option, not both"
-        raise InputError(f"--{name}", got=fields[name], accepted=accepted)
+        raise InputError(option_of(name), got=fields[name], accepted=accepted)
     return {name: prompt}
 
 
@@ -159,28 +96,100 @@ def prompt_name(function: Function) -> str | None:
     return next(written, None)
 
 
-def _value(function: Function, name: str, texts: list[str | None]) -> object:
-    spec = function.fields.get(name)
-    if spec is not None and spec.kind == "list" and spec.item is not None:
-        return _list(spec.item, texts)
-    if len(texts) > 1:
-        raise InputError(f"--{name}", got=f"given {len(texts)} times", accepted="once")
-    (text,) = texts
-    if text is not None:
-        return _json(text) if spec is None else _read(spec, text)
-    if spec is not None and spec.kind != "boolean":
-        raise InputError(f"--{name}", got=None, accepted=spec.accepted)
-    return True
+def option_of(name: str) -> str:
+    """Write a field as an option: "--aspect-ratio"."""
+    return f"--{name.replace('_', '-')}"
 
 
-def _list(item: FieldSpec, texts: list[str | None]) -> list[object]:
-    """Read a list: one JSON list, or the option once for each item."""
-    given = [text or "" for text in texts]
-    if len(given) == 1:
-        whole = _json(given[0])
-        if isinstance(whole, list):
-            return whole
-    return [_read(item, text) for text in given]
+# -- parsers --------------------------------------------------------------------------
+
+
+class _Parser(ArgumentParser):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, **more)
+
+    def error(self, message: str) -> NoReturn:
+        raise _refused(message.removeprefix("argument "), None)
+
+
+class _Once(Action):
+    """Takes an option that may be given once."""
+
+    def __call__(
+        self,
+        parser: ArgumentParser,
+        namespace: Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if hasattr(namespace, self.dest):
+            raise InputError(str(option_string), got="it twice", accepted="given once")
+        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
+
+
+def own_parser() -> ArgumentParser:
+    """Return the parser of the options that every function has."""
+    parser = _Parser()
+    add = parser.add_argument
+    again = "the draw of this request: a whole number from 1, or next for another one"
+    add("--take", type=_take, action=_Once, default=SUPPRESS, help=again)
+    variable = "use the client in this variable"
+    add("--client", metavar="NAME", action=_Once, default=SUPPRESS, help=variable)
+    at_once = "continue at once; the job shows itself when it is there"
+    add("--no-wait", action="store_true", help=at_once)
+    add("--help", action="store_true", help="show this, and send nothing")
+    return parser
+
+
+def parser_of(function: Function, *parents: ArgumentParser) -> ArgumentParser:
+    """Return the parser of a function's fields; `parents` give their options too."""
+    prompt = prompt_name(function)
+    cell = f"The text of the cell is its {prompt}." if prompt else "It takes no prompt."
+    parser = _Parser(
+        prog=function.kind,
+        usage=f"%%%%generate {function.kind} [options]",
+        description=f"{function.doc} {cell}",
+        argument_default=SUPPRESS,
+        parents=parents,
+    )
+    for spec in function.fields.values():
+        _add(parser, spec)
+    return parser
+
+
+def _add(parser: ArgumentParser, spec: FieldSpec) -> None:
+    option, is_list = option_of(spec.name), spec.kind == "list" and spec.item
+    default = "" if spec.default is None else f", {json.dumps(spec.default)} if omitted"
+    needed = "required; " if spec.required else ""
+    more: dict[str, Any] = {"nargs": "?", "const": True}
+    if spec.kind == "boolean":
+        opposite = f"--no-{option[2:]}"
+        parser.add_argument(
+            opposite, dest=spec.name, nargs=0, const=False, action=_Once, help=SUPPRESS
+        )
+    else:
+        more = {"metavar": spec.name.upper()}
+    parser.add_argument(
+        option,
+        dest=spec.name,
+        action="append" if is_list else _Once,
+        type=str if is_list else _reader(spec),
+        help=f"{spec.doc} ({needed}{spec.accepted}{default})".replace("%", "%%"),
+        **more,
+    )
+
+
+def _refused(reason: str, got: str | None) -> InputError:
+    accepted = f'options such as --duration 5 or --resolution "720p"; {reason}'
+    return InputError("%%generate", got=got, accepted=accepted)
+
+
+def _take(text: str) -> Take:
+    if text == "next":
+        return "next"
+    if text.isdecimal() and int(text) >= 1:
+        return int(text)
+    raise InputError("--take", got=text, accepted=TAKES)
 
 
 def _json(text: str) -> object:
@@ -190,46 +199,24 @@ def _json(text: str) -> object:
         return text
 
 
-def _read(spec: FieldSpec, text: str) -> object:
-    """Return the value that a text stands for; what stands for none as it is."""
-    match spec.kind:
-        case "text" | "media":
+def _reader(spec: FieldSpec) -> Callable[[str], object]:
+    """Return what makes a value of a field from a text, or leaves it a text."""
+
+    def read(text: str) -> object:
+        try:
+            match spec.kind:
+                case "choice":
+                    return {str(each): each for each in spec.choices}[text]
+                case "integer":
+                    return int(text)
+                case "number":
+                    return float(text)
+                case "boolean":
+                    return TRUTH[text.lower()]
+                case "text" | "media":
+                    return text
+        except (KeyError, ValueError):
             return text
-        case "choice":
-            return next((each for each in spec.choices if str(each) == text), text)
-        case "boolean":
-            return TRUTHS.get(text.lower(), text)
-        case "integer" | "number":
-            with suppress(ValueError):
-                return int(text) if spec.kind == "integer" else float(text)
-            return text
-    return _json(text)
+        return _json(text)
 
-
-def help_text(function: Function) -> str:
-    """Write which options a function has, one a line, with what they accept."""
-    name = prompt_name(function)
-    cell = f"The text of the cell is its {name}." if name else "It takes no prompt."
-    rows = [
-        (option_of(spec), f"{spec.doc} {_accepted(spec)}")
-        for spec in function.fields.values()
-        if spec.name != name
-    ]
-    rows += [
-        ("--take next", "Submit another take of the same; or which one, from 1."),
-        ("--no-wait", "Continue at once; the job shows itself when it is there."),
-        ("--client name", "Use the client in this variable."),
-    ]
-    width = max(len(option) for option, _ in rows) + 2
-    lines = (f"  {option:{width}}{text}" for option, text in rows)
-    return "\n".join([f"{function.kind}: {function.doc} {cell}", *lines])
-
-
-def option_of(spec: FieldSpec) -> str:
-    """Write a field as an option: "--aspect-ratio"."""
-    return f"--{spec.name.replace('_', '-')}"
-
-
-def _accepted(spec: FieldSpec) -> str:
-    default = "" if spec.default is None else f", {json.dumps(spec.default)} if omitted"
-    return f"({'required; ' if spec.required else ''}{spec.accepted}{default})"
+    return read

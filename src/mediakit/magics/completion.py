@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mediakit.catalog import Catalog, Function
 from mediakit.completion import Offer, choices_offer, functions_offer
 from mediakit.errors import InputError
-from mediakit.magics.arguments import OWN_FLAGS, OWN_VALUES, option_of, prompt_name
+from mediakit.magics.arguments import OWN, option_of, prompt_name
 
 _LINE = re.compile(r"\A\s*%%?generate[ \t]+([^\n]*)\Z")
 _WORD = re.compile(r"\S*\Z")
@@ -43,10 +43,9 @@ def line_offer(
 def _options(function: Function, typed: str, given: list[str]) -> Offer:
     prompt = prompt_name(function)
     fields = [spec for spec in function.fields.values() if spec.name != prompt]
-    names = [option_of(spec) for spec in fields]
-    repeated = {option_of(spec) for spec in fields if spec.kind == "list"}
-    names += [f"--{name}" for name in (*OWN_VALUES, *OWN_FLAGS)]
-    left = (each for each in names if each in repeated or each not in given)
+    names = [option_of(spec.name) for spec in fields]
+    repeated = {option_of(spec.name) for spec in fields if spec.kind == "list"}
+    left = (e for e in (*names, *OWN) if e in repeated or e not in given)
     return Offer.of(typed, left, "option")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
@@ -13,15 +13,21 @@ from mediakit.completion import Offer, offer_at, offer_in
 from mediakit.entry_points import connect
 from mediakit.errors import InputError, MediakitError
 from mediakit.job import Job
-from mediakit.magics.arguments import Line, fields_of, help_text, read_line
+from mediakit.magics.arguments import fields_of, own_parser, parser_of, read_line
 from mediakit.magics.completion import line_offer
-from mediakit.magics.table import JobsTable
 from mediakit.money import format_usd
 from mediakit.widgets.job.text import estimate_text
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 USUAL_CLIENT = "client"
 LATEST_JOBS = 10
 MOST_JOBS = 500
+JOBS_COLUMNS = [
+    *("created_at", "kind", "prompt", "take", "state", "status"),
+    *("charge_micro_usd", "project", "job_id"),
+]
 
 
 class StoppedError(MediakitError):
@@ -55,23 +61,34 @@ class MediakitMagics(Magics):
         job. `--client name` uses the client in that variable. A value in braces,
         such as `{path}`, is one of your variables.
         """
-        asked = read_line(line)
+        name, asked, words = read_line(line)
         client = self._client(asked.client)
-        function = client.catalog.function(asked.function)
+        function = client.catalog.function(name)
         if asked.help:
-            print(help_text(function))  # noqa: T201 - it is the answer
+            text = parser_of(function, own_parser()).format_help()
+            print(text)  # noqa: T201 - it is the answer
             return None
-        fields = fields_of(function, asked, cell)
-        return _submitted(client, function.path, asked, fields)
+        fields = fields_of(function, words, cell)
+        price = estimate_text(client.estimate(function.path, **fields))
+        print(f"{name}: {price}")  # noqa: T201 - said before it is sent
+        try:
+            job = client.submit(function.path, take=asked.take, **fields)
+            return job if asked.no_wait else job.wait()
+        except KeyboardInterrupt as stopped:
+            text = str(stopped)
+            raise StoppedError(f"{text[:1].upper()}{text[1:]}") from None
 
     @line_magic
-    def jobs(self, line: str) -> JobsTable:
-        """Show the latest jobs, newest first: `%jobs`, or more: `%jobs 30`."""
+    def jobs(self, line: str) -> pd.DataFrame:
+        """Return the latest jobs as a frame, newest first; `%jobs 30` for more.
+
+        It has the columns of `client.history.frame()` that most people look at.
+        """
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
             accepted = f"how many, from 1 to {MOST_JOBS}"
             raise InputError("%jobs", got=wanted, accepted=accepted)
-        return JobsTable(self._client().history.page(limit=int(wanted)))
+        return self._client().history.search("", limit=int(wanted))[JOBS_COLUMNS]
 
     @line_magic
     def balance(self, line: str) -> None:
@@ -105,19 +122,6 @@ class MediakitMagics(Magics):
         client = mine if isinstance(mine, Client) else self._own
         catalog = Catalog.default() if client is None else client.catalog
         return line_offer(code, catalog, names)
-
-
-def _submitted(
-    client: Client, path: str, asked: Line, fields: Mapping[str, Any]
-) -> Job:
-    price = estimate_text(client.estimate(path, **fields))
-    print(f"{asked.function}: {price}")  # noqa: T201 - said before it is sent
-    try:
-        job = client.submit(path, take=asked.take, **fields)
-        return job.wait() if asked.wait else job
-    except KeyboardInterrupt as stopped:
-        text = str(stopped)
-        raise StoppedError(f"{text[:1].upper()}{text[1:]}") from None
 
 
 def load(shell: Any) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from markupsafe import Markup
+
 from mediakit.money import format_usd
-from mediakit.safe_text import html_text
+from mediakit.safe_text import NO_HTML, html_text
+from mediakit.saved_media import medium_html, tile_html
 
 MARK = '<meta name="generator" content="mediakit export">'
-BEST_RATING = 5
 MICRO_USD = "_micro_usd"
 
 CSS = Path(__file__).with_suffix(".css")
@@ -93,61 +95,38 @@ def _sections_html(rows: Sequence[Row], shared: str | None) -> Iterator[str]:
 
 
 def _grid_html(rows: Sequence[Row], shared: str | None, skip: int) -> str:
-    figures = []
-    for row in rows:
-        kept = ' class="kept"' if row["keep"] else ""
-        caption = _caption_html(row, shared, skip)
-        figures.append(f"<figure{kept}>{_media_html(row)}{caption}</figure>\n")
+    figure = Markup("<figure{}>{}</figure>\n").format
+    figures = (
+        figure(Markup(' class="kept"') if row["keep"] else "", _tile(row, shared, skip))
+        for row in rows
+    )
     return f'<div class="grid">{"".join(figures)}</div>'
 
 
-def _media_html(row: Row) -> str:
-    source = f'src="{_link(row["file"])}"'
-    label = escape(row["prompt"] or row["job_id"] or "", quote=True)
-    if row["media_type"] == "image":
-        return f'<img loading="lazy" {source} alt="{label}">'
-    if row["media_type"] == "audio":
-        return f'<audio controls preload="none" {source} aria-label="{label}"></audio>'
-    poster = f' poster="{_link(row["poster"])}"' if row["poster"] else ""
-    attributes = f'{source}{poster} aria-label="{label}"'
-    return f'<video controls loop playsinline preload="none" {attributes}></video>'
-
-
-def _link(name: str) -> str:
-    return escape(quote(name), quote=True)
-
-
-def _caption_html(row: Row, shared: str | None, skip: int) -> str:
+def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     prompt, charge_micro_usd = row["prompt"], row["charge_micro_usd"]
-    facts = [
-        f'<span><span class="quiet">{html_text(axis)}</span> {html_text(value)}</span>'
-        for axis, value in row["values"][skip:]
+    fact = Markup('<span class="quiet">{}</span> {}').format
+    facts: list[str] = [
+        fact(html_text(axis), html_text(value)) for axis, value in row["values"][skip:]
     ]
-    facts.append(_stars_html(row["rating"]))
-    if row["keep"]:
-        facts.append('<span class="keep">kept</span>')
-    if row["rank"]:
-        facts.append(f"<span>rank {row['rank']}</span>")
-    if row["tags"]:
-        facts.append(f"<span>#{html_text(row['tags'].replace(', ', ' #'))}</span>")
-    if charge_micro_usd is not None:
-        facts.append(f"<span>{html_text(format_usd(charge_micro_usd))}</span>")
+    rank, tags = row["rank"], row["tags"]
+    facts.append(f"rank {rank}" if rank else "")
+    facts.append(html_text(f"#{tags.replace(', ', ' #')}") if tags else "")
+    known = charge_micro_usd is not None
+    facts.append(html_text(format_usd(charge_micro_usd)) if known else "")
     said = {shared, None, "", *(value for _, value in row["values"])}
-    prompt_html = "" if prompt in said else f"<p>{html_text(prompt)}</p>"
-    note_html = f"<p><i>{html_text(row['note'])}</i></p>" if row["note"] else ""
-    link = f'<a href="{_link(row["file"])}">{html_text(row["file"])}</a>'
-    return (
-        f'<figcaption><div class="facts">{"".join(facts)}</div>{prompt_html}'
-        f"{note_html}<p><small>{link}</small></p></figcaption>"
-    )
-
-
-def _stars_html(rating: int | None) -> str:
-    if rating is None:
-        return ""
-    stars = "★" * rating + "☆" * (BEST_RATING - rating)
-    label = f"rated {rating} of {BEST_RATING}"
-    return f'<span class="stars" role="img" aria-label="{label}">{stars}</span>'
+    medium, name = row["media_type"], prompt or row["job_id"] or ""
+    src, poster = quote(row["file"]), quote(row["poster"] or "")
+    lines = [
+        NO_HTML if prompt in said else html_text(prompt),
+        Markup("<i>{}</i>").format(html_text(row["note"])) if row["note"] else "",
+        Markup('<small><a href="{}">{}</a></small>').format(
+            src, html_text(row["file"])
+        ),
+    ]
+    shown = medium_html(src, medium, name, poster=poster, box=NO_HTML)
+    wrapped = map(Markup("<span>{}</span>").format, filter(None, facts))
+    return tile_html(shown, row["rating"], wrapped, lines, keep=bool(row["keep"]))
 
 
 def _without_file_html(rows: Sequence[Row]) -> str:

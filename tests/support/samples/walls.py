@@ -54,7 +54,7 @@ class Page:
 
     def _hear(self, content: dict[str, Any], buffers: object = None) -> None:
         if "answer" in content:
-            self.answers.append({**content["answer"], "buffers": buffers})
+            self.answers.append({**content, "buffers": buffers})
         else:
             self.errors.append(content["error"])
 
@@ -70,7 +70,7 @@ class Page:
     def asks(self, do: str, **more: Any) -> int:
         """Ask for something, as a click or a key does; return the request's number."""
         self.number += 1
-        message = {"do": do, "view": "page", "number": self.number, **more}
+        message = {"do": do, "sitting": "1", "number": self.number, **more}
         self.widget._handle_custom_msg(message, [])
         return self.number
 
@@ -87,7 +87,7 @@ class Page:
         """Wait for the answer to a request."""
 
         def found() -> list[dict[str, Any]]:
-            return [each for each in self.answers if each["number"] == number]
+            return [each for each in self.answers if each["answer"] == number]
 
         until(found)
         return found()[0]

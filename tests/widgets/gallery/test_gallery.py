@@ -335,6 +335,13 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert taken["error"] == ""
         until(lambda: page.shown["progress"] == "2 of 2 done")
         assert [cell.made for cell in wall.cells] == ["", "take 2"]
+        # It is no cell of the sweep, whose budget and keepers do not count it.
+        spent, other = clip.progress.spent_micro_usd, wall.cells[1].job_id
+        page.answer(page.judges(str(other), keep=True))
+        assert ("1", "cell") in page.shown["figures"]
+        assert ("1", "made here, 1 kept") in page.shown["figures"]
+        assert (clip.kept, len(clip.frame())) == ([], 1)
+        assert clip.progress.spent_micro_usd == spent == 204_000
 
     picture = run(client, client.sweep("text-to-image", prompt=["a gull"]))
     with wall_of(picture) as (wall, page, job):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 from anyio import to_thread
-from IPython.display import publish_display_data
 from markupsafe import Markup
 
 from mediakit.client.loop import IOThread
@@ -52,7 +51,7 @@ from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
 from mediakit.widgets.toolkit.styles import (
     error_html,
     line_html,
@@ -237,16 +236,11 @@ class Dashboard:
     def _ipython_display_(self) -> None:
         """Show the live dashboard and its static copy."""
         self._keep()
-        self._handle.display()
-        show: Callable[..., None] = publish_display_data
-        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+        self._handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return the live widget, and a static copy for use without a kernel."""
-        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
-        bundle["text/plain"] = repr(self)
-        bundle["text/html"] = self._saved()[0]
-        return bundle
+        return bundle_of(self.widget, self._saved()[0], repr(self))
 
     def close(self) -> None:
         """Close the dashboard and free its widgets."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from anyio import to_thread
-from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
@@ -52,7 +51,7 @@ from mediakit.widgets.media.inspector import Inspector
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bundle_of
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
@@ -252,17 +251,12 @@ class Form:
     def _ipython_display_(self) -> None:
         """Show the live form, and a place where the cards of its jobs stay."""
         self._keep_values()
-        self._handle.display()
-        show: Callable[..., None] = publish_display_data
         # The cards say more than a fallback would: one of them is enough.
-        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+        self._handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return the live widget, and its values for a copy without a kernel."""
-        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
-        bundle["text/plain"] = repr(self)
-        bundle["text/html"] = values_html(self._state)
-        return bundle
+        return bundle_of(self.widget, values_html(self._state), repr(self))
 
     def __repr__(self) -> str:
         return f"<Form for {self.function.kind} of {self.client.service.label}>"

@@ -12,6 +12,7 @@ from mediakit.widgets.gallery.cells import (
     WallActions,
     WallCell,
     WallSummary,
+    judged_as,
 )
 from mediakit.widgets.gallery.gallery_widget import Gallery
 from mediakit.widgets.gallery.result_actions import ResultActions
@@ -27,5 +28,6 @@ __all__ = [
     "WallActions",
     "WallCell",
     "WallSummary",
+    "judged_as",
     "static_html",
 ]

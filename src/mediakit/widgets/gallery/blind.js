@@ -4,6 +4,7 @@
 class Blind extends Sheet {
   constructor(wall) {
     super(wall, "Which one is better?");
+    this.id = String(Math.random());
     this.count = 0;
     this.trouble = makeRole("mk-wall-trouble", "alert");
     this.figures = make("div", "mk-wall-figures");
@@ -41,7 +42,7 @@ class Blind extends Sheet {
   // Asks for the next pair; what was answered counts once the kernel has stored it.
   async ask(message) {
     this.waits = true;
-    const { error, pair, count, left } = await this.wall.request(message);
+    const { error, pair, count, left } = await this.wall.request({ ...message, sitting: this.id });
     this.waits = false;
     if (this.isOver) return;
     const stored = message.do === "prefer" ? "The preference was not saved: " : "";
@@ -111,7 +112,7 @@ class Blind extends Sheet {
     write(this.said, "");
     this.finish.replaceWith(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
     this.tools.firstChild.focus();
-    const { error, ranking, count, used } = await this.wall.request({ do: "rank" });
+    const { error, ranking, count, used } = await this.wall.request({ do: "rank", sitting: this.id });
     if (error) write(this.trouble, error);
     else if (ranking.length) this.drawRanking(list, ranking, count, used);
     else this.dialog.close();

@@ -11,13 +11,15 @@ from mediakit.widgets.job.player import web_url
 
 if TYPE_CHECKING:
     from mediakit.client import AsyncJob
+    from mediakit.history.tuning import Judgement
 
 CellStatus = Literal[
     "planned", "invalid", "unsent", "queued", "running", "completed", "failed"
 ]
 
 TAKE, PROMPT = "take", "prompt"
-BEST_RATING = 5
+FIRST_EXTRA = 1_000_000
+"""The index of the first job that was asked for on a wall, above those of its cells."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,11 @@ class WallCell:
         return (self.prompt or "") if axis == PROMPT else ""
 
     @property
+    def is_extra(self) -> bool:
+        """Tell whether its job was asked for on the wall."""
+        return self.index >= FIRST_EXTRA
+
+    @property
     def is_shown(self) -> bool:
         """Tell whether it has a result that can be looked at."""
         return self.status == "completed" and web_url(self.url or "") is not None
@@ -100,6 +107,14 @@ class WallSummary:
     spent_note: str = "spent"
     left: str = ""
     next_label: str = ""
+
+
+def judged_as(said: Judgement | None) -> dict[str, Any]:
+    """Return how a result was judged, as fields of its cell."""
+    if said is None:
+        return {}
+    judged = {"rating": said.rating, "keep": bool(said.keep)}
+    return {**judged, "tags": said.tags, "note": said.note}
 
 
 class Offer(NamedTuple):
@@ -239,13 +254,16 @@ def _figures(
     cells: Sequence[WallCell], summary: WallSummary
 ) -> tuple[tuple[str, str], ...]:
     owned = "" if summary.owned is None else f"{summary.owned:,}"
-    kept = sum(cell.keep for cell in cells)
+    own = [cell for cell in cells if not cell.is_extra]
+    extra = [cell for cell in cells if cell.is_extra]
+    kept, also = (sum(cell.keep for cell in each) for each in (own, extra))
     figures = (
-        (f"{len(cells):,}", "cell" if len(cells) == 1 else "cells"),
+        (f"{len(own):,}", "cell" if len(own) == 1 else "cells"),
         (owned, "owned · free"),
         (summary.new, summary.new_note),
         (summary.spent, summary.spent_note),
         (f"{kept:,}", "kept"),
+        (f"{len(extra):,}" if extra else "", f"made here, {also:,} kept"),
     )
     return tuple((figure, name) for figure, name in figures if figure)
 

@@ -20,10 +20,15 @@ const makeButton = (name, text, words, press) => {
   button.addEventListener("click", press);
   return button;
 };
-const makeRole = (name, role) => {
-  const element = make("div", name);
-  element.setAttribute("role", role);
-  return element;
+const makeBox = (name, ...children) => {
+  const box = make("div", name);
+  box.append(...children);
+  return box;
+};
+const makeRole = (name, role, ...children) => {
+  const box = makeBox(name, ...children);
+  box.setAttribute("role", role);
+  return box;
 };
 // A text in pieces, in which those that differ from the other texts stand out.
 const writeMarked = (element, pieces) => {

@@ -9,11 +9,8 @@ from typing import Any
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.errors import MediakitError
-from mediakit.widgets.gallery.cells import WallCell
+from mediakit.widgets.gallery.cells import FIRST_EXTRA, WallCell
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
-
-FIRST_INDEX = 1_000_000
-"""Above the indices of all cells that a wall is given."""
 
 
 class FollowedJobs:
@@ -51,7 +48,7 @@ class FollowedJobs:
         known = {cell.job_id for cell in others}
         return [
             replace(
-                _cell(FIRST_INDEX + at, job.state, parent), **self._judged.get(id_, {})
+                _cell(FIRST_EXTRA + at, job.state, parent), **self._judged.get(id_, {})
             )
             for at, (id_, (job, parent)) in enumerate(self._jobs.items())
             if id_ not in known

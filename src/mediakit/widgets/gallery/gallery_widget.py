@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import anyio.to_thread
 import anywidget
 import ipywidgets as w
-from traitlets import Dict, Unicode
+from traitlets import Bool, Dict, Unicode
 
 from mediakit.client.loop import io_thread
 from mediakit.clock import Clock, SystemClock
@@ -37,13 +37,13 @@ from mediakit.widgets.gallery.followed_jobs import FollowedJobs
 from mediakit.widgets.gallery.page import Payload, View, Wall
 from mediakit.widgets.gallery.posters import is_embedded
 from mediakit.widgets.gallery.static_html import static_html, static_text
-from mediakit.widgets.gallery.throttle import Paced
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, bundle_of, current_cell
 from mediakit.widgets.toolkit.styles import data_url
+from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
@@ -89,6 +89,7 @@ class GalleryWidget(anywidget.AnyWidget):
     posters: Any = Dict().tag(sync=True)
     can: Any = Dict().tag(sync=True)
     hides = Unicode().tag(sync=True)
+    compares = Bool().tag(sync=True)
 
 
 class Gallery:
@@ -110,6 +111,8 @@ class Gallery:
             it there is no blind comparison.
         preferences: The preferences that were stored before.
         actions: What the buttons do.
+        compares: Whether the results are compared at once, as far as that can be; else
+            they are looked at on the wall first.
         environment: See `player.browser_url`; this process's own when omitted.
         clock: Gives time; the system's by default.
 
@@ -129,6 +132,7 @@ class Gallery:
         prefer: Prefer | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
+        compares: bool = False,
         environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
@@ -146,16 +150,17 @@ class Gallery:
         self._lock = threading.RLock()
         self._closed = False
         io, time = io_thread(), clock or SystemClock()
-        self._tasks = TaskRunner(io, self._complain)
-        self._updates = Paced(io, time, UPDATES_EVERY_S, self._show, self._complain)
-        self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self._complain)
+        self._tasks = TaskRunner(io, self.complain)
+        self._updates = Paced(io, time, UPDATES_EVERY_S, self._show, self.complain)
+        self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self.complain)
         self._handle = self._own_handle = CardHandle()
         self._followed = FollowedJobs(self._updates.ask)
         self._forms: list[Any] = []
         self._ends: list[Callable[[], object]] = []
         self._pictures: dict[int, str | None] = {}
-        self._view = View()
         self._base = _checked(cells)
+        chosen = (cell.index for cell in self._base if compares)
+        self._view = View(selected=frozenset(chosen))
         self._wall = self._arranged(self._base)
         self._acts: Mapping[str, Act] = {
             "judge": self._do_judge,
@@ -170,7 +175,9 @@ class Gallery:
             "act": self._do_act,
         }
         self._turn = asyncio.Lock()
-        self.widget: Any = GalleryWidget(can=self._can(), hides=self._handle.live_rules)
+        self.widget: Any = GalleryWidget(
+            can=self._can(), hides=self._handle.live_rules, compares=compares
+        )
         self.view: Any = w.VBox(children=(self.widget,))
         for each in (self.widget, self.view):
             keep_in_order(each.comm)
@@ -269,15 +276,11 @@ class Gallery:
             return
         _shown.add(cell, self)
         self._handle.show(self.html, repr(self))
-        self._handle.display()
-        publish({**self._live(), "text/plain": "", "text/html": ""})
+        self._handle.display_beside(self.view)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return the live wall, and its static twin for a copy without a kernel."""
-        return {**self._live(), "text/plain": repr(self), "text/html": self.html}
-
-    def _live(self) -> dict[str, Any]:
-        return dict(self.view._repr_mimebundle_() or {})
+        return bundle_of(self.view, self.html, repr(self))
 
     # -- what is shown ------------------------------------------------------------
 
@@ -341,7 +344,8 @@ class Gallery:
         html = await anyio.to_thread.run_sync(lambda: self.html)
         self._handle.show(html, repr(self))
 
-    def _complain(self, text: str) -> None:
+    def complain(self, text: str) -> None:
+        """Show a sentence in the wall about what went wrong."""
         self._send({"error": text})
 
     def _send(self, content: Payload, buffers: Sequence[bytes] = ()) -> None:
@@ -352,7 +356,7 @@ class Gallery:
     # -- what people do -----------------------------------------------------------
 
     def _hear(self, _: object, message: object, buffers: object) -> None:
-        guarded(self._complain, self._lock)(self._take)(message)
+        guarded(self.complain, self._lock)(self._take)(message)
 
     def _take(self, message: Any) -> None:
         if self._closed:
@@ -372,9 +376,8 @@ class Gallery:
         self._answer(message, answer)
 
     def _answer(self, message: Message, answer: Payload) -> None:
-        its = {"view": message["view"], "number": message["number"]}
         buffers = answer.pop("buffers", [])
-        self._send({"answer": {"error": "", **its, **answer}}, buffers)
+        self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
     async def _do_call(self, act: Callable[..., object] | None, _: Message) -> Payload:
         said = await _called(act)
@@ -401,11 +404,11 @@ class Gallery:
             jobs = [
                 str(self.cells[n].job_id) for n in self._wall.candidates(self._view)
             ]
-        self._sittings[message["view"]] = sitting = Sitting(jobs)
+        self._sittings[message["sitting"]] = sitting = Sitting(jobs)
         return await self._next_pair(sitting, at)
 
     async def _do_prefer(self, message: Message) -> Payload:
-        sitting = self._sittings[message["view"]]
+        sitting = self._sittings[message["sitting"]]
         chosen = Preference(message["winner"], message["loser"], message["tie"])
         async with self._turn:
             await _called(self._prefer, *chosen[:2], tie=chosen.tie)
@@ -424,7 +427,7 @@ class Gallery:
         return {"pair": cells, "count": sitting.count, "left": left}
 
     async def _do_rank(self, message: Message) -> Payload:
-        sitting = self._sittings[message["view"]]
+        sitting = self._sittings[message["sitting"]]
         known = self._preferences
         rows = await anyio.to_thread.run_sync(sitting.ranking, known)
         with self._lock:

@@ -9,9 +9,11 @@ from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
+from mediakit.history import tuning
 from mediakit.records import JobStatus
 from mediakit.sweep.outputs import job_of
-from mediakit.widgets.gallery.cells import Done, Offer
+from mediakit.widgets.gallery.cells import Done, Offer, WallActions, WallCell
+from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.job.text import has_output
 from mediakit.widgets.job.uses import Use, medium_of, uses_of
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
 
 UPSCALE, TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
+POSTER_PX = 240
 UPSCALERS = {"video": "video-upscale", "image": "image-upscale"}
 
 OpenForm = Callable[[str, str, dict[str, Any]], Any]
@@ -26,7 +29,11 @@ OpenForm = Callable[[str, str, dict[str, Any]], Any]
 
 
 class ResultActions:
-    """Upscale, another take, use as an input, download.
+    """What a wall does with a client's results, whatever wall it is.
+
+    On a tile: upscale, another take, use as an input, download. What is bought there
+    is a job of its own, held against the balance and the client's budget; no sweep
+    has it.
 
     Args:
         client: The client.
@@ -36,6 +43,23 @@ class ResultActions:
     def __init__(self, client: AsyncClient, open_form: OpenForm | None = None) -> None:
         self._client = client
         self._open_form = open_form
+
+    def wall_actions(self, **more: Any) -> WallActions:
+        """Return the actions of a wall with these, and with others."""
+        return WallActions(copy=self._copy, picture=self._picture, tile=self, **more)
+
+    async def judge(self, job_id: str, /, **changes: Any) -> None:
+        """Store how a person judges a job."""
+        history = self._client.components.account_history
+        owner: dict[str, Any] = {**history.owner, "job_id": job_id}
+        await history.write(tuning.judge, **owner, **changes)
+
+    async def _copy(self, job_id: str) -> bytes:
+        return await playable_copy(await self._client.job(job_id))
+
+    async def _picture(self, cell: WallCell) -> bytes | None:
+        find = self._client.components.posters.find
+        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     async def offers(self, job_id: str) -> list[Offer]:
         """Return what is offered for the result of a job, at the prices of now."""

@@ -7,15 +7,15 @@ is bounded, whatever the number of cells.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from markupsafe import Markup
 
 from mediakit.client.job_words import STATE_WORDS
 from mediakit.safe_text import NO_HTML, html_text
+from mediakit.saved_media import link_html, medium_html, tile_html
 from mediakit.widgets.gallery.cells import (
-    BEST_RATING,
     WallCell,
     WallSummary,
     header_of,
@@ -26,7 +26,7 @@ from mediakit.widgets.gallery.page import NO_ADDRESS, prompts_of
 from mediakit.widgets.gallery.posters import is_embedded, small_posters
 from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET
-from mediakit.widgets.job.player import NO_ENVIRONMENT, browser_url, link_html, web_url
+from mediakit.widgets.job.player import NO_ENVIRONMENT, WHAT, browser_url, web_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
 WALL_BYTES = 275_000
@@ -38,7 +38,6 @@ NOTE_SHOWN = 300
 # A player that is narrower shows none of its controls.
 TILE_PX, LEAST_TILE_PX, PAGE_PX = 220, 160, 1_000
 
-KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,#1e7bd6)"
 TABLE = "border-collapse:collapse;margin:6px 0;font-size:12px"
 CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
 HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
@@ -176,14 +175,13 @@ class _Wall:
     def _tile_html(self, position: int) -> Markup:
         cell = self._cells[position]
         said = [
-            self._media_html(cell, position),
-            _facts_html(cell),
             self._prompt_html(cell),
             _quiet_html(self._at.captions[position]),
             _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
         ]
-        rows = NO_HTML.join(map(Markup("<div>{}</div>").format, filter(None, said)))
+        medium, facts = self._media_html(cell, position), [html_text(price_text(cell))]
+        rows = tile_html(medium, cell.rating, facts, said, keep=cell.keep)
         tile = Markup('<div style="width:{}px;margin:0 0 4px">{}</div>')
         return tile.format(self._tile_px, rows)
 
@@ -193,8 +191,12 @@ class _Wall:
             unopened = cell.status == "completed" and cell.url
             return _state_html(cell, NO_ADDRESS if unopened else cell.problem)
         src = browser_url(address, self._environment)
-        name = self._at.names[position]
-        return _TAGS.get(cell.media_type or "", _link)(src, name, self._poster(cell))
+        name, medium = self._at.names[position], cell.media_type or ""
+        shown = medium_html(src, medium, name, poster=self._poster(cell))
+        if medium == "image":
+            return shown  # a link already
+        words = f"Open the {WHAT[medium]}" if medium in WHAT else name
+        return shown + Markup("<div>{}</div>").format(link_html(src, words))
 
     def _poster(self, cell: WallCell) -> str:
         poster = self._posters.get(cell.poster or "", "")
@@ -232,15 +234,6 @@ def _head_html(text: str, scope: str) -> Markup:
     return head.format(scope, HEAD, html_text(_brief(text)))
 
 
-def _facts_html(cell: WallCell) -> Markup:
-    facts = [html_text(price_text(cell))]
-    if cell.keep:
-        facts.insert(0, Markup('<b style="{}">kept</b>').format(KEPT))
-    if cell.rating:
-        facts.insert(0, Markup("<span>{}</span>").format(stars(cell.rating)))
-    return Markup(" ").join(filter(None, facts))
-
-
 def _state_html(cell: WallCell, problem: str | None) -> Markup:
     said = _quiet_html(STATE_WORDS[cell.status])
     if not problem:
@@ -257,55 +250,9 @@ def _quiet_html(text: str) -> Markup:
     return Markup('<span style="{}">{}</span>').format(QUIET, html_text(text))
 
 
-def stars(rating: int | None) -> str:
-    """Write a rating as stars; those that are missing are hollow."""
-    full = rating or 0
-    return "★" * full + "☆" * (BEST_RATING - full)
-
-
 def _brief(text: str | None, most: int = TEXT_SHOWN) -> str:
     text = text or ""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-_PLACE = "display:block;width:100%;height:auto;border-radius:3px"
-
-
-def _video(src: str, name: str, poster: str) -> Markup:
-    # Where a sanitiser drops the player it keeps what is inside.
-    picture, still = "", name
-    if poster:
-        picture = Markup(' poster="{}"').format(poster)
-        still = Markup('<img src="{}" alt="{}" style="{}">').format(
-            poster, name, _PLACE
-        )
-    return Markup(
-        '<video controls preload="none" playsinline src="{}"{} '
-        'aria-label="{}" style="{}">{}</video><div>{}</div>'
-    ).format(src, picture, name, _PLACE, still, link_html(src, "Open the video"))
-
-
-def _image(src: str, name: str, poster: str) -> Markup:
-    picture = Markup('<img loading="lazy" src="{}" alt="{}" style="{}">')
-    return link_html(src, picture.format(poster or src, name, _PLACE))
-
-
-def _audio(src: str, name: str, poster: str) -> Markup:
-    return Markup(
-        '<audio controls preload="none" src="{}" aria-label="{}" '
-        'style="width:100%"></audio><div>{}</div>'
-    ).format(src, name, link_html(src, "Open the sound"))
-
-
-def _link(src: str, name: str, poster: str) -> Markup:
-    return link_html(src, name)
-
-
-_TAGS: Mapping[str, Callable[[str, str, str], Markup]] = {
-    "video": _video,
-    "image": _image,
-    "audio": _audio,
-}
 
 
 def _later_html(

@@ -139,7 +139,7 @@ class Tile {
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
     const key = parts.map((part) => part.textContent).join("\n");
     if (wall.can.retry && ["failed", "unsent"].includes(cell.status)) parts.push(this.retry);
-    this.retry.disabled = wall.isRetrying(this.index);
+    this.retry.disabled = wall.isWaiting("retry", this.index);
     write(this.retry, this.retry.disabled ? "Sending again …" : "Retry (R)");
     if (key === this.stateKey && this.state.childElementCount === parts.length) return;
     this.stateKey = key;

@@ -18,9 +18,7 @@ const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 class Wall {
   constructor(model, el) {
     this.model = model;
-    this.id = Math.random().toString(36).slice(2);
-    this.lastSent = 0;
-    this.waiting = new Map(); // requests without an answer yet, by number
+    this.waiting = new Set(); // what was asked for without an answer yet
     this.copies = new Map(); // what plays in place of a result, by job: promises
     this.selected = new Set();
     this.tiles = new Map();
@@ -34,10 +32,13 @@ class Wall {
     this.heard = {
       "change:page": () => this.pageCame(),
       "change:posters": () => this.draw(),
-      "msg:custom": (content, buffers) => this.hear(content, buffers),
+      "msg:custom": ({ answer, error }) => answer === undefined && this.complain(error),
     };
     for (const [name, act] of Object.entries(this.heard)) model.on(name, act);
-    this.sizes = new ResizeObserver(() => this.fit());
+    this.sizes = new ResizeObserver(() => {
+      this.fit();
+      this.begin();
+    });
     this.sizes.observe(this.root);
     this.ticker = setInterval(() => this.tick(), 1000);
     this.take();
@@ -60,11 +61,10 @@ class Wall {
 
   take() {
     this.data = this.model.get("page");
-    const judgements = [...this.waiting.values()].filter(({ message }) => message.do === "judge");
+    // What was judged a moment ago is shown before it is stored.
+    const judged = [...this.waiting].filter((message) => message.do === "judge");
     const now = (cell) =>
-      judgements
-        .filter(({ message }) => message.job === cell.job)
-        .reduce((all, { message }) => ({ ...all, ...message.changes }), cell);
+      Object.assign({}, cell, ...judged.filter(({ job }) => job === cell.job).map(({ changes }) => changes));
     this.cells = this.data.cells.map(now);
     this.chosen = this.data.chosen.map(now);
     if (!this.isWaiting("view")) this.selected = new Set(this.data.selected);
@@ -75,8 +75,8 @@ class Wall {
     return this.known.get(index);
   }
 
-  isWaiting(what) {
-    return [...this.waiting.values()].some(({ message }) => message.do === what);
+  isWaiting(what, cell) {
+    return [...this.waiting].some((message) => message.do === what && message.cell === cell);
   }
 
   posterOf(cell) {
@@ -94,45 +94,25 @@ class Wall {
     this.sheet?.updates();
   }
 
-  hear({ answer, error }, buffers) {
-    if (error) this.complain(error);
-    if (!answer || answer.view !== this.id) return;
-    const request = this.waiting.get(answer.number);
-    this.waiting.delete(answer.number);
-    if (!this.waiting.size) this.slow(false);
-    this.drawAgain();
-    request?.resolve({ ...answer, buffers });
-  }
-
   get gone() {
     return this.lost || Boolean(this.root.closest(".jupyter-widgets-disconnected"));
   }
 
-  // Returns whether the kernel can hear it.
-  send(message) {
-    if (!this.gone) {
-      try {
-        this.model.send(message);
-      } catch {
-        this.lost = true; // there is no kernel at all
-      }
-    }
-    clearTimeout(this.slowTimer);
-    if (this.gone) this.complain(GONE);
-    else this.slowTimer = setTimeout(() => this.slow(true), ANSWER_MS);
-    return !this.gone;
-  }
-
   // Resolves with the kernel's answer; a missing kernel is an answer, too.
-  request(message) {
-    this.lastSent += 1;
-    const number = this.lastSent;
-    return new Promise((resolve) => {
-      this.waiting.set(number, { message, resolve });
-      if (this.send({ ...message, view: this.id, number })) return;
-      this.waiting.delete(number);
-      resolve({ error: GONE });
-    });
+  async request(message) {
+    clearTimeout(this.slowTimer);
+    if (!this.gone) {
+      this.waiting.add(message);
+      this.slowTimer = setTimeout(() => this.slow(true), ANSWER_MS);
+      const answer = await ask(this.model, message).catch(() => null); // no kernel at all
+      this.lost ||= !answer;
+      this.waiting.delete(message);
+      if (!this.waiting.size) this.slow(false);
+      this.drawAgain();
+      if (answer) return answer;
+    }
+    this.complain(GONE);
+    return { error: GONE };
   }
 
   // Asks for something whose error stands above the wall, and tells what was done.
@@ -151,7 +131,7 @@ class Wall {
   }
 
   slow(is) {
-    const waits = [...this.waiting.values()].some(({ message }) => !LONG.includes(message.do));
+    const waits = [...this.waiting].some((message) => !LONG.includes(message.do));
     if (is && waits) this.complain(this.gone ? GONE : SLOW);
     else if (!is && this.trouble.textContent === SLOW) this.complain("");
   }
@@ -190,38 +170,33 @@ class Wall {
   }
 
   buildHead() {
-    this.head = make("div", "mk-wall-row mk-wall-between mk-wall-head");
+    const button = (text, press) => makeButton("", text, "", press);
     this.title = make("h3", "mk-wall-title");
-    this.playAll = makeButton("", "Play all", "", () => this.togglePlaying());
-    this.compareButton = makeButton("", "Compare", "", () => this.compareChosen());
-    this.blindButton = makeButton("", "Blind A/B", "", () => this.blind());
-    this.filterButton = makeButton("", "Filter", "", () => this.toggleFilters());
-    this.exportButton = makeButton("", "Export", "", () => this.ask({ do: "export" }));
+    this.playAll = button("Play all", () => this.togglePlaying());
+    this.compareButton = button("Compare", () => this.compareChosen());
+    this.blindButton = button("Blind A/B", () => this.blind());
+    this.filterButton = button("Filter", () => this.toggleFilters());
+    this.exportButton = button("Export", () => this.ask({ do: "export" }));
     this.filterButton.setAttribute("aria-expanded", "false");
     this.blindButton.hidden = !this.can.prefer;
     this.exportButton.hidden = !this.can.export;
-    const tools = make("div", "mk-wall-row");
-    tools.append(this.playAll, this.compareButton, this.blindButton, this.filterButton, this.exportButton);
-    this.head.append(this.title, tools);
-    this.told = make("div", "mk-wall-told");
-    this.told.hidden = true;
+    const { playAll, compareButton, blindButton, filterButton, exportButton } = this;
+    const tools = makeBox("mk-wall-row", playAll, compareButton, blindButton, filterButton, exportButton);
+    this.head = makeBox("mk-wall-row mk-wall-between mk-wall-head", this.title, tools);
     this.toldText = make("span");
     this.toldText.setAttribute("role", "status");
-    this.told.append(this.toldText, makeButton("mk-wall-mini", "×", "Dismiss", () => this.tell("")));
-    this.facts = make("div", "mk-wall-row mk-wall-between mk-wall-facts");
+    const dismiss = makeButton("mk-wall-mini", "×", "Dismiss", () => this.tell(""));
+    this.told = makeBox("mk-wall-told", this.toldText, dismiss);
+    this.told.hidden = true;
     this.figures = make("div", "mk-wall-figures-row");
-    this.progressBar = makeRole("mk-wall-progress-bar", "progressbar");
-    this.progressBar.append(make("i"), make("i"), make("i"));
+    this.progressBar = makeRole("mk-wall-progress-bar", "progressbar", make("i"), make("i"), make("i"));
     this.progressText = make("div", "mk-wall-soft");
-    const progress = make("div", "mk-wall-progress");
-    progress.append(this.progressBar, this.progressText);
-    this.facts.append(this.figures, progress);
+    const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
+    this.facts = makeBox("mk-wall-row mk-wall-between mk-wall-facts", this.figures, progress);
     this.sentence = make("div", "mk-wall-soft mk-wall-prompt-line");
   }
 
   buildFilters() {
-    this.filterRow = make("div", "mk-wall-row mk-wall-filters");
-    this.filterRow.hidden = true;
     const select = (label, name, options = [], read = String) => {
       const box = make("select");
       box.setAttribute("aria-label", label);
@@ -230,6 +205,9 @@ class Wall {
       return box;
     };
     const stars = [5, 4, 3, 2, 1].map((rating) => [rating, `${"★".repeat(rating)} or better`]);
+    const status = select("Status", "status", STATES);
+    const rating = select("Rating", "rating", [[0, "Any rating"], ...stars], Number);
+    const tag = select("Tag", "tag");
     const kept = make("input");
     kept.type = "checkbox";
     kept.addEventListener("change", () => this.filter({ kept: kept.checked }));
@@ -239,36 +217,30 @@ class Wall {
     Object.assign(text, { type: "search", placeholder: "Search prompts, labels, notes" });
     text.setAttribute("aria-label", "Search prompts, labels, tags and notes");
     text.addEventListener("input", () => this.filter({ text: text.value }));
-    this.boxes = {
-      status: select("Status", "status", STATES),
-      rating: select("Rating", "rating", [[0, "Any rating"], ...stars], Number),
-      tag: select("Tag", "tag"),
-      kept,
-      text,
-    };
+    this.boxes = { status, rating, tag, kept, text };
     this.clear = makeButton("", "Clear", "Clear all filters", () => {
       text.value = "";
       this.filter(NO_FILTERS);
     });
     this.matches = make("span", "mk-wall-soft");
-    const { status, rating, tag } = this.boxes;
-    this.filterRow.append(status, rating, tag, keptLabel, text, this.clear, this.matches);
+    const parts = [status, rating, tag, keptLabel, text, this.clear, this.matches];
+    this.filterRow = makeBox("mk-wall-row mk-wall-filters", ...parts);
+    this.filterRow.hidden = true;
   }
 
   buildFoot() {
-    this.pager = makeRole("mk-wall-row mk-wall-pager", "navigation");
-    this.pager.setAttribute("aria-label", "Pages");
     this.previous = makeButton("", "Previous", "Previous page (Page Up)", () => this.turn(-1));
     this.next = makeButton("", "Next", "Next page (Page Down)", () => this.turn(1));
     this.pageText = make("span", "mk-wall-soft");
-    this.pager.append(this.previous, this.pageText, this.next);
-    this.foot = make("div", "mk-wall-row mk-wall-between mk-wall-foot");
+    const turns = [this.previous, this.pageText, this.next];
+    this.pager = makeRole("mk-wall-row mk-wall-pager", "navigation", ...turns);
+    this.pager.setAttribute("aria-label", "Pages");
     this.nextStep = makeButton("mk-wall-primary mk-paid", "", "", () => this.ask({ do: "next" }));
     const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
     const moves = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
     const more = [...(this.can.tile ? ["A actions"] : []), ...(this.can.prefer ? ["B blind A/B"] : [])];
     const keys = make("span", "mk-wall-keys", `Keys: ${[...rates, ...moves, ...more].join(" · ")}`);
-    this.foot.append(keys, this.nextStep);
+    this.foot = makeBox("mk-wall-row mk-wall-between mk-wall-foot", keys, this.nextStep);
   }
 
   // Words.
@@ -503,6 +475,14 @@ class Wall {
     if (label) write(this.nextStep, label);
   }
 
+  // What was chosen elsewhere is compared as soon as the wall is on the page, once.
+  begin() {
+    if (!this.model.get("compares") || this.gone) return;
+    this.model.set("compares", false);
+    this.model.save_changes();
+    if (!this.compareButton.disabled) this.compare(this.chosen);
+  }
+
   fit() {
     this.root.classList.toggle("mk-wall-narrow", this.root.clientWidth < NARROW_PX);
   }
@@ -665,16 +645,12 @@ class Wall {
   }
 
   async judge(cell, changes) {
+    this.complain("");
     const answer = this.request({ do: "judge", job: cell.job, changes });
-    if (!this.gone) {
-      this.complain("");
-      this.say(this.judgedText(cell, changes));
-    }
-    this.take();
-    this.draw();
-    this.sheet?.updates();
+    this.drawAgain();
     const { error } = await answer;
     if (error) this.complain(error);
+    else this.say(this.judgedText(cell, changes));
   }
 
   judgedText({ name }, { rating, keep, tags }) {
@@ -698,13 +674,9 @@ class Wall {
 
   // What tiles do.
 
-  isRetrying(index) {
-    return [...this.waiting.values()].some(({ message }) => message.do === "retry" && message.cell === index);
-  }
-
   async retry(index) {
     const { status } = this.cellAt(index);
-    if (!this.can.retry || this.isRetrying(index) || !["failed", "unsent"].includes(status)) return;
+    if (!this.can.retry || this.isWaiting("retry", index) || !["failed", "unsent"].includes(status)) return;
     const answer = this.request({ do: "retry", cell: index });
     this.draw();
     const { error, said } = await answer;

@@ -19,6 +19,7 @@ from mediakit.client.titles import take_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text
+from mediakit.saved_media import link_html
 from mediakit.widgets.job.player import (
     CARD_MAX_PX,
     NO_ENVIRONMENT,
@@ -26,7 +27,6 @@ from mediakit.widgets.job.player import (
     Embedded,
     Still,
     browser_url,
-    link_html,
     player_html,
     web_url,
 )

@@ -16,7 +16,7 @@ from mediakit.widgets.job.payload import JobHost, Payload
 from mediakit.widgets.job.uses import uses_of
 from mediakit.widgets.job.view import Answer
 from mediakit.widgets.toolkit.browser_script import script_of
-from mediakit.widgets.toolkit.cell_outputs import publish
+from mediakit.widgets.toolkit.cell_outputs import bundle_of, publish
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
@@ -94,9 +94,7 @@ class JobsWidget(anywidget.AnyWidget):
 
     def publish(self) -> None:
         """Show it in the cell that is being executed, beside the cards that stay."""
-        bundle: Any = self._repr_mimebundle_()
-        # What the widget would leave behind is a dump of its innards.
-        publish({**bundle[0], "text/plain": "", "text/html": ""})
+        publish(bundle_of(self))
 
     def forget_jobs(self) -> None:
         """Follow no job any more; what is drawn stays."""

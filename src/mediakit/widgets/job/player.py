@@ -1,9 +1,4 @@
-"""Players for results, as HTML that works in saved notebooks; pure.
-
-The source depends on the tag itself, never in a `<source>` and never with a type: a
-sanitiser removes `<source>`, and a browser that reads "video/quicktime" does not even
-try an H.264 mov that it could play.
-"""
+"""Players for results, as HTML that works in saved notebooks; pure."""
 
 from __future__ import annotations
 
@@ -15,6 +10,7 @@ from urllib.parse import urlsplit
 from markupsafe import Markup
 
 from mediakit.safe_text import NO_HTML
+from mediakit.saved_media import link_html, medium_html
 from mediakit.widgets.toolkit.styles import data_url
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -197,14 +193,18 @@ def player_html(
     if medium not in WHAT:
         medium = (content_type or "").split("/", 1)[0]
     notice = playback_notice(codec) if medium == "video" else ""
-    box = _box(still.shape if still else shape, max_px)
-    if embedded is not None and medium in _TAGS:
-        tag = _TAGS[medium](embedded.uri, box, still, max_px)
-    elif notice and still is not None:
+    if notice and still is not None and embedded is None:
         # A player would play the sound alone, and look broken.
         tag = link_html(src, still.html(max_px))
     else:
-        tag = _TAGS[medium](src, box, still, max_px) if medium in _TAGS else NO_HTML
+        tag = medium_html(
+            src if embedded is None else embedded.uri,
+            medium,
+            still.alt if still else f"The {WHAT.get(medium)} that was made",
+            poster=still.uri if still else "",
+            box=_box(still.shape if still else shape, max_px),
+            preload="metadata",
+        )
     said = (notice_html(notice), embedded.note if embedded else "")
     return rows_html([tag, *said, original_html(src, medium, notice)], max_px)
 
@@ -234,44 +234,6 @@ def notice_html(notice: str) -> Markup:
     if not notice:
         return NO_HTML
     return Markup('<span style="{}">{}</span>').format(WARN, notice)
-
-
-def link_html(src: str, content: str) -> Markup:
-    """Return a link that opens in a new tab.
-
-    Args:
-        src: The address.
-        content: What is inside the link.
-    """
-    return Markup(
-        '<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>'
-    ).format(src, content)
-
-
-def _video_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
-    poster = Markup(' poster="{}"').format(still.uri) if still else ""
-    # Where a sanitiser drops the tag it keeps what is inside: the still picture.
-    inside = still.html(max_px) if still else ""
-    return Markup(
-        '<video controls preload="metadata" playsinline src="{}"{}{}>{}</video>'
-    ).format(src, poster, box, inside)
-
-
-def _image_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
-    if still and not src.startswith("data:"):
-        return link_html(src, still.html(max_px))
-    alt = still.alt if still else "The picture that was made"
-    picture = Markup('<img src="{}" alt="{}"{}>').format(src, alt, box)
-    return picture if src.startswith("data:") else link_html(src, picture)
-
-
-def _audio_html(src: str, box: Markup, still: Still | None, max_px: int) -> Markup:
-    return Markup(
-        '<audio controls preload="metadata" src="{}" style="width:100%"></audio>'
-    ).format(src)
-
-
-_TAGS = {"video": _video_html, "image": _image_html, "audio": _audio_html}
 
 
 def _box(shape: tuple[int, int] | None, max_px: int) -> Markup:

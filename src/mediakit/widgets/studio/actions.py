@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, tuning
-from mediakit.widgets.gallery import Gallery, ResultActions, WallActions, WallCell
-from mediakit.widgets.job.preview import playable_copy
+from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as
 from mediakit.widgets.studio.history import results_text, row_of
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
-
-POSTER_PX = 240
 
 
 async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
@@ -92,19 +89,7 @@ def wall_of(
         entries: Submissions with results.
         judged: Their judgements.
     """
-    account_history = client.components.account_history
     names, known = client.components.media_names.known, {j.job_id: j for j in judged}
-
-    async def judge(job_id: str, /, **changes: Any) -> None:
-        owner: dict[str, Any] = {**account_history.owner, "job_id": job_id}
-        await account_history.write(tuning.judge, **owner, **changes)
-
-    async def copy(job_id: str) -> bytes:
-        return await playable_copy(await client.core.job(job_id))
-
-    async def picture(cell: WallCell) -> bytes | None:
-        find = client.components.posters.find
-        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     def cell(number: int, entry: Entry) -> WallCell:
         said, row = known.get(entry.job_id or ""), row_of(entry, client.catalog, names)
@@ -118,12 +103,15 @@ def wall_of(
             media_type=entry.media_type,
             url=entry.output_url,
             charge_micro_usd=entry.charge_micro_usd,
-            rating=said.rating if said else None,
-            keep=bool(said and said.keep),
-            tags=said.tags if said else (),
-            note=said.note if said else "",
+            **judged_as(said),
         )
 
     cells = [cell(number, entry) for number, entry in enumerate(entries)]
-    actions = WallActions(copy=copy, picture=picture, tile=ResultActions(client.core))
-    return Gallery(cells, title="Compare results", judge=judge, actions=actions)
+    own = ResultActions(client.core)
+    return Gallery(
+        cells,
+        title="Compare results",
+        judge=own.judge,
+        actions=own.wall_actions(),
+        compares=True,
+    )

@@ -14,7 +14,6 @@ import anywidget
 import ipywidgets as w
 import traitlets
 from anyio import to_thread
-from IPython.display import publish_display_data
 
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
@@ -55,7 +54,7 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
 from mediakit.widgets.toolkit.styles import CSS, data_url
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
@@ -201,16 +200,11 @@ class Studio:
     def _ipython_display_(self) -> None:
         """Show the live studio, and a place where what it made stays."""
         self._write_cards()
-        self._handle.display()
-        show: Callable[..., None] = publish_display_data
-        show({**self._repr_mimebundle_(), "text/html": "", "text/plain": ""})
+        self._handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
         """Return the live widget, and what stays of it without a kernel."""
-        bundle: dict[str, Any] = dict(self.widget._repr_mimebundle_(**kwargs))
-        bundle["text/plain"] = repr(self)
-        bundle["text/html"] = saved_html(self.lists.state)
-        return bundle
+        return bundle_of(self.widget, saved_html(self.lists.state), repr(self))
 
     def close(self) -> None:
         """Close the studio with its forms and free its widgets; jobs continue."""

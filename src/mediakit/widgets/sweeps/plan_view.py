@@ -16,7 +16,7 @@ from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell, publish
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell
 from mediakit.widgets.toolkit.styles import error_html, line_html, style_block
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
@@ -110,12 +110,11 @@ class PlanView:
             print(repr(plan))  # noqa: T201 - there is no cell to show it in
             return
         self._handle.show(plan_html(plan), repr(plan))
-        self._handle.display()
         make = self._factory.make
         style = make(w.HTML, value=style_block())
         parts = (style, self.widget, self._factory.make(Namer, "mk-names"))
         shown = make(w.VBox, "mk-form", children=parts)
-        publish({**shown._repr_mimebundle_(), "text/plain": "", "text/html": ""})
+        self._handle.display_beside(shown)
 
     def close(self) -> None:
         """Free the widgets; a run continues."""

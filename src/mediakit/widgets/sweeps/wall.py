@@ -8,6 +8,7 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.client.loop import io_thread
+from mediakit.clock import SystemClock
 from mediakit.errors import InputError
 from mediakit.history import tuning
 from mediakit.money import format_usd
@@ -22,14 +23,12 @@ from mediakit.widgets.gallery import (
     Gallery,
     Preference,
     ResultActions,
-    WallActions,
     WallCell,
     WallSummary,
+    judged_as,
 )
 from mediakit.widgets.gallery.result_actions import OpenForm
-from mediakit.widgets.job.preview import playable_copy
-
-POSTER_PX = 240
+from mediakit.widgets.toolkit.throttle import Paced
 
 
 class Wall:
@@ -55,22 +54,12 @@ class Wall:
         self._results = results
         self._owner = results.components.account_history.owner
         self._reading = asyncio.Lock()
-        self._running: asyncio.Task[None] | None = None
-        self._latest: Progress | None = None
         plan = results.plan
         self._labels = [
             {name: str(label_of(value)) for name, value in cell.axes.items()}
             for cell in plan.cells
         ]
-        # Before anything is read: what changes after it was read is heard.
-        self._unsubscribe = results.subscribe(self._changed)
-        actions = WallActions(
-            retry=self._retry,
-            export=self._export,
-            copy=self._copy,
-            picture=self._picture,
-            tile=ResultActions(results.client, open_form),
-        )
+        own = ResultActions(results.client, open_form)
         self.gallery = Gallery(
             self._cells(),
             rows=rows,
@@ -80,10 +69,16 @@ class Wall:
             judge=self._judge,
             prefer=self._prefer,
             preferences=self._preferences(),
-            actions=actions,
+            actions=own.wall_actions(retry=self._retry, export=self._export),
         )
-        self.gallery.on_close(self._close)
-        io_thread().post(self._begin)
+        # What changed while the wall was made is read now: the run may have ended.
+        updates = Paced(
+            io_thread(), SystemClock(), 0, self._read, self.gallery.complain
+        )
+        end = results.subscribe(lambda _: updates.ask())
+        updates.ask()
+        for act in (end, updates.close):
+            self.gallery.on_close(act)
 
     def _cells(self) -> list[WallCell]:
         """Return the cells and, below them, the repairs."""
@@ -105,10 +100,7 @@ class Wall:
                     url=outcome.output_url,
                     charge_micro_usd=outcome.charge_micro_usd,
                     runtime_s=outcome.runtime_s,
-                    rating=said.rating if said else None,
-                    keep=bool(said and said.keep),
-                    tags=said.tags if said else (),
-                    note=said.note if said else "",
+                    **judged_as(said),
                     parent_job_id=row.parent_job_id if row.is_repair else None,
                     made="repaired" if row.is_repair else "",
                 )
@@ -131,35 +123,15 @@ class Wall:
 
     # -- following the run --------------------------------------------------------
 
-    async def _begin(self) -> None:
-        """Show what changed while the wall was made: the run may have ended."""
-        self._changed(await to_thread.run_sync(lambda: self._results.progress))
-
-    def _changed(self, progress: Progress) -> None:
-        """Show what has changed; called on the I/O thread."""
-        self._latest = progress
-        if self._running is None or self._running.done():
-            self._running = asyncio.ensure_future(self._catch_up())
-
-    async def _catch_up(self) -> None:
-        """Show the latest changes, and those that arrived meanwhile."""
-        while (progress := self._latest) is not None:
-            self._latest = None
-            await self._read(progress)
-
-    async def _read(self, progress: Progress | None = None) -> None:
+    async def _read(self) -> None:
         """Read the cells and show them, one reading after the other."""
+
+        def read() -> tuple[list[WallCell], WallSummary]:
+            return self._cells(), self._summary(self._results.progress)
+
         async with self._reading:
-            cells = await to_thread.run_sync(self._cells)
-            summary = None if progress is None else self._summary(progress)
+            cells, summary = await to_thread.run_sync(read)
             self.gallery.update(cells, summary=summary)
-
-    def _close(self) -> None:
-        self._unsubscribe()
-
-    async def _picture(self, cell: WallCell) -> bytes | None:
-        find = self._results.components.posters.find
-        return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     # -- what people do -----------------------------------------------------------
 
@@ -183,9 +155,6 @@ class Wall:
     def _export(self) -> str:
         done = self._results._export(f"sweep-{self._results.id[:8]}")
         return f"{done!r} Open {done.report} to see all of it."
-
-    async def _copy(self, job_id: str) -> bytes:
-        return await playable_copy(await self._results.client.job(job_id))
 
     async def _retry(self, cell: int) -> None:
         self._results.run.retry(cell=cell)

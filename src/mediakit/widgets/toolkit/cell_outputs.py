@@ -126,6 +126,16 @@ def publish(
         send()
 
 
+def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
+    """Return the output of a live widget, and what is read of it without a kernel.
+
+    Without these two it would leave behind a dump of its innards.
+    """
+    shown: Any = widget._repr_mimebundle_() or {}
+    live = shown[0] if isinstance(shown, tuple) else shown
+    return {**live, "text/html": html, "text/plain": text}
+
+
 class CardHandle:
     """Outputs of a cell that can be written again, from any thread.
 
@@ -171,6 +181,11 @@ class CardHandle:
             for group in tuple(self._groups):
                 self._write_group(group)
             self._parent = _outputs_parent()
+
+    def display_beside(self, widget: Any) -> None:
+        """Create the outputs, and below them the live widget that hides them."""
+        self.display()
+        publish(bundle_of(widget))
 
     def another(self) -> CardHandle:
         """Return a handle whose outputs stand in the same cell, behind these.

@@ -1,0 +1,106 @@
+"""Results in saved HTML: one player and one tile for notebooks, walls and reports.
+
+They are read without a kernel, in untrusted copies, on code-hosting pages and in
+exports, each of which strips something. The source stands on the tag itself, never in
+a `<source>` and never with a type: a sanitiser removes `<source>`, and a browser that
+reads "video/quicktime" does not even try an H.264 mov that it could play.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from markupsafe import Markup
+
+from mediakit.safe_text import NO_HTML
+
+BEST_RATING = 5
+FILL = Markup(' style="display:block;width:100%;height:auto;border-radius:3px"')
+KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,var(--keep,#1e7bd6))"
+
+
+def link_html(src: str, content: str) -> Markup:
+    """Return a link that opens in a new tab.
+
+    Args:
+        src: The address.
+        content: What is inside the link.
+    """
+    return Markup(
+        '<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>'
+    ).format(src, content)
+
+
+def medium_html(
+    src: str,
+    medium: str,
+    name: str,
+    *,
+    poster: str = "",
+    box: Markup = FILL,
+    preload: str = "none",
+) -> Markup:
+    """Return what plays or shows a result; nothing for a medium that is not known.
+
+    Args:
+        src: The address, or the file as a `data:` URI.
+        medium: "video", "image" or "audio".
+        name: What it shows, in words.
+        poster: A small picture of it, as an address; empty for none.
+        box: The attributes that give it its place.
+        preload: What of it is read before it plays.
+    """
+    is_embedded = src.startswith("data:")
+    if medium == "image":
+        shown = src if is_embedded else poster or src
+        picture = Markup('<img loading="lazy" src="{}" alt="{}"{}>')
+        picture = picture.format(shown, name, box)
+        return picture if is_embedded else link_html(src, picture)
+    if medium == "audio":
+        return Markup(
+            '<audio controls preload="{}" src="{}" aria-label="{}" '
+            'style="width:100%"></audio>'
+        ).format(preload, src, name)
+    if medium != "video":
+        return NO_HTML
+    picture, still = NO_HTML, name
+    if poster:
+        picture = Markup(' poster="{}"').format(poster)
+        still = Markup('<img src="{}" alt="{}"{}>').format(poster, name, box)
+    # Where a sanitiser drops the player it keeps what is inside.
+    return Markup(
+        '<video controls preload="{}" playsinline src="{}"{} aria-label="{}"{}>{}'
+        "</video>"
+    ).format(preload, src, picture, name, box, still)
+
+
+def tile_html(
+    medium: str,
+    rating: int | None,
+    facts: Iterable[str],
+    lines: Iterable[str],
+    *,
+    keep: bool = False,
+) -> Markup:
+    """Return a result with what is known of it below; empty texts take no room.
+
+    Args:
+        medium: The result, or why there is none.
+        rating: How many stars it has; None for none.
+        facts: What stands in one line with the stars, such as the price.
+        lines: What stands below, each in a line.
+        keep: Whether it is kept.
+    """
+    stars = Markup('<span class="stars" role="img" aria-label="{}">{}</span>')
+    label = f"rated {rating} of {BEST_RATING}"
+    rated = stars.format(label, stars_text(rating)) if rating else ""
+    kept = Markup('<b style="{}">kept</b>').format(KEPT) if keep else ""
+    said = Markup(" ").join(filter(None, (rated, kept, *facts)))
+    row = Markup("<div>{}</div>").format
+    return NO_HTML.join(map(row, filter(None, (medium, said, *lines))))
+
+
+def stars_text(rating: int | None) -> str:
+    """Write a rating as stars; those that are missing are hollow."""
+    full = rating or 0
+    return "★" * full + "☆" * (BEST_RATING - full)
