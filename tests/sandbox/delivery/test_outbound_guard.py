@@ -3,13 +3,13 @@
 import asyncio
 import tracemalloc
 from ipaddress import ip_address
+from pathlib import Path
 
-import httpcore
 import pytest
 
-from mediakit.sandbox.delivery.fetching import GuardedBackend
 from mediakit.sandbox.delivery.outbound import (
     BlockedError,
+    Outbound,
     is_allowed,
     parsed,
     resolve,
@@ -82,13 +82,10 @@ def test_checking_a_url_does_not_list_all_ports() -> None:
     assert peak_bytes < 100_000
 
 
-def test_the_connection_itself_is_guarded_also_for_literal_addresses() -> None:
-    backend = GuardedBackend(allow_loopback=False)
-
-    async def connect() -> httpcore.AsyncNetworkStream:
-        return await backend.connect_tcp("127.0.0.1", 80)
+def test_a_request_is_guarded_also_for_literal_addresses(tmp_path: Path) -> None:
+    fetch = Outbound(allow_loopback=False).fetch
 
     with pytest.raises(BlockedError):
-        asyncio.run(connect())
-    with pytest.raises(BlockedError):
-        asyncio.run(backend.connect_unix_socket("/run/docker.sock"))
+        asyncio.run(
+            fetch("http://127.0.0.1/", tmp_path / "a", max_bytes=1, max_seconds=1)
+        )

@@ -8,14 +8,20 @@ the text, because the resolver accepts spellings of 127.0.0.1 that a parser does
 
 import asyncio
 import socket
-from collections.abc import Iterable
+import ssl
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from pathlib import Path
 
 import httpx
 from anyio import to_thread
 
+from mediakit.forks import cached_property
+
 Address = IPv4Address | IPv6Address
+Check = Callable[[list[Address]], None]
 
 CONNECT_TIMEOUT_S = 10.0
 USER_AGENT = "mediakit-sandbox/1.0"
@@ -107,6 +113,131 @@ def parsed(url: str) -> httpx.URL:
     if parts.userinfo:
         raise BlockedError("a URL with credentials in it is not reached")
     return parts
+
+
+# -- Requests -----------------------------------------------------------------------
+
+
+class Outbound:
+    """Sends requests to checked addresses, each on a connection of its own.
+
+    It follows no redirects, uses no proxy of the environment, and keeps no cookies.
+    """
+
+    def __init__(self, *, allow_loopback: bool) -> None:
+        self._allow_loopback = allow_loopback
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        # Loaded once: it can take longer than a request.
+        return httpx.create_ssl_context()
+
+    @asynccontextmanager
+    async def exchange(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        content: bytes | None = None,
+        timeouts_s: Mapping[str, float],
+        check: Check = lambda addresses: None,
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a request; the body of the response is not read yet.
+
+        Args:
+            method: The method.
+            url: The URL.
+            headers: Further headers.
+            content: The body.
+            timeouts_s: The limits of `httpx.Timeout`, seconds.
+            check: Raises `BlockedError` if the host's addresses are not accepted.
+        """
+        target = parsed(url)
+        addresses = await checked_addresses(
+            target.host, _port(target), allow_loopback=self._allow_loopback
+        )
+        check(addresses)
+        verify = self._certificates if target.scheme == "https" else False
+        # Without a client: it would log the URL, which may be signed.
+        async with httpx.AsyncHTTPTransport(verify=verify, trust_env=False) as sender:
+            response = await _first_answer(
+                sender,
+                [
+                    httpx.Request(
+                        method,
+                        target.copy_with(host=str(address)),
+                        headers={
+                            "Host": target.netloc.decode("ascii"),
+                            "User-Agent": USER_AGENT,
+                            # So that the bytes that are counted are those sent.
+                            "Accept-Encoding": "identity",
+                            **(headers or {}),
+                        },
+                        content=content,
+                        extensions={
+                            "timeout": dict(timeouts_s),
+                            "sni_hostname": target.raw_host.decode("ascii"),
+                        },
+                    )
+                    for address in addresses
+                ],
+            )
+            try:
+                yield response
+            finally:
+                await response.aclose()
+
+    async def fetch(
+        self, url: str, to: Path, *, max_bytes: int, max_seconds: float
+    ) -> None:
+        """Fetch a URL to a file, within limits."""
+        waits = ("connect", "read", "write", "pool")
+        timeouts_s = dict.fromkeys(waits, CONNECT_TIMEOUT_S)
+        try:
+            async with (
+                asyncio.timeout(max_seconds),
+                self.exchange("GET", url, timeouts_s=timeouts_s) as response,
+            ):
+                await _save(response, to, max_bytes)
+        except TimeoutError:
+            raise FetchError(f"it took longer than {max_seconds:g} s") from None
+        except httpx.TimeoutException:
+            raise FetchError("it did not answer in time") from None
+        except httpx.TransportError as problem:
+            words = str(problem) or type(problem).__name__
+            raise FetchError(f"the connection failed ({words})") from None
+
+
+async def _first_answer(
+    sender: httpx.AsyncHTTPTransport, requests: list[httpx.Request]
+) -> httpx.Response:
+    """Send to the first address that takes a connection."""
+    for request in requests[:-1]:
+        try:
+            return await sender.handle_async_request(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            continue
+    return await sender.handle_async_request(requests[-1])
+
+
+async def _save(response: httpx.Response, to: Path, max_bytes: int) -> None:
+    if 300 <= response.status_code < 400:
+        raise FetchError(
+            f"it returned {response.status_code}, and redirects are not followed"
+        )
+    if response.status_code != 200:
+        raise FetchError(f"it returned {response.status_code}")
+    size_bytes = 0
+    with to.open("wb") as file:
+        async for chunk in response.aiter_raw():
+            size_bytes += len(chunk)
+            if size_bytes > max_bytes:
+                raise FetchError(f"it is larger than {max_bytes:,} bytes")
+            # A page-cache write of one network chunk is faster than a thread.
+            file.write(chunk)
+    if size_bytes == 0:
+        raise FetchError("it is empty")
 
 
 # -- Callbacks (spec 6.2) ---------------------------------------------------------

@@ -4,21 +4,17 @@ import asyncio
 import logging
 from collections.abc import Collection
 from random import Random
-from typing import TYPE_CHECKING
 
 from standardwebhooks import Webhook
 
 from mediakit.clock import Clock
-from mediakit.forks import cached_property
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import TEST
+from mediakit.sandbox.delivery.posting import Outcome, Poster
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
 from mediakit.sandbox.work import RETRY_S, Pausable, persist
-
-if TYPE_CHECKING:
-    from mediakit.sandbox.delivery.posting import Outcome, Poster
 
 logger = logging.getLogger(__name__)
 
@@ -71,17 +67,11 @@ class Sender(Pausable):
         self._system = system
         self._jitter = jitter or Random()
         self._attempts: dict[str, asyncio.Task[None]] = {}
-
-    @cached_property
-    def _poster(self) -> "Poster":
-        # Imported with the first attempt: httpcore takes a while.
-        from mediakit.sandbox.delivery.posting import Poster
-
-        return Poster(
-            own_port=self._service.port,
-            allow_loopback=self._service.settings.allow_loopback_callbacks,
-            timeout_s=self._service.settings.delivery_timeout_s,
-            system=self._system,
+        self._poster = Poster(
+            own_port=service.port,
+            allow_loopback=service.settings.allow_loopback_callbacks,
+            timeout_s=service.settings.delivery_timeout_s,
+            system=system,
         )
 
     def tasks(self) -> Collection[asyncio.Task[None]]:
@@ -120,9 +110,7 @@ class Sender(Pausable):
             del self._attempts[delivery.id]
             self._service.work.wake()
 
-    async def _outcome(self, delivery: DeliveryRow) -> "Outcome":
-        from mediakit.sandbox.delivery.posting import Outcome
-
+    async def _outcome(self, delivery: DeliveryRow) -> Outcome:
         db = self._service.db
         body = deliveries.body_of(db, delivery.event)
         secrets = endpoints.signing_secrets(
@@ -143,7 +131,7 @@ class Sender(Pausable):
         }
         return await self._poster.post(delivery.url, headers, body)
 
-    def _record(self, delivery_id: str, at_us: int, outcome: "Outcome") -> None:
+    def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
         with db.transaction():
             # Read again: it may have been canceled or reset meanwhile.
@@ -164,7 +152,7 @@ class Sender(Pausable):
             else:
                 self._fail(delivery, outcome, now_us)
 
-    def _fail(self, delivery: DeliveryRow, outcome: "Outcome", now_us: int) -> None:
+    def _fail(self, delivery: DeliveryRow, outcome: Outcome, now_us: int) -> None:
         db = self._service.db
         # A signing failure of the service does not count as an attempt.
         round_n = delivery.round_n + (outcome.reason != "signing")

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mediakit.catalog import Function, MediaItem
-from mediakit.sandbox.delivery.outbound import BlockedError, FetchError
+from mediakit.sandbox.delivery.outbound import BlockedError, FetchError, Outbound
 from mediakit.sandbox.files import Files, name_in
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import find_by_file
@@ -107,7 +107,7 @@ class _Fetching:
     """The fetches of one job, which share limits."""
 
     def __init__(self, folder: Path, *, allow_loopback: bool) -> None:
-        self._allow_loopback = allow_loopback
+        self._outbound = Outbound(allow_loopback=allow_loopback)
         self._folder = folder
         self._n = 0
         self._left_bytes = MAX_FETCHED_BYTES
@@ -115,8 +115,6 @@ class _Fetching:
 
     async def fetch(self, url: str) -> Path:
         """Fetch a URL to disk, within the remaining limits of the job."""
-        from mediakit.sandbox.delivery.fetching import fetch
-
         left_s = self._until_s - time.monotonic()
         if left_s <= 0:
             raise FetchError(f"all inputs together took {MAX_FETCHED_SECONDS:g} s")
@@ -124,10 +122,9 @@ class _Fetching:
             raise FetchError(f"all inputs together are {MAX_FETCHED_BYTES:,} bytes")
         to = self._folder / f"input-{self._n}"
         self._n += 1
-        await fetch(
+        await self._outbound.fetch(
             url,
             to,
-            allow_loopback=self._allow_loopback,
             max_bytes=min(self._left_bytes, MAX_INPUT_BYTES),
             max_seconds=min(left_s, MAX_INPUT_SECONDS),
         )
