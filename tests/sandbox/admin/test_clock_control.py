@@ -1,6 +1,7 @@
 """The sandbox's clock, advanced through the admin interface."""
 
 import asyncio
+import sqlite3
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -113,6 +114,38 @@ def test_work_that_does_not_get_done_stops_the_clock_at_it(
 
     assert clock.now_us() == 4_000_000
     db.close()
+
+
+def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(work, "RETRY_S", 0.001)
+    db = Database(tmp_path / "db")
+    loop, tries, done = WorkLoop(db, SandboxClock(SettableClock(), epoch_us=0)), [0], []
+
+    def fail_twice() -> int:
+        tries[0] += 1
+        if tries[0] % 3:
+            raise sqlite3.OperationalError("database or disk is full")
+        done.append(tries[0])
+        return 1
+
+    async def run() -> None:
+        await work.persist("ending a job", fail_twice)
+        loop.works.append(Work(lambda now_us: fail_twice(), lambda: None))
+        running = asyncio.create_task(loop.run())
+        while len(done) < 2:  # noqa: ASYNC110 - the loop has no end to wait for
+            await asyncio.sleep(0.001)
+        running.cancel()
+
+    asyncio.run(run())
+    db.close()
+
+    assert tries == [6]
+    assert [record.getMessage() for record in caplog.records] == [
+        *["The sandbox fails at ending a job and tries again."] * 2,
+        *["The sandbox fails at due work and tries again."] * 2,
+    ]
 
 
 def test_a_skip_is_not_lost_to_a_wall_clock_that_was_set_back() -> None:

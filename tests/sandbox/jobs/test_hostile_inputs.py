@@ -17,6 +17,7 @@ import pytest
 from mediakit.sandbox import exchange
 from mediakit.sandbox.api import uploads
 from mediakit.sandbox.jobs import inputs
+from mediakit.sandbox.render.protocol import RenderRequest
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
 from tests.support.sandbox.hostile import (
     HostileServer,
@@ -136,20 +137,13 @@ def test_the_workers_memory_is_bounded_whatever_a_clip_promises(
 ) -> None:
     path = tmp_path / "bomb.mp4"
     path.write_bytes(bomb_mp4(80_000_000, 8))  # 15 GB, when all of it is unpacked
-    order = {
-        "job": "j",
-        "kind": "probe",
-        "body": {"u": "video"},
-        "inputs": {"u": str(path)},
-        "output": "",
-        "seed": 0,
-    }
+    order = RenderRequest("j", "probe", {"u": "video"}, {"u": path}, Path())
     with subprocess.Popen(
         [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as worker:
-        out, _ = worker.communicate(json.dumps(order).encode() + b"\n", timeout=60)
+        out, _ = worker.communicate(order.line(), timeout=60)
         peak = max_rss_bytes()
 
     assert json.loads(out)["job"] == "j"

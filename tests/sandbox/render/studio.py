@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import av
 import numpy as np
@@ -41,6 +41,31 @@ def greys(size: Size, frames: int, fps: Fraction = Fraction(FPS), **more: Any) -
 def make_greys(path: Path, size: Size, frames: int, fps: Fraction) -> Path:
     write_film(greys(size, frames, fps), path, sketch=True)
     return path
+
+
+class Made(NamedTuple):
+    """A file, as its header describes it."""
+
+    content_type: str
+    width: int | None
+    height: int | None
+    seconds: float | None = None
+
+
+def made_of(rendered: Rendered, path: Path) -> Made:
+    """Read what was made; its length must be the one that the worker reports."""
+    content_type, duration_ms = rendered
+    if content_type.startswith("image/"):
+        assert duration_ms is None
+        with Image.open(path) as picture:
+            assert picture.get_format_mimetype() == content_type
+            return Made(content_type, *picture.size)
+    with av.open(str(path)) as file:
+        stream = file.streams[0]
+        seconds = float((stream.duration or 0) * (stream.time_base or 0))
+        width, height = (getattr(stream, side, None) for side in ("width", "height"))
+    assert duration_ms == round(seconds * 1000)
+    return Made(content_type, width, height, seconds)
 
 
 @dataclass(frozen=True)
@@ -167,13 +192,14 @@ class Studio:
 
     def make(
         self, kind: str, body: Mapping[str, object], *files: Path, **more: Any
-    ) -> Rendered:
+    ) -> Made:
         """Draw the first frame of each shot."""
-        return render(self.order(kind, body, *files, **more))
+        return made_of(render(self.order(kind, body, *files, **more)), self.output)
 
-    def film(self, kind: str, body: Mapping[str, object], *files: Path) -> Rendered:
+    def film(self, kind: str, body: Mapping[str, object], *files: Path) -> Made:
         """Draw every frame."""
-        return render(replace(self.order(kind, body, *files), sketch=False))
+        asked = replace(self.order(kind, body, *files), sketch=False)
+        return made_of(render(asked), self.output)
 
     @staticmethod
     def url(path: Path) -> str:

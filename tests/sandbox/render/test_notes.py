@@ -62,8 +62,10 @@ def values_of(field: FieldSpec, urls: dict[str, list[str]]) -> list[Any]:
     return [value for value in values if value != field.default][:3]
 
 
-def bodies_of(kind: str, urls: dict[str, list[str]]) -> Iterator[dict[str, Any]]:
-    """Return a body, and the same with other values of each of its fields."""
+def bodies_of(
+    kind: str, urls: dict[str, list[str]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return a body, and the same with other values of each field, which is named."""
     fields = CATALOG.function(kind).fields
     base = {
         name: REQUIRED[name] if name in REQUIRED else values_of(field, urls)[0]
@@ -75,11 +77,11 @@ def bodies_of(kind: str, urls: dict[str, list[str]]) -> Iterator[dict[str, Any]]
     if kind == "region-replace":
         base |= {"modify_region_roi": "sky"}
     base |= {"resolution": "720p"} if "resolution" in fields and kind != "r6" else {}
-    yield base
+    yield "", base
     for name, field in fields.items():
         for value in values_of(field, urls):
             if value != base.get(name):
-                yield base | {name: value}
+                yield name, base | {name: value}
 
 
 def first_picture(asked: RenderRequest) -> bytes:
@@ -102,10 +104,13 @@ def test_no_two_values_of_a_field_give_the_same_picture(
     files = [path for paths in media.values() for path in paths]
     urls = {name: [studio.url(path) for path in paths] for name, paths in media.items()}
     seen: dict[bytes, dict[str, Any]] = {}
-    for body in bodies_of(kind, urls):
-        picture = first_picture(studio.order(kind, body, *files))
+    for name, body in bodies_of(kind, urls):
+        asked = studio.order(kind, body, *files)
+        picture = first_picture(asked)
         assert picture not in seen, (body, seen[picture])
         seen[picture] = body
+        if name and not CATALOG.function(kind).fields[name].required:
+            assert any(line.startswith(f"{name} ") for line in note_of(asked))
 
 
 def test_a_note_names_what_is_not_a_default_and_shortens_it(studio: Studio) -> None:

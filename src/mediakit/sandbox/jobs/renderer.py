@@ -83,12 +83,21 @@ class WorkerPool:
             if left:
                 self._idle = []
         for worker in left:
-            worker.leave()
+            worker.end()
 
-    def take(self) -> Worker | None:
-        """Return an idle worker; None when there is none."""
+    def take(self, max_jobs: int) -> Worker:
+        """Return an idle worker below its number of jobs, else a new one.
+
+        Raises:
+            WorkerGoneError: No process could be started.
+        """
         with self._lock:
-            return self._idle.pop() if self._idle else None
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.fit(max_jobs):
+                    return worker
+                worker.end()
+        return Worker()
 
     def give_back(self, worker: Worker) -> None:
         """Keep a worker that has answered, for whoever needs one next."""
@@ -96,7 +105,7 @@ class WorkerPool:
             if is_wanted := self._renderers_n > 0:
                 self._idle.append(worker)
         if not is_wanted:
-            worker.leave()
+            worker.end()
 
 
 POOL = WorkerPool()
@@ -106,9 +115,9 @@ os.register_at_fork(after_in_child=POOL.forget)
 class Renderer:
     """Renders jobs in worker processes, each of which does one at a time.
 
-    A worker is started when a job needs one and none is idle, and gets jobs only when
-    all its imports are done. It is replaced after a number of jobs, because encoders do
-    not release all memory, and when it crashes or takes too long.
+    A worker is started when a job needs one and none is idle. It is replaced after a
+    number of jobs, because encoders do not release all memory, and when it crashes or
+    takes too long.
     """
 
     def __init__(
@@ -126,22 +135,14 @@ class Renderer:
         self._slots = asyncio.Semaphore(workers)
         self._busy: set[Worker] = set()
         self._closed = False
+        pool.join()
 
-    async def start(self) -> None:
-        """Prepare to render on the running loop; no process is started yet."""
-        self._pool.join()
-
-    async def warm(self) -> None:
-        """Start a worker now, unless one is idle, to be ready for the first job."""
-        async with self._slots:
-            try:
-                worker = await self._worker()
-                await to_thread.run_sync(worker.warm, abandon_on_cancel=True)
-            except WorkerGoneError as problem:
-                logger.error("No render worker could be started: %s.", problem)
-            else:
-                self._pool.give_back(worker)
-                self._busy.discard(worker)
+    def warm(self) -> None:
+        """Start a worker now, unless one is idle, which then imports all it needs."""
+        try:
+            self._pool.give_back(self._pool.take(self._max_jobs))
+        except WorkerGoneError as problem:
+            logger.error("No render worker could be started: %s.", problem)
 
     async def render(self, request: RenderRequest) -> Rendered:
         """Render one job, once a worker is free.
@@ -149,7 +150,7 @@ class Renderer:
         The error of a failure is `invalid_input` for an input that cannot be used,
         `timed_out` for a job that took too long, `internal` otherwise.
         """
-        return Rendered(**await self._answer(request))
+        return Rendered(*await self._result(request))
 
     async def probe(
         self, job: str, media: Mapping[str, tuple[str, Path]]
@@ -158,7 +159,7 @@ class Renderer:
         media_types = {field: medium for field, (medium, _) in media.items()}
         paths = {field: path for field, (_, path) in media.items()}
         request = RenderRequest(job, PROBE, media_types, paths, output=Path())
-        seconds: dict[str, float] = (await self._answer(request))["seconds"]
+        seconds: dict[str, float] = await self._result(request)
         return seconds
 
     async def close(self) -> None:
@@ -167,61 +168,53 @@ class Renderer:
             return
         self._closed = True
         for worker in tuple(self._busy):
-            await to_thread.run_sync(worker.kill)
+            await to_thread.run_sync(worker.end)
         for _ in range(self.workers_n):  # every slot comes back
             await self._slots.acquire()
         for _ in range(self.workers_n):
             self._slots.release()
         await to_thread.run_sync(self._pool.leave)
 
-    async def _answer(self, request: RenderRequest) -> dict[str, Any]:
-        """Have a free worker handle a request; return the fields of its response."""
+    async def _result(self, request: RenderRequest) -> Any:
+        """Have a free worker handle a request; return its result."""
         async with self._slots:
-            answer = await self._asked(request)
-        if not answer["ok"]:
+            if self._closed:
+                raise RenderError.internal("The render worker failed: it was closed.")
+            try:
+                worker = self._pool.take(self._max_jobs)
+            except WorkerGoneError as problem:
+                raise _failed(problem) from None
+            self._busy.add(worker)
+            try:
+                answer = await self._asked(worker, request)
+            finally:
+                self._busy.discard(worker)
+        if "result" not in answer:
             raise RenderError(answer["code"], answer["message"])
-        return {name: v for name, v in answer.items() if name not in ("job", "ok")}
+        return answer["result"]
 
-    async def _asked(self, request: RenderRequest) -> dict[str, Any]:
-        worker: Worker | None = None
+    async def _asked(self, worker: Worker, request: RenderRequest) -> dict[str, Any]:
         try:
-            worker = await self._worker()
-            await to_thread.run_sync(worker.warm, abandon_on_cancel=True)
             async with asyncio.timeout(self._timeout_s):
                 answer = await to_thread.run_sync(
                     worker.ask, request.job, request.line(), abandon_on_cancel=True
                 )
         except TimeoutError:
-            assert worker is not None
-            await to_thread.run_sync(worker.kill)
+            await to_thread.run_sync(worker.end)
             message = (
                 f"The render took longer than {self._timeout_s:g} s and was stopped."
             )
             raise RenderError("timed_out", message) from None
         except WorkerGoneError as problem:
-            if worker is not None:
+            if not self._closed:
                 await to_thread.run_sync(worker.crashed)
-            message = f"The render worker failed: {problem}."
-            raise RenderError.internal(message) from None
+            raise _failed(problem) from None
         except asyncio.CancelledError:
-            if worker is not None:
-                worker.kill()  # its response would be read as the next job's
+            worker.end()  # its response would be read as the next job's
             raise
-        else:
-            self._pool.give_back(worker)
-            return answer
-        finally:
-            if worker is not None:
-                self._busy.discard(worker)
+        self._pool.give_back(worker)
+        return answer
 
-    async def _worker(self) -> Worker:
-        """Return a worker that is alive and below its number of jobs."""
-        while (worker := self._pool.take()) and not worker.fit(self._max_jobs):
-            await to_thread.run_sync(worker.leave)
-        if self._closed:
-            if worker is not None:
-                self._pool.give_back(worker)
-            raise WorkerGoneError("the renderer was closed")
-        worker = worker or Worker()
-        self._busy.add(worker)
-        return worker
+
+def _failed(problem: WorkerGoneError) -> RenderError:
+    return RenderError.internal(f"The render worker failed: {problem}.")

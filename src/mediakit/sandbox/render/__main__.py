@@ -10,14 +10,10 @@ import av
 from mediakit.sandbox.render.files import Given, measured_s
 from mediakit.sandbox.render.protocol import (
     PROBE,
-    WARM,
-    Rendered,
     RenderError,
     RenderRequest,
     answer,
-    measured,
     parse_request,
-    ready,
 )
 from mediakit.sandbox.render.scenes import render
 
@@ -38,49 +34,34 @@ def main() -> None:
 
 
 def response_line(line: bytes) -> bytes:
-    """Handle one request; any error becomes the response."""
-    try:
-        request = parse_request(line)
-    except RenderError as problem:
-        return answer(None, problem)
-    if request.kind == WARM:
-        return ready(request.job)
-    if request.kind == PROBE:
-        return _lengths(request)
-    return answer(request.job, _outcome(request))
+    """Handle one request, and leave no incomplete file behind.
 
-
-def _lengths(request: RenderRequest) -> bytes:
-    try:
-        seconds = {
-            url: measured_s(Given(request.file(url), url[:_SHOWN_LENGTH]), medium)
-            for url, medium in request.body.items()
-            if medium in ("video", "audio")
-        }
-        return measured(request.job, seconds)
-    except RenderError as problem:
-        return answer(request.job, problem)
-    except OSError as problem:
-        message = f"An input could not be read ({type(problem).__name__})."
-        return answer(request.job, RenderError.internal(message))
-
-
-def _outcome(request: RenderRequest) -> Rendered | RenderError:
-    """Render, and leave no incomplete file behind.
-
-    Other exceptions are bugs in the renderer: they end the process, and the server
-    logs the traceback, returns `internal` and starts another worker.
+    An error in a file, or of the disk, becomes the response. Other exceptions are bugs
+    in the renderer: they end the process, and the server logs the traceback, returns
+    `internal` and starts another worker.
     """
+    request = parse_request(line)
     try:
-        return render(request)
+        if request.kind == PROBE:
+            return answer(request.job, _lengths(request))
+        return answer(request.job, render(request))
     except RenderError as problem:
         outcome = problem
     except (OSError, MemoryError, av.FFmpegError) as problem:
         outcome = RenderError.internal(
             f"The output could not be rendered ({type(problem).__name__})."
         )
-    request.output.unlink(missing_ok=True)
-    return outcome
+    if request.kind != PROBE:
+        request.output.unlink(missing_ok=True)
+    return answer(request.job, outcome)
+
+
+def _lengths(request: RenderRequest) -> dict[str, float]:
+    return {
+        url: measured_s(Given(request.file(url), url[:_SHOWN_LENGTH]), medium)
+        for url, medium in request.body.items()
+        if medium in ("video", "audio")
+    }
 
 
 def _bound_memory() -> None:

@@ -179,14 +179,17 @@ def join(request: RenderRequest) -> Film:
 
 # Upscale (spec 4.13)
 
-MOST_SECONDS = 60
-MOST_FPS = 120
 MOST_PIXELS_A_SIDE = 8192
 # An encoder keeps whole frames, H.265 more and larger ones than H.264: these keep
 # both below 700 MB.
-MOST_PIXELS: dict[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
-# For all frames together; about four minutes for two cores.
-MOST_PIXELS_IN_ALL = 15_000_000_000
+MOST_PIXELS: Mapping[Codec, int] = {"h264": 35_000_000, "hevc": 4096 * 2304}
+# For all frames together: about a minute of one core, a fifth of the time limit.
+MOST_PIXELS_IN_ALL: Mapping[Codec, int] = {
+    "h264": 15_000_000_000,
+    "hevc": 5_000_000_000,
+}
+# A smaller frame takes as long as one of so many pixels.
+_LEAST_PIXELS = 50_000
 
 _UPSCALED = "video_url"
 _PIXELS_4K = 3840 * 2160
@@ -248,34 +251,21 @@ def output_size(source: Size, factor: int, model: str) -> Size:
 
 
 def _check_work(clip: Clip, size: Size, frames: int, codec: Codec) -> None:
-    most, problem = MOST_PIXELS[codec], ""
-    if max(size) > MOST_PIXELS_A_SIDE or size.pixels > most:
-        name, hint = "H.264", ""
-        if codec == "hevc":
-            name, hint = "H.265", " Ask for a smaller factor or for H.264."
-        problem = (
-            f"{clip.size} pixels become {size}, {size.pixels / 1e6:.1f} megapixels; "
-            f"the sandbox encodes at most {most / 1e6:.1f} megapixels and "
+    become = f"{_UPSCALED}: {clip.size} pixels become {size}"
+    name = {"h264": "H.264", "hevc": "H.265"}[codec]
+    hint = " Ask for a smaller factor or for H.264." if codec == "hevc" else ""
+    if max(size) > MOST_PIXELS_A_SIDE or size.pixels > MOST_PIXELS[codec]:
+        raise RenderError.invalid(
+            f"{become}, {size.pixels / 1e6:.1f} megapixels; the sandbox encodes at "
+            f"most {MOST_PIXELS[codec] / 1e6:.1f} megapixels and "
             f"{MOST_PIXELS_A_SIDE} pixels a side as {name}.{hint}"
         )
-    elif clip.duration_s > MOST_SECONDS:
-        problem = (
-            f"the clip lasts {clip.duration_s:.4g} s; the sandbox upscales at most "
-            f"{MOST_SECONDS} s."
+    most_frames = MOST_PIXELS_IN_ALL[codec] // max(size.pixels, _LEAST_PIXELS)
+    if frames > most_frames:
+        raise RenderError.invalid(
+            f"{become} in {frames:,} frames; the sandbox encodes at most "
+            f"{most_frames:,} such frames as {name}.{hint}"
         )
-    elif clip.rate > MOST_FPS:
-        problem = (
-            f"the clip has {float(clip.rate):.4g} frames per second; the sandbox "
-            f"upscales at most {MOST_FPS}."
-        )
-    elif frames * size.pixels > MOST_PIXELS_IN_ALL:
-        most_s = clip.duration_s * MOST_PIXELS_IN_ALL / (frames * size.pixels)
-        problem = (
-            f"the clip lasts {clip.duration_s:.4g} s; the sandbox upscales at most "
-            f"{most_s:.1f} s to {size} at {float(clip.rate):.4g} frames per second."
-        )
-    if problem:
-        raise RenderError.invalid(f"{_UPSCALED}: {problem}")
 
 
 def _effects(body: Mapping[str, Any], seed: int) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,9 @@
 """Files from outside, which are untrusted until they are decoded."""
 
 import struct
-import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -27,7 +26,6 @@ FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 MAX_PIXELS = 50_000_000
 MAX_SIZE_BYTES = 100_000_000
 LONGEST_JPEG_SIDE_PX = 65_500
-DECODE_LIMIT_S = 180.0
 
 # The EXIF orientations of upright pictures.
 _LYING = (5, 6, 7, 8)
@@ -160,44 +158,6 @@ def on_white(picture: Image.Image) -> Image.Image:
 
 
 # Clips and sounds
-
-
-class Deadline:
-    """A limit to the time that decoding one file may take.
-
-    Args:
-        field: Where the body names the file, for the message.
-        limit_s: Seconds from now.
-        monotonic_s: The clock.
-    """
-
-    def __init__(
-        self,
-        field: str,
-        limit_s: float = DECODE_LIMIT_S,
-        monotonic_s: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._field = field
-        self._limit_s = limit_s
-        self._monotonic_s = monotonic_s
-        self._end_s = monotonic_s() + limit_s
-
-    def check(self) -> None:
-        """Raise `invalid_input` once the time is over."""
-        if self._monotonic_s() > self._end_s:
-            raise RenderError.invalid(
-                f"{self._field}: decoding the file takes longer than "
-                f"{self._limit_s:g} s."
-            )
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Stop the clock during anything other than decoding."""
-        since_s = self._monotonic_s()
-        try:
-            yield
-        finally:
-            self._end_s += self._monotonic_s() - since_s
 
 
 @contextmanager
@@ -372,11 +332,7 @@ def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
     stream.codec_context.thread_count = 1 if large else 2
     # Also rejects a frame that is larger than the file's header says.
     stream.codec_context.options = {"max_pixels": str(_MAX_DECODED_PIXELS)}
-    deadline = Deadline(field)
-    for frame in container.decode(stream):
-        deadline.check()
-        with deadline.paused():
-            yield frame
+    yield from container.decode(stream)
 
 
 def _colours(frame: av.VideoFrame) -> str:

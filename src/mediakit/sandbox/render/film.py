@@ -49,8 +49,9 @@ Floats = NDArray[np.float32]
 
 _CONTENT_TYPES = {"mp4": "video/mp4", "mov": "video/quicktime"}
 _ENCODERS: Mapping[Codec, str] = {"h264": "libx264", "hevc": "libx265"}
-# One frame at a time: x265 needs twelve bytes a pixel for each frame in flight.
-_X265 = "log-level=none:open-gop=0:frame-threads=1:pools={pools}"
+# One frame at a time: x265 needs twelve bytes a pixel for each frame in flight. One
+# thread: several wait for each other row by row, six times as long on a busy machine.
+_X265 = "log-level=none:open-gop=0:frame-threads=1:pools=none:wpp=0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,16 +309,8 @@ def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
         file.mux(video.encode(None))
         if audio is not None:
             file.mux(audio.encode(None))
-    seconds = film.frames / film.fps
-    size = film.enlarged or film.size
-    return Rendered(
-        content_type=_CONTENT_TYPES[film.container],
-        width=size.width,
-        height=size.height,
-        duration_ms=round(seconds * 1000),
-        frames=film.frames,
-        output_seconds=round(float(seconds), 3),
-    )
+    duration_ms = round(film.frames / film.fps * 1000)
+    return Rendered(_CONTENT_TYPES[film.container], duration_ms)
 
 
 def _coded(
@@ -390,9 +383,7 @@ def _video_stream(
     }
     if film.codec == "hevc":
         stream.codec_context.codec_tag = "hvc1"  # the only one Apple's players take
-        # Threads that wait for each other take minutes on a machine full of tests.
-        params = _X265.format(pools="none:wpp=0" if sketch else threads)
-        stream.options |= {"forced-idr": "1", "x265-params": params}
+        stream.options |= {"forced-idr": "1", "x265-params": _X265}
     return stream
 
 

@@ -49,7 +49,7 @@ from mediakit.sandbox.render.sound import (
     repeated,
     sound_kind,
 )
-from mediakit.sandbox.render.words import MARK, clock, words_over
+from mediakit.sandbox.render.words import MARK, words_over
 
 Task = Literal["reference", "edit", "extend"]
 
@@ -272,11 +272,11 @@ def _scene(
     span: range,
     mark: str = "",
 ) -> list[Layer]:
-    words = words_over(request, size, caption=caption, corner=mark, span=span)
-    if not mark:
-        words.append(clock(size, span))
     land = scene(look_of(caption, seed), size, span, sketch=request.sketch)
-    return [land, *words]
+    return [
+        land,
+        *words_over(request, size, caption=caption, corner=mark, span=span),
+    ]
 
 
 def _shares(frames: int, count: int) -> list[range]:

@@ -93,7 +93,7 @@ def write_picture(picture: Picture, path: Path) -> Rendered:
         image.save(path, "JPEG", quality=93, subsampling=0)
     else:
         image.save(path, "PNG", compress_level=3)
-    return Rendered("image/jpeg" if is_jpeg else "image/png", *image.size)
+    return Rendered("image/jpeg" if is_jpeg else "image/png")
 
 
 def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:

@@ -4,17 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, NamedTuple
 
 from mediakit.media_limits import MediaLimits
 from mediakit.rules import Problem
 
-# Requests of these kinds render nothing. The response to the first means that the
-# worker is ready; the response to the second has the lengths of the inputs.
-WARM = "warm"
+# A request of this kind renders nothing: the response has the lengths of the inputs.
 PROBE = "probe"
 
-T = TypeVar("T")
 Code = Literal["invalid_input", "internal", "timed_out"]
 
 
@@ -94,88 +91,33 @@ class RenderRequest:
         return self.limits.get(name, MediaLimits())
 
 
-@dataclass(frozen=True)
-class Rendered:
-    """The result of a request: the file that was written.
-
-    Attributes:
-        content_type: The media type of the file.
-        width: In pixels; None for a sound.
-        height: In pixels; None for a sound.
-        duration_ms: Length of a video or a sound; None for a picture.
-        frames: Number of frames of a video; None for anything else.
-        output_seconds: The same length in seconds; None for a picture.
-    """
+class Rendered(NamedTuple):
+    """The file that was written: its media type, and its length unless a picture."""
 
     content_type: str
-    width: int | None
-    height: int | None
     duration_ms: int | None = None
-    frames: int | None = None
-    output_seconds: float | None = None
 
 
 def parse_request(line: bytes) -> RenderRequest:
-    """Read one line of the worker's standard input.
-
-    Raises:
-        RenderError: The line is not a request; the code is `internal`, because only
-            the server writes these lines.
-    """
-    try:
-        fields = json.loads(line)
-        return RenderRequest(
-            job=_typed(fields["job"], str),
-            kind=_typed(fields["kind"], str),
-            body=_typed(fields["body"], dict),
-            inputs={url: Path(path) for url, path in fields["inputs"].items()},
-            output=Path(fields["output"]),
-            seed=_typed(fields["seed"], int),
-            limits=_limits(fields.get("limits", {})),
-            media_type=_typed(fields.get("media_type", "video"), str),
-            media=_typed(fields.get("media", {}), dict),
-            sketch=_typed(fields.get("sketch", False), bool),
-            changed=tuple(_typed(fields.get("changed", []), list)),
-        )
-    except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise RenderError.internal(
-            f"The line is not a render request ({type(problem).__name__}: {problem})."
-        ) from problem
+    """Read one line of the worker's standard input, which only the server writes."""
+    fields = json.loads(line)
+    fields["inputs"] = {url: Path(path) for url, path in fields["inputs"].items()}
+    fields["output"] = Path(fields["output"])
+    fields["limits"] = {
+        name: MediaLimits(**{**limits, "formats": tuple(limits["formats"])})
+        for name, limits in fields["limits"].items()
+    }
+    return RenderRequest(**fields)
 
 
-def ready(job: str) -> bytes:
-    """Return the response to a request of kind `warm`: everything is imported."""
-    return json.dumps({"job": job, "ok": True}).encode() + b"\n"
-
-
-def measured(job: str, seconds: Mapping[str, float]) -> bytes:
-    """Return the response to a request of kind `probe`: each input's length by URL."""
-    fields = {"job": job, "ok": True, "seconds": dict(seconds)}
-    return json.dumps(fields).encode() + b"\n"
-
-
-def answer(job: str | None, outcome: Rendered | RenderError) -> bytes:
+def answer(job: str, outcome: Rendered | Mapping[str, float] | RenderError) -> bytes:
     """Write one line of the worker's standard output."""
-    fields: dict[str, object] = {"job": job}
     if isinstance(outcome, RenderError):
-        fields |= {"ok": False, "code": outcome.code, "message": outcome.message}
+        fields: dict[str, object] = {"code": outcome.code, "message": outcome.message}
     else:
-        fields |= {"ok": True, **asdict(outcome)}
-    return json.dumps(fields).encode() + b"\n"
+        fields = {"result": outcome}
+    return json.dumps({"job": job, **fields}).encode() + b"\n"
 
 
 def _plain(value: object) -> object:
     return asdict(value) if isinstance(value, MediaLimits) else str(value)
-
-
-def _limits(fields: Mapping[str, Mapping[str, Any]]) -> dict[str, MediaLimits]:
-    return {
-        name: MediaLimits(**{**limits, "formats": tuple(limits.get("formats", ()))})
-        for name, limits in fields.items()
-    }
-
-
-def _typed(value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not {kind.__name__}")
-    return value

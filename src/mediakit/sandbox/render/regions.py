@@ -2,6 +2,8 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
+from typing import TypeVar
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
@@ -9,18 +11,21 @@ from PIL import Image, ImageDraw, ImageFilter
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
 
-# What words name, as the shares left, top, right and bottom of the frame. The first
-# match across and the first match down are used together.
+T = TypeVar("T")
+Span = tuple[float, float]
+
+# What words name, as shares of the frame across and down; the first match of each
+# counts. Without one, an oval in the middle, or all but that.
 _ACROSS = {"left": (0.0, 0.4), "right": (0.6, 1.0)}
 _DOWN = {
-    "sky|ceiling|clouds?": (0.0, 1 / 3),
-    "ground|floor|grass|road|street|water|sea|lake": (2 / 3, 1.0),
-    "top|upper|above": (0.0, 0.4),
-    "bottom|lower|below": (0.6, 1.0),
+    "sky|ceiling|clouds?|top|upper|above": (0.0, 0.4),
+    "ground|floor|grass|road|street|water|sea|lake|bottom|lower|below": (0.6, 1.0),
+    "everything|whole|entire|all": (0.0, 1.0),
 }
-_BEHIND = "background|surroundings|backdrop"
-_MIDST = "cent(?:er|re)|middle|subject|foreground|person|man|woman|face|head"
-_EVERYTHING = "everything|whole|entire|all"
+_MIDST = {
+    "background|surroundings|backdrop": 0,
+    "cent(?:er|re)|middle|subject|foreground|person|man|woman|face|head": 255,
+}
 
 # A mask may be soft; darker pixels count as black.
 _FAINT = 8
@@ -62,26 +67,22 @@ def region_of_words(words: str, size: Size) -> Image.Image:
     Returns:
         How much of each pixel is changed, with a soft edge.
     """
-    region = Image.new("L", size, 0)
+    across, down = _first(_ACROSS, words), _first(_DOWN, words)
+    inside = _first(_MIDST, words)
+    region = Image.new("L", size, 255 if inside == 0 else 0)
     pen = ImageDraw.Draw(region)
 
-    def corners(across: tuple[float, float], down: tuple[float, float]) -> list[float]:
-        (left, right), (top, bottom) = across, down
+    def corners(across: Span, down: Span) -> list[float]:
         return [
-            left * size.width, top * size.height,
-            right * size.width, bottom * size.height,
-        ]  # fmt: skip
+            share * side
+            for edge in zip(across, down, strict=True)
+            for share, side in zip(edge, size, strict=True)
+        ]
 
-    across, down = _first(_ACROSS, words), _first(_DOWN, words)
     if across or down:
         pen.rectangle(corners(across or (0, 1), down or (0, 1)), 255)
-    elif _has(_BEHIND, words):
-        pen.rectangle(((0, 0), size), 255)
-        pen.ellipse(corners((0.3, 0.7), (0.15, 1.0)), 0)
-    elif _has(_MIDST, words):
-        pen.ellipse(corners((0.3, 0.7), (0.2, 0.8)), 255)
-    elif _has(_EVERYTHING, words):
-        pen.rectangle(((0, 0), size), 255)
+    elif inside is not None:
+        pen.ellipse(corners((0.3, 0.7), (0.2, 0.8)), inside)
     else:
         digest = hashlib.sha256(words.encode("utf-8", "replace")).digest()
         left, top = (0.05 + 0.5 * byte / 255 for byte in digest[:2])
@@ -89,11 +90,10 @@ def region_of_words(words: str, size: Size) -> Image.Image:
     return region.filter(ImageFilter.GaussianBlur(_SOFT_EDGE * min(size)))
 
 
-def _first(
-    places: dict[str, tuple[float, float]], words: str
-) -> tuple[float, float] | None:
-    return next((span for names, span in places.items() if _has(names, words)), None)
-
-
-def _has(pattern: str, words: str) -> bool:
-    return re.search(rf"\b(?:{pattern})\b", words, re.IGNORECASE) is not None
+def _first(places: Mapping[str, T], words: str) -> T | None:
+    found = (
+        place
+        for names, place in places.items()
+        if re.search(rf"\b(?:{names})\b", words, re.IGNORECASE)
+    )
+    return next(found, None)

@@ -17,13 +17,7 @@ import av
 import numpy as np
 from av.stream import Disposition
 
-from mediakit.sandbox.render.files import (
-    Deadline,
-    Given,
-    Kind,
-    kind_of,
-    opened_container,
-)
+from mediakit.sandbox.render.files import Given, Kind, kind_of, opened_container
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 
@@ -88,14 +82,7 @@ def write_recording(recording: Recording, path: Path) -> Rendered:
         file.setframerate(SAMPLE_RATE_HZ)
         for piece in recording.pieces:
             file.writeframes(np.rint(piece * 32767).astype("<i2").T.tobytes())
-    seconds = recording.frames / FPS
-    return Rendered(
-        content_type="audio/wav",
-        width=None,
-        height=None,
-        duration_ms=round(seconds * 1000),
-        output_seconds=round(seconds, 3),
-    )
+    return Rendered("audio/wav", round(recording.frames / FPS * 1000))
 
 
 def mixed(
@@ -128,21 +115,18 @@ def decoded(given: Given, kind: Kind) -> Iterator[Floats]:
         # A track of an unknown codec has no context, although PyAV's types declare one.
         if getattr(stream, "codec_context", None) is None:
             raise ValueError("its codec is not known")
-        deadline = Deadline(given.field)
         resampler = av.AudioResampler("fltp", "stereo", SAMPLE_RATE_HZ)
         frames: Iterable[av.AudioFrame | None] = container.decode(stream)
         is_first = True
         for frame in chain(frames, [None]):  # None: what is held back
-            deadline.check()
             # In a clip the sound may begin after the picture.
             if frame is not None and is_first and kind == "video":
                 for _ in range(round((frame.time or 0.0) * 100)):
                     yield np.zeros((2, SAMPLE_RATE_HZ // 100), np.float32)
             is_first = False
             for part in resampler.resample(frame):
-                with deadline.paused():
-                    samples = part.to_ndarray().astype(np.float32, copy=False)
-                    yield np.nan_to_num(samples).clip(-1, 1)
+                samples = part.to_ndarray().astype(np.float32, copy=False)
+                yield np.nan_to_num(samples).clip(-1, 1)
 
 
 def sound_kind(given: Given) -> Kind:

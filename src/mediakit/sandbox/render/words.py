@@ -1,21 +1,19 @@
-"""Words on frames: captions, notes, labels and a running clock."""
+"""Words on frames: captions, notes and labels."""
 
 import hashlib
 import json
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 
-import av
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
-from mediakit.sandbox.render.film import FPS, Frames, Layer, frame_of, still
+from mediakit.sandbox.render.film import Layer, still
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
@@ -37,7 +35,6 @@ _LONGEST_VALUE = 48
 _ALWAYS = range(sys.maxsize)
 _SHADOW = [round(min(level * 1.2, 190)) for level in range(256)]
 _INK = [round(255 * (level / 255) ** 0.5) for level in range(256)]
-_ONE_DIGIT = str.maketrans("123456789", "000000000")
 
 
 def words_over(
@@ -61,8 +58,9 @@ def words_over(
     if block := _text_block(caption, note_of(request, caption), size):
         layers.append(Layer(still(block), start=span.start, stop=span.stop))
     if corner:
-        picture = _small(corner, size)
-        layers.append(_cornered(picture, size, span, still(picture)))
+        picture, margin = _small(corner, size), round(min(size) * 0.05)
+        x = str(size.width - margin - picture.width)
+        layers.append(Layer(still(picture), (), x, str(margin), span.start, span.stop))
     return layers
 
 
@@ -107,33 +105,9 @@ def _plain(value: object, files: Mapping[str, Path]) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
-def clock(frame: Size, span: range) -> Layer:
-    """Write the running time into the upper right corner."""
-    widest = _small("00:00.0", frame)
-
-    def times() -> Iterator[av.VideoFrame]:
-        for tenths, same in groupby(index * 10 // FPS for index in span):
-            seconds, tenth = divmod(tenths, 10)
-            text = f"{seconds // 60:02}:{seconds % 60:02}.{tenth}"
-            shown = frame_of(_small(text, frame, widest.size))
-            yield from (shown for _ in same)
-
-    return _cornered(widest, frame, span, times)
-
-
-def _cornered(
-    picture: Image.Image, frame: Size, span: range, frames: Callable[[], Frames]
-) -> Layer:
-    margin = round(min(frame) * 0.05)
-    x = frame.width - margin - picture.width
-    return Layer(frames, x=str(x), y=str(margin), start=span.start, stop=span.stop)
-
-
-def _small(text: str, frame: Size, size: tuple[int, int] | None = None) -> Image.Image:
-    # All digits have one font, which is looked for once.
-    characters = text.translate(_ONE_DIGIT)
-    font = font_for(characters, max(round(min(frame) * _SMALL), 10))
-    size = size or (_even(font.getlength(text)) + 4, _even(font.size * _LEADING))
+def _small(text: str, frame: Size) -> Image.Image:
+    font = font_for(text, max(round(min(frame) * _SMALL), 10))
+    size = (_even(font.getlength(text)) + 4, _even(font.size * _LEADING))
     ink = Image.new("L", size)
     ImageDraw.Draw(ink).text((2, 0), text, 205, font)
     return _shadowed(ink, font)

@@ -10,25 +10,17 @@ import logging
 import os
 import subprocess
 import sys
-import threading
-from collections import deque
+import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from subprocess import PIPE
-from typing import IO, Any
-
-from mediakit.sandbox.render.protocol import WARM, RenderRequest
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
 _MODULE = "mediakit.sandbox.render"
 _MAX_ANSWER_BYTES = 2**20
-_MAX_PIECE_BYTES = 2**16
-_START_LIMIT_S = 60.0
 _ENDING_LIMIT_S = 0.5
-_STOP_LIMIT_S = 5.0
-_LAST_WORDS = 20
-_WARM_REQUEST = RenderRequest(WARM, WARM, {}, {}, Path())
+_LAST_WORDS_BYTES = 4_000
 
 
 class WorkerGoneError(Exception):
@@ -44,56 +36,27 @@ class Worker:
 
     def __init__(self) -> None:
         self._jobs_n = 0
-        self._is_warm = self._is_dismissed = False
-        self._last_words: deque[str] = deque(maxlen=_LAST_WORDS)
+        # Not a pipe, which somebody would have to read all the time.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             self._process = subprocess.Popen(
                 # -P: a folder with a file named av.py must not matter
                 [sys.executable, "-P", "-m", _MODULE],
                 stdin=PIPE,
                 stdout=PIPE,
-                stderr=PIPE,
+                stderr=self._said,
                 env=worker_environment(os.environ),
                 # Interrupting a notebook's kernel interrupts its process group.
                 start_new_session=True,
             )
         except OSError as problem:
+            self._said.close()
             raise WorkerGoneError(f"it did not start ({problem})") from problem
-        stdin, stdout, stderr = (
-            self._process.stdin,
-            self._process.stdout,
-            self._process.stderr,
-        )
-        assert stdin is not None
-        assert stdout is not None
-        assert stderr is not None
-        self._requests, self._answers, self._errors = stdin, stdout, stderr
-        self._listener = threading.Thread(
-            target=self._listen, args=(stderr,), daemon=True, name="render worker"
-        )
-        self._listener.start()
         logger.debug("render worker %d: started", self._process.pid)
 
     def fit(self, max_jobs: int) -> bool:
         """Return whether the worker is alive and below its number of jobs."""
         return self._process.poll() is None and self._jobs_n < max_jobs
-
-    def warm(self) -> None:
-        """Wait until every import is done.
-
-        Raises:
-            WorkerGoneError: It ended, or was not ready in a minute.
-        """
-        if self._is_warm:
-            return
-        limit = threading.Timer(_START_LIMIT_S, self._kill)
-        limit.daemon = True
-        limit.start()
-        try:
-            self._ask(WARM, _WARM_REQUEST.line())
-        finally:
-            limit.cancel()
-        self._is_warm = True
 
     def ask(self, job: str, line: bytes) -> dict[str, Any]:
         """Send a request and wait for its response.
@@ -102,75 +65,40 @@ class Worker:
             WorkerGoneError: The worker ended, or sent something else.
         """
         self._jobs_n += 1
-        return self._ask(job, line)
-
-    def _ask(self, job: str, line: bytes) -> dict[str, Any]:
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
         try:
-            self._requests.write(line)
-            self._requests.flush()
-            answer = self._answers.readline(_MAX_ANSWER_BYTES)
+            requests.write(line)
+            requests.flush()
+            answer = answers.readline(_MAX_ANSWER_BYTES)
         except (OSError, ValueError) as problem:
             raise WorkerGoneError("it closed its pipe") from problem
         return _parsed(answer, job)
 
-    def kill(self) -> None:
+    def end(self) -> None:
         """End the worker at once."""
-        self._is_dismissed = True
-        self._kill()
-        self._ended()
+        self._process.kill()
+        self._process.wait()
+        for file in (self._process.stdin, self._process.stdout, self._said):
+            if file is not None:
+                with contextlib.suppress(OSError):  # what it never read is lost
+                    file.close()
 
     def crashed(self) -> None:
         """End a worker with which something is wrong, and log its last words."""
         # One that is ending by itself has a code that says more.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_ENDING_LIMIT_S)
-        self._kill()
-        self._ended()
-
-    def leave(self) -> None:
-        """End an idle worker by closing its input; kill it after a timeout."""
-        self._is_dismissed = True
-        with contextlib.suppress(OSError):
-            self._requests.close()
-        try:
-            self._process.wait(_STOP_LIMIT_S)
-        except subprocess.TimeoutExpired:
-            self._kill()
-        self._ended()
-
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.kill()
-
-    def _ended(self) -> None:
-        """Wait for the end, and log an unexpected one."""
-        code = self._process.wait()
-        self._listener.join()
-        for pipe in (self._requests, self._answers, self._errors):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        if not self._is_dismissed:
-            logger.error(
-                "The render worker %d ended with code %d. Its last words:\n%s",
-                self._process.pid,
-                code,
-                "\n".join(self._last_words),
-            )
-
-    def _listen(self, stderr: IO[bytes]) -> None:
-        """Log the worker's standard error, in chunks: a line may have any length."""
-        rest = ""
-        while piece := os.read(stderr.fileno(), _MAX_PIECE_BYTES):
-            *lines, rest = (rest + piece.decode(errors="replace")).split("\n")
-            for line in lines:
-                self._heard(line)
-            rest = rest[-_MAX_PIECE_BYTES:]
-        if rest:
-            self._heard(rest)
-
-    def _heard(self, line: str) -> None:
-        self._last_words.append(line)
-        logger.info("render worker %d: %s", self._process.pid, line)
+        self._said.seek(max(self._said.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES, 0))
+        words = self._said.read().decode(errors="replace")
+        self.end()
+        logger.error(
+            "The render worker %d ended with code %d. Its last words:\n%s",
+            self._process.pid,
+            self._process.returncode,
+            words,
+        )
 
 
 def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:

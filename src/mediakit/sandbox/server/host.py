@@ -137,7 +137,6 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     may_loop_back = service.settings.allow_loopback_callbacks
     inputs = Inputs(service.db, service.files, allow_loopback=may_loop_back)
     renderer = Renderer(max(1, service.settings.concurrency))
-    await renderer.start()
     runner = JobRunner(service, inputs, renderer, SystemClock())
     sender = Sender(service, SystemClock())
     service.pauses.extend((runner.paused, sender.paused))
@@ -162,7 +161,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
 async def _warm(renderer: Renderer) -> None:
     # Starting a process takes longer than answering, and a job does not wait for it.
     await asyncio.sleep(WARM_AFTER_S)
-    await renderer.warm()
+    renderer.warm()
 
 
 def _works(service: Service, runner: JobRunner, sender: Sender) -> list[Work]:
