@@ -143,7 +143,12 @@ def test_the_workers_memory_is_bounded_whatever_a_clip_promises(
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as worker:
-        out, _ = worker.communicate(order.line(), timeout=60)
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        worker.stdin.write(order.line())
+        worker.stdin.flush()
+        out = worker.stdout.readline()
+        worker.communicate()
         peak = max_rss_bytes()
 
     assert json.loads(out)["job"] == "j"

@@ -14,7 +14,7 @@ import av
 import pytest
 
 from mediakit.media_limits import MediaLimits
-from mediakit.sandbox.render.__main__ import response_line
+from mediakit.sandbox.render.__main__ import response
 from mediakit.sandbox.render.protocol import RenderRequest, parse_request
 from tests.sandbox.render.studio import Studio, look, pitch_hz, refusal
 from tests.support.samples.media_samples import (
@@ -30,7 +30,7 @@ R1 = {"prompt": "at the lake", "duration": 4, "resolution": "480p"}
 
 
 def answer_to(order: RenderRequest) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(response_line(order.line()))
+    answer: dict[str, Any] = json.loads(response(order))
     return answer
 
 
@@ -41,16 +41,34 @@ def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> 
     path = make_png(studio.folder / "p.png", (20, 10))
     good = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
     lines = [replace(good, kind="mine", media_type="smell").line(), good.line()]
-    worker = subprocess.run(
-        [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
-        input=b"".join(lines),
-        capture_output=True,
-        check=True,
-    )
-    refused, answer = [json.loads(line) for line in worker.stdout.splitlines()]
+    with worker() as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers = []
+        for line in lines:
+            process.stdin.write(line)
+            process.stdin.flush()
+            answers.append(json.loads(process.stdout.readline()))
+        assert process.communicate() == (b"", b"")
+    assert process.returncode == 0
+    refused, answer = answers
     assert (refused["job"], refused["code"]) == ("media_1", "internal")
     assert answer == {"job": "media_1", "result": ["image/jpeg", None]}
-    assert worker.stderr == b""
+
+
+def worker() -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-P", "-m", "mediakit.sandbox.render"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+
+
+def test_a_worker_whose_server_was_killed_renders_nothing(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (20, 10))
+    order = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
+    with worker() as process:
+        # It still imports: the line is all that its server has left.
+        assert process.communicate(order.line()) == (b"", b"")
+    assert not order.output.exists()
 
 
 def test_a_request_comes_out_of_its_line_as_it_went_in(studio: Studio) -> None:
@@ -319,13 +337,16 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 
 def measured_worker(order: RenderRequest) -> tuple[dict[str, Any], int]:
     """Render in a process of its own; return its answer and its peak in KiB."""
-    worker = subprocess.run(
-        [sys.executable, "-P", "-c", MEASURED_WORKER],
-        input=order.line(),
-        capture_output=True,
-        check=True,
-    )
-    return json.loads(worker.stdout), int(worker.stderr)
+    command = [sys.executable, "-P", "-c", MEASURED_WORKER]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(order.line())
+        process.stdin.flush()
+        answer = json.loads(process.stdout.readline())
+        _, peak_kib = process.communicate()
+    return answer, int(peak_kib)
 
 
 @pytest.mark.soak

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import select
 import sys
 from typing import BinaryIO
 
@@ -29,18 +30,25 @@ def main() -> None:
     _bound_memory()
     with _own_stdout() as answers:
         for line in sys.stdin.buffer:
-            answers.write(response_line(line))
-            answers.flush()
+            request = parse_request(line)
+            # A server that was killed waits for no answer: another one cleans up.
+            if _is_closed(sys.stdin.fileno()):
+                return
+            try:
+                answers.write(response(request))
+                answers.flush()
+            except BrokenPipeError:
+                _discard(request)
+                raise
 
 
-def response_line(line: bytes) -> bytes:
+def response(request: RenderRequest) -> bytes:
     """Handle one request, and leave no incomplete file behind.
 
     An error in a file, or of the disk, becomes the response. Other exceptions are bugs
     in the renderer: they end the process, and the server logs the traceback, returns
     `internal` and starts another worker.
     """
-    request = parse_request(line)
     try:
         if request.kind == PROBE:
             return answer(request.job, _lengths(request))
@@ -51,9 +59,20 @@ def response_line(line: bytes) -> bytes:
         outcome = RenderError.internal(
             f"The output could not be rendered ({type(problem).__name__})."
         )
+    _discard(request)
+    return answer(request.job, outcome)
+
+
+def _discard(request: RenderRequest) -> None:
     if request.kind != PROBE:
         request.output.unlink(missing_ok=True)
-    return answer(request.job, outcome)
+
+
+def _is_closed(pipe: int) -> bool:
+    """Return whether nobody can write to a pipe any more."""
+    poll = select.poll()
+    poll.register(pipe, 0)  # reports the end only
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _lengths(request: RenderRequest) -> dict[str, float]:
