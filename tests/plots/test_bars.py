@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, changes, cost_per_keeper, share
 from mediakit.plots.style import FUNCTION_COLOURS
-from tests.plots.drawn import bars, figure_of, notes, said, title
+from tests.plots.drawn import bars, figure_of, notes, title
 from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.support.soak import trials
 
@@ -94,11 +94,6 @@ def test_a_name_from_outside_is_text_and_nothing_else(name):
     assert shown in (" ".join(name.split()), f"…{'x' * 39}")
 
 
-def test_without_spend_there_is_no_bar():
-    for frame in (FRAME.iloc[:0], daily({"r1": [0]})):
-        assert said(share(frame)) == "No spend"
-
-
 # -- changes ----------------------------------------------------------------------
 
 BEFORE = monthly("2026-09", r1=80_000_000, keyframes=9_000_000, r2=4_000_000, r3=5)
@@ -149,11 +144,6 @@ def test_the_month_is_said_where_it_is_known():
     nothing = BEFORE.iloc[:0].copy()
     nothing.attrs = {"report": {"month": "2026-09"}}
     assert title(changes(nothing, AFTER)).startswith("October 2026 against September")
-
-
-def test_where_nothing_changed_the_plot_says_so():
-    assert said(changes(BEFORE, BEFORE)) == "Nothing changed"
-    assert said(changes(BEFORE.iloc[:0], BEFORE.iloc[:0])) == "Nothing changed"
 
 
 def test_the_days_of_two_months_can_be_compared_too():
@@ -237,11 +227,6 @@ def test_a_small_plot_says_less():
     axes = figure_of((5, 3)).subplots()
     (bar, *_) = bars(cost_per_keeper(charges(KEPT, UNRATED), ax=axes))
     assert bar == ("r1", 1_500_000, "$1.50  1 of 2")
-
-
-def test_without_charges_the_plot_says_so():
-    for by in ("function", "resolution"):
-        assert said(cost_per_keeper(charges(), by=by)) == "No charges"
 
 
 # -- what cannot be drawn ---------------------------------------------------------

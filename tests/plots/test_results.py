@@ -11,7 +11,7 @@ from mediakit.errors import InputError
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
 from mediakit.sweep.comparing import compare
 from mediakit.sweep.statistics import bradley_terry, pareto
-from tests.plots.drawn import legend, notes, said, ticks, title
+from tests.plots.drawn import legend, notes, ticks, title
 
 
 def results(*rows):
@@ -92,11 +92,6 @@ def test_any_number_can_be_averaged_with_its_unit(value, first):
     assert cells(axes)[1] == first
 
 
-def test_without_a_rating_the_heatmap_says_so():
-    axes = heatmap(results(("a", "720p", None, 1)), "resolution", "prompt")
-    assert said(axes) == "No results with a rating"
-
-
 # -- forest -----------------------------------------------------------------------
 
 
@@ -129,10 +124,6 @@ def test_one_pair_has_no_interval():
     assert "(" not in cells(forest(comparison))[0]
 
 
-def test_nothing_to_compare_is_said():
-    assert said(forest(compare(results(ROWS[0]), "resolution"))) == "Nothing to compare"
-
-
 # -- ranking ----------------------------------------------------------------------
 
 WINS = pd.DataFrame(
@@ -154,7 +145,6 @@ def test_a_ranking_has_intervals_and_groups_stay_apart():
 def test_items_may_have_other_names():
     ranked = bradley_terry(WINS).assign(prompt=["gull", "heron", "owl", "owl"])
     assert ticks(ranking(ranked, by="prompt").yaxis) == ["gull", "heron", "owl", "owl"]
-    assert said(ranking(bradley_terry(WINS.iloc[:0]))) == "No comparisons"
 
 
 # -- frontier ---------------------------------------------------------------------
@@ -176,11 +166,6 @@ def test_the_frontier_is_numbered_and_listed_from_the_cheapest():
 def test_settings_can_be_combined():
     axes = frontier(RESULTS, by=["prompt", "resolution"])
     assert legend(axes)[0].startswith("a heron, 480p")
-
-
-def test_without_ratings_there_is_no_frontier():
-    axes = frontier(results(("a", "720p", None, 1)), by="resolution")
-    assert said(axes) == "No results with a rating and a charge"
 
 
 # -- what cannot be drawn ---------------------------------------------------------

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.colors import to_hex, to_rgb
@@ -16,12 +17,14 @@ from mediakit.errors import InputError
 from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
 from mediakit.sweep.comparing import compare
 from mediakit.sweep.statistics import bradley_terry
-from tests.plots.drawn import figure_of
+from tests.plots.drawn import figure_of, said
 from tests.plots.made_frames import charges, daily, monthly
 from tests.plots.pictures import PLOTS, RATED, WINS
 
 EVERY = pytest.mark.parametrize("name", PLOTS)
 NO_RESULTS = RATED.iloc[:0]
+UNRATED = RATED.assign(rating=pd.array([None] * len(RATED), "Int64"))
+SEPTEMBER = monthly("2026-09", r1=5)
 EMPTY = {
     "heatmap": lambda **k: plots.heatmap(NO_RESULTS, "resolution", "prompt", **k),
     "forest": lambda **k: plots.forest(compare(NO_RESULTS, "resolution"), **k),
@@ -34,6 +37,24 @@ EMPTY = {
     "cost_per_keeper": lambda **k: plots.cost_per_keeper(charges(), **k),
     "changes": lambda **k: plots.changes(monthly("2026-09"), monthly("2026-10"), **k),
 }
+NO_CHARGES = "No charges with an estimate"
+SAYS = {
+    "heatmap": "No results with a rating",
+    "forest": "Nothing to compare",
+    "ranking": "No comparisons",
+    "frontier": "No results with a rating and a charge",
+    "estimates": NO_CHARGES,
+    "cost_per_keeper": "No charges",
+    "changes": "Nothing changed",
+}
+ALSO_EMPTY = [
+    (lambda: plots.share(daily({"r1": [0]})), "No spend"),
+    (lambda: plots.changes(SEPTEMBER, SEPTEMBER), "Nothing changed"),
+    (lambda: plots.cost_per_keeper(charges(), by="resolution"), "No charges"),
+    (lambda: plots.estimates(charges(), by="resolution"), NO_CHARGES),
+    (lambda: plots.heatmap(UNRATED, "take", "prompt"), SAYS["heatmap"]),
+    (lambda: plots.frontier(UNRATED, by="resolution"), SAYS["frontier"]),
+]
 BACKGROUNDS = {"light": "#ffffff", "dark": "#111111"}
 READABLE = 4.5  # the contrast that WCAG 2.1 wants of text
 
@@ -134,8 +155,14 @@ def test_an_axes_carries_its_frame_and_its_words(name):
     assert plots.alt_text(axes) == axes.frame.attrs["alt_text"]
     assert axes.get_title(loc="left") == axes.frame.attrs["title"]
     empty = EMPTY[name]()
-    assert plots.alt_text(empty).startswith(("No ", "Nothing "))
+    assert said(empty) == SAYS.get(name, "No spend")
+    assert plots.alt_text(empty) == f"{said(empty)}."
     assert not len(empty.frame)
+
+
+@pytest.mark.parametrize(("draw", "text"), ALSO_EMPTY)
+def test_where_nothing_can_be_drawn_the_axes_say_so(draw, text):
+    assert said(draw()) == text
 
 
 def test_axes_of_another_plot_have_no_words():

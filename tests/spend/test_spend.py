@@ -1,14 +1,13 @@
 import csv
 import io
-from datetime import UTC, date, datetime
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.errors import InputError, ServiceError
-from mediakit.spend import csv_frame, daily_frame, day_range, month_text, monthly_frame
+from mediakit.errors import ServiceError
+from mediakit.spend import csv_frame, daily_frame, monthly_frame
 from tests.support.frames import types
 from tests.support.soak import trials
 
@@ -424,70 +423,3 @@ def test_a_csv_gives_back_every_row_and_the_exact_sum(rows):
     assert frame["charge_micro_usd"].tolist() == [charge for _, _, charge in rows]
     assert frame.attrs["total_micro_usd"] == int(frame["charge_micro_usd"].sum())
     assert frame.attrs["notes"] == []
-
-
-# -- what may be asked ------------------------------------------------------------
-
-
-@pytest.mark.spec("4.19")
-def test_a_range_is_two_inclusive_days_as_texts_or_dates():
-    october = ("2026-10-01", "2026-10-31")
-    assert day_range("2026-10-01", "2026-10-31") == october
-    assert day_range(date(2026, 10, 1), date(2026, 10, 31)) == october
-    assert day_range("2026-10-01", "2026-10-01") == ("2026-10-01", "2026-10-01")
-
-
-@pytest.mark.parametrize(
-    "day",
-    [
-        "2026-13-01",
-        "2026-02-29",
-        "2026-10-1",
-        "20261001",
-        "2026-W40-4",
-        "2026-10-01 ",
-        "2026-10-01T00:00:00Z",
-        "\u0662\u0660\u0662\u0666-10-01",
-        "",
-        None,
-        20261001,
-        datetime(2026, 10, 1, tzinfo=UTC),
-        pd.Timestamp("2026-10-01"),
-    ],
-)
-def test_what_is_no_day_is_refused_before_anything_is_sent(day):
-    with pytest.raises(InputError, match=r"start must be .*Nothing was sent") as caught:
-        day_range(day, "2026-10-31")
-    assert caught.value.field == "start"
-    assert 'as "YYYY-MM-DD"' in caught.value.accepted
-    with pytest.raises(InputError, match="end must be"):
-        day_range("2026-10-31", day)
-
-
-def test_a_range_that_ends_before_it_starts_is_refused():
-    with pytest.raises(InputError) as caught:
-        day_range("2026-10-02", "2026-10-01")
-    assert str(caught.value) == (
-        "end must be a day not before the start, 2026-10-02 "
-        "(got '2026-10-01'). Nothing was sent."
-    )
-
-
-@pytest.mark.parametrize(
-    "month",
-    [
-        "2026-1",
-        "2026-13",
-        "2026-00",
-        "0000-01",
-        "2026-10-01",
-        "10-2026",
-        "",
-        None,
-        202610,
-    ],
-)
-def test_what_is_no_month_is_refused_before_anything_is_sent(month):
-    with pytest.raises(InputError, match=r"month must be .*Nothing was sent") as caught:
-        month_text(month)
-    assert caught.value.field == "month"
