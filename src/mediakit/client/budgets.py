@@ -242,6 +242,9 @@ class Caller:
     margin: Fraction = Fraction(1)
 
 
+ANYONE = Caller()
+
+
 class Admission:
     """Claims submissions in the history while balance and budget cover them."""
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import httpx
 
@@ -13,9 +11,10 @@ from mediakit.client.account import AsyncDeliveries, Billing
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
+    ANYONE,
     Admission,
     AnyBudget,
-    Budget,
+    Caller,
     budget_name,
     budget_of,
 )
@@ -171,15 +170,11 @@ class Components:
         self,
         request: ValidatedRequest,
         take: Take,
-        *,
-        sweep: str | None = None,
-        budget: Budget | None = None,
-        margin: Fraction = Fraction(1),
+        caller: Caller = ANYONE,
     ) -> AsyncJob:
         """Return the existing job of a request, or submit the request."""
         self.refuse_closed()
-        its: dict[str, Any] = {"sweep": sweep, "budget": budget, "margin": margin}
-        job = await self.submissions.submit(request, take, **its)
+        job = await self.submissions.submit(request, take, caller)
         job.raise_if_failed()
         return job
 

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any, Literal
+from typing import Literal
 
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.budgets import Admission, Budget, Caller
+from mediakit.client.budgets import ANYONE, Admission, Caller
 from mediakit.client.idempotency import (
     draw_of,
     is_known,
@@ -132,16 +131,10 @@ class Submissions:
         self,
         request: ValidatedRequest,
         take: Take,
-        *,
-        sweep: str | None = None,
-        budget: Budget | None = None,
-        margin: Fraction = Fraction(1),
+        caller: Caller = ANYONE,
     ) -> AsyncJob:
-        """Return the existing job of a request, or submit the request.
-
-        A sweep keeps `margin` of its budget for each micro-USD of a hold.
-        """
-        first = self.of(request, sweep)
+        """Return the existing job of a request, or submit the request."""
+        first = self.of(request, caller.sweep)
         draw = draw_of(first)
         if take == "next":
             entry = await self._unanswered(draw)
@@ -149,8 +142,7 @@ class Submissions:
             entry = await self._newest(draw, take)
         if entry is not None and entry.job_id and not was_rejected(entry):
             return await self._owned(entry, entry.job_id)
-        its: dict[str, Any] = {"budget": budget, "sweep": sweep, "margin": margin}
-        with self._claims(parents=request.parents, **its) as claims:
+        with self._claims(replace(caller, parents=request.parents)) as claims:
             entry, fresh = await self._claim(claims, first, take, entry)
             return await self._send(
                 claims, entry, sent_before=not fresh, estimate=request.estimate
@@ -170,14 +162,7 @@ class Submissions:
                 return entry
         return None
 
-    async def attempt_again(
-        self,
-        job_id: str,
-        *,
-        sweep: str | None = None,
-        budget: Budget | None = None,
-        margin: Fraction = Fraction(1),
-    ) -> AsyncJob:
+    async def attempt_again(self, job_id: str, caller: Caller = ANYONE) -> AsyncJob:
         """Submit a failed job's request again, under a fresh key (spec 4.3).
 
         Returns a later attempt that has not failed, so that two calls do not pay
@@ -192,11 +177,11 @@ class Submissions:
             )
         draw = draw_of(take_of(failed, self._service, take=failed.take))
         last = await self._newest(draw, failed.take) or failed
-        with self._claims(budget=budget, sweep=sweep, margin=margin) as claims:
+        with self._claims(caller) as claims:
             fresh = False
             if last.status is JobStatus.FAILED:
                 attempt = next_attempt(last, self._service)
-                attempt = replace(attempt, sweep=sweep or attempt.sweep)
+                attempt = replace(attempt, sweep=caller.sweep or attempt.sweep)
                 attempt = await self._preparer.repriced(attempt)
                 last, fresh = await claims.claim(attempt)
             if last.job_id is not None:
@@ -212,14 +197,14 @@ class Submissions:
         draw = replace(take_of(before, self._service, take=1), sweep=None)
         entry = await self._unanswered(draw_of(draw))
         fresh = entry is None
-        with self._claims() as claims:
+        with self._claims(ANYONE) as claims:
             if entry is None:
                 draw = await self._preparer.repriced(draw)
                 entry = await self._claim_next(claims, draw)
             return await self._send(claims, entry, sent_before=not fresh)
 
-    def _claims(self, **of_caller: Any) -> _Claims:
-        caller = Caller(origin=_ORIGIN.get(), **of_caller)
+    def _claims(self, caller: Caller) -> _Claims:
+        caller = replace(caller, origin=_ORIGIN.get())
         return _Claims(self._place, self._admission, caller)
 
     async def _known(self, job_id: str) -> Entry:
@@ -403,7 +388,7 @@ class Submissions:
             )
             return None
         try:
-            with self._claims(resumes=True) as claims:
+            with self._claims(Caller(resumes=True)) as claims:
                 return await self._send(claims, entry, sent_before=True)
         except MediakitError as error:
             log.warning(

@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
 
 import pandas as pd
 
@@ -219,7 +218,9 @@ class Reconciliation:
         notes = ["" if p.reason == "same" else _said([p], self._kinds) for p in parts]
         return pd.DataFrame(
             {
-                **names([part.path for part in parts], keys, self._kinds),
+                "function": text_array(part.path for part in parts),
+                "kind": text_array(self._kinds.get(p.path or "") for p in parts),
+                "api_key_id": text_array(keys),
                 **{f"{n}_micro_usd": pd.array(amounts[n], "Int64") for n in amounts},
                 "verdict": text_array(part.verdict for part in parts),
                 "note": text_array(notes),
@@ -256,14 +257,3 @@ def listed(items: Iterable[str], most: int | None = MOST_NAMED) -> str:
     if most is not None and len(shown) > most:
         shown[most:] = [f"{len(shown) - most} more"]
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
-
-
-def names(
-    paths: Sequence[str | None], keys: Sequence[str | None], kinds: Mapping[str, str]
-) -> dict[str, Any]:
-    """Return the columns of a frame that name the function and the API key."""
-    return {
-        "function": text_array(paths),
-        "kind": text_array(kinds.get(path or "") for path in paths),
-        "api_key_id": text_array(keys),
-    }

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.budgets import Budget
+from mediakit.client.budgets import Budget, Caller
 from mediakit.client.components import Components
 from mediakit.client.loop import CLOSED, ClosedError, discard, notify
 from mediakit.client.preparing import ValidatedRequest
@@ -323,17 +323,14 @@ class Run:
         components.refuse_closed()
         self._set_limit()
         is_untried = self._is_last_try and self._largest_ratio is None
-        its: dict[str, Any] = {
-            "sweep": self.plan.id,
-            "budget": self._shared,
-            "margin": Fraction(1) if is_untried else self._margin,
-        }
+        margin = Fraction(1) if is_untried else self._margin
+        caller = Caller(self._shared, sweep=self.plan.id, margin=margin)
         if request is None:
-            job = await components.submissions.attempt_again(str(failed_id), **its)
+            job = await components.submissions.attempt_again(str(failed_id), caller)
             del self._failed_jobs[cell]
         else:
             submit = components.submissions.submit
-            job = await submit(request, planned.sent_take, **its)
+            job = await submit(request, planned.sent_take, caller)
         self._is_last_try, self._unanswered_n = False, 0
         was_there = draw is not None and draw.job_id == job.id
         if was_there or job.state.reused:
@@ -351,9 +348,8 @@ class Run:
     async def submit(self, request: ValidatedRequest) -> AsyncJob:
         """Submit a request beside the cells, within the budget of the sweep."""
         self._set_limit()
-        return await self.components.submit_prepared(
-            request, 1, sweep=self.plan.id, budget=self._shared
-        )
+        caller = Caller(self._shared, sweep=self.plan.id)
+        return await self.components.submit_prepared(request, 1, caller)
 
     def _set_limit(self) -> None:
         """Limit the sweep; a past one keeps the limit that the history has."""
