@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, LabServer, video_facts
 from tests.browser.harness.lab import Theme
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -293,7 +293,12 @@ def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
     expect(wall).to_contain_text("at dusk")
     expect(wall).not_to_contain_text("at noon")
     expect(wall.locator(".mk-wall-tile")).to_have_count(2)
-    expect(wall.locator("video").first).to_be_visible()
+    sheet = lab.page.get_by_role("dialog", name="Compare 2")
+    expect(sheet).to_contain_text("a lighthouse at night")
+    assert video_facts(lab.page, "dialog video").shows_a_picture
+    lab.screenshot("studio-side-by-side", sheet)
+    lab.page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
     pictures(lab, studio, "compared")
     press(studio, "← Back to the list")
 

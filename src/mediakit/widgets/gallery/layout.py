@@ -93,7 +93,14 @@ def arranged(
         places=places,
         captions=tuple(_words(cell, captioned, " · ") for cell in cells),
         names=tuple(
-            _words(cell, varying, ", ") or f"cell {cell.index + 1}" for cell in cells
+            _words(cell, varying, ", ")
+            or (
+                _shortened(cell.prompt)
+                if cell.prompt and _varies(cells, PROMPT)
+                else ""
+            )
+            or f"cell {cell.index + 1}"
+            for cell in cells
         ),
         shows_prompt=shows_prompt,
     )
@@ -148,10 +155,12 @@ def _words(cell: WallCell, axes: Sequence[str], between: str) -> str:
     return between.join(text for axis in axes if (text := _word(cell, axis)))
 
 
+def _shortened(text: str) -> str:
+    return text if len(text) <= CAPTION_LENGTH else f"{text[: CAPTION_LENGTH - 1]}…"
+
+
 def _word(cell: WallCell, axis: str) -> str:
-    text = cell.text(axis)
-    if len(text) > CAPTION_LENGTH:
-        text = f"{text[: CAPTION_LENGTH - 1]}…"
+    text = _shortened(cell.text(axis))
     # A bare number says nothing, and neither does a yes or a no.
     bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
     return f"{axis} {text}" if bare else text
