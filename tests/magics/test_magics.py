@@ -228,7 +228,7 @@ def test_jobs_are_a_frame_newest_first(shell: Any, client: Client) -> None:
     frame = shell.run_line_magic("jobs", "")
     assert [*frame["prompt"]] == ["newer", "older"]
     assert frame["job_id"].iloc[0] == newer.id
-    assert frame["charge_micro_usd"].iloc[1] == 204_000
+    assert frame["charge_usd"].iloc[1] == 0.204
     assert len(shell.run_line_magic("jobs", "1")) == 1
     for wanted in ("many", "0", "-1", "501"):
         with pytest.raises(InputError, match="how many, from 1 to 500"):

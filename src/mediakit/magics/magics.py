@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 USUAL_CLIENT = "client"
 LATEST_JOBS = 10
 MOST_JOBS = 500
-JOBS_COLUMNS = [
-    *("created_at", "kind", "prompt", "take", "state", "status"),
-    *("charge_micro_usd", "project", "job_id"),
-]
+JOBS_COLUMNS = ["created_at", "kind", "prompt", "state", "status"]
 
 
 class StoppedError(MediakitError):
@@ -82,13 +79,16 @@ class MediakitMagics(Magics):
     def jobs(self, line: str) -> pd.DataFrame:
         """Return the latest jobs as a frame, newest first; `%jobs 30` for more.
 
-        It has the columns of `client.history.frame()` that most people look at.
+        It has what most people look at; `client.history.frame()` has all there is.
         """
         wanted = line.strip() or str(LATEST_JOBS)
         if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
             accepted = f"how many, from 1 to {MOST_JOBS}"
             raise InputError("%jobs", got=wanted, accepted=accepted)
-        return self._client().history.search("", limit=int(wanted))[JOBS_COLUMNS]
+        found = self._client().history.search("", limit=int(wanted))
+        frame = found[JOBS_COLUMNS].assign(created_at=found["created_at"].dt.floor("s"))
+        frame["charge_usd"] = found["charge_micro_usd"].astype("Float64") / 1e6
+        return frame.assign(job_id=found["job_id"])
 
     @line_magic
     def balance(self, line: str) -> None:

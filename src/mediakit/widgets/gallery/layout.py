@@ -9,7 +9,7 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery.cells import PROMPT, TAKE, WallCell
 
 PAGE_CELLS = 48
-CAPTION_LENGTH = 40
+CAPTION_LENGTH, NAME_LENGTH = 40, 80
 BARE_WORDS = ("true", "false", "none")
 
 Place = tuple[int, int]
@@ -82,6 +82,7 @@ def arranged(
     )
     shows_prompt = _needs_prompt(cells, places, rows, cols)
     varying = [axis for axis in dict.fromkeys((*axes, TAKE)) if _varies(cells, axis)]
+    naming = varying or [PROMPT] * _varies(cells, PROMPT)
     captioned = [axis for axis in varying if axis not in (rows, cols, PROMPT)]
     if shows_prompt:
         captioned = [axis for axis in captioned if not _is_in_prompt(cells, axis)]
@@ -93,13 +94,7 @@ def arranged(
         places=places,
         captions=tuple(_words(cell, captioned, " · ") for cell in cells),
         names=tuple(
-            _words(cell, varying, ", ")
-            or (
-                _shortened(cell.prompt)
-                if cell.prompt and _varies(cells, PROMPT)
-                else ""
-            )
-            or f"cell {cell.index + 1}"
+            _words(cell, naming, ", ", NAME_LENGTH) or f"cell {cell.index + 1}"
             for cell in cells
         ),
         shows_prompt=shows_prompt,
@@ -151,16 +146,16 @@ def _is_in_prompt(cells: Sequence[WallCell], axis: str) -> bool:
     return all(cell.text(axis) in (cell.prompt or "") for cell in cells)
 
 
-def _words(cell: WallCell, axes: Sequence[str], between: str) -> str:
-    return between.join(text for axis in axes if (text := _word(cell, axis)))
+def _words(
+    cell: WallCell, axes: Sequence[str], between: str, most: int = CAPTION_LENGTH
+) -> str:
+    return between.join(text for axis in axes if (text := _word(cell, axis, most)))
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= CAPTION_LENGTH else f"{text[: CAPTION_LENGTH - 1]}…"
-
-
-def _word(cell: WallCell, axis: str) -> str:
-    text = _shortened(cell.text(axis))
+def _word(cell: WallCell, axis: str, most: int) -> str:
+    text = cell.text(axis)
+    if len(text) > most:
+        text = f"{text[: most - 1]}…"
     # A bare number says nothing, and neither does a yes or a no.
     bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
     return f"{axis} {text}" if bare else text

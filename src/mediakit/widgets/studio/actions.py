@@ -96,7 +96,6 @@ def wall_of(
         return WallCell(
             number,
             job_id=entry.job_id,
-            labels={"function": row["function"]},
             prompt=row["title"],
             take=entry.take,
             status="completed",
@@ -104,6 +103,7 @@ def wall_of(
             url=entry.output_url,
             charge_micro_usd=entry.charge_micro_usd,
             **judged_as(said),
+            made=row["function"],
         )
 
     cells = [cell(number, entry) for number, entry in enumerate(entries)]

@@ -261,6 +261,14 @@ class Studio {
       if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
     });
     this.root = root;
+    // What was opened below the list is brought into view as soon as it is there.
+    this.sizes = new ResizeObserver(([{ target }]) => {
+      if (!this.isOpening || !target.offsetHeight) return;
+      this.isOpening = false;
+      target.scrollIntoView({ block: "nearest" });
+    });
+    const content = root.querySelector(".mk-st-content");
+    if (content) this.sizes.observe(content);
     this.namePanel();
   }
 
@@ -485,12 +493,14 @@ class Studio {
   }
 
   hear({ focus }) {
+    this.isOpening = focus === "job";
     if (focus === "back") this.back.focus();
     if (focus === "list") this.list.focus();
   }
 
   close() {
     cancelAnimationFrame(this.frame);
+    this.sizes?.disconnect();
     clearTimeout(this.timer);
     for (const [name, act] of Object.entries(this.hears)) this.model.off(name, act);
   }

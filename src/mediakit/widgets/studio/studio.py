@@ -411,6 +411,7 @@ class Studio:
                 uses = Uses(self.client.catalog, elsewhere=self._use)
                 host = JobHost(add=None, uses=uses)
                 self.said = ""
+                self._focus("job")
                 self._show_job(JobView(job, self.client, home=host))
 
     def _show_job(self, job: JobView | None) -> None:

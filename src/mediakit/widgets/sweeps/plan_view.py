@@ -218,7 +218,7 @@ def plan_html(plan: BasePlan) -> Markup:
     ]
     if after is not None:
         now = format_usd(plan.spendable_micro_usd or 0)
-        figures.append((format_usd(after), f"left of {now}"))
+        figures.append((format_usd(after), f"balance left, of {now}"))
     head = html_text(f"Sweep · {plan.title}")
     return Markup(
         '<div><div style="font-weight:600;font-size:15px">{}</div>'
