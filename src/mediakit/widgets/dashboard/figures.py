@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mediakit.money import MICRO_PER_USD, divide_half_up, format_usd
+from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents, format_usd
 from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MICRO_PER_CENT = MICRO_PER_USD // 100
 WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
 NOT_KNOWN = {By.PROJECT: "no project", By.KEY: "no key"}
 UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
@@ -48,19 +47,10 @@ class Verdict:
     tone: str
 
 
-def cents_text(micro_usd: int) -> str:
-    """Format an amount to the cent; less than a cent is "<$0.01", not zero."""
-    size = abs(micro_usd)
-    if 0 < size < MICRO_PER_CENT:
-        return "<$0.01" if micro_usd > 0 else "-<$0.01"
-    cents = divide_half_up(size, MICRO_PER_CENT) * MICRO_PER_CENT
-    return format_usd(cents if micro_usd >= 0 else -cents)
-
-
 def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
     """Format an estimated range: in whole dollars if it reaches $100."""
     if high_micro_usd < WHOLE_DOLLARS_FROM:
-        ends = [cents_text(low_micro_usd), cents_text(high_micro_usd)]
+        ends = [format_cents(low_micro_usd), format_cents(high_micro_usd)]
     else:
         rounded = (max(end, 0) for end in (low_micro_usd, high_micro_usd))
         ends = [f"${divide_half_up(end, MICRO_PER_USD):,}" for end in rounded]
@@ -161,8 +151,8 @@ def _figures(
         charged = int(shown.daily[CHARGE].sum())
     label = "charged"
     if only is not None:
-        label = f"charged, of {cents_text(whole.charged_micro_usd)}"
-    yield Figure(cents_text(charged), label, format_usd(charged))
+        label = f"charged, of {format_cents(whole.charged_micro_usd)}"
+    yield Figure(format_cents(charged), label, format_usd(charged))
     if only is None and whole.forecast is not None:
         yield forecast_figure(whole.forecast)
     jobs = int(shown.daily["jobs"].sum())
@@ -200,7 +190,7 @@ def _kept_figure(charges: pd.DataFrame) -> Figure:
         return Figure(UNKNOWN, f"{label} (none kept)")
     charged = max(int(charges[CHARGE].sum()), 0)
     cost = divide_half_up(charged, kept)
-    return Figure(cents_text(cost), label, f"{format_usd(charged)} for {kept:,} kept")
+    return Figure(format_cents(cost), label, f"{format_usd(charged)} for {kept:,} kept")
 
 
 def _change_figure(charged: int, shown: MonthReading) -> Figure:

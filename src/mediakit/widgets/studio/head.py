@@ -7,9 +7,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from mediakit.money import format_usd
+from mediakit.money import format_cents, format_usd
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.widgets.dashboard.figures import UNKNOWN, cents_text
+from mediakit.widgets.dashboard.figures import UNKNOWN
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.job.card import QUIET
 
@@ -34,7 +34,7 @@ def facts_of(funds: Funds, budget: Any, today_micro_usd: int | None) -> list[Fac
 
 
 def _money(label: str, micro_usd: int | None, exact: str) -> Fact:
-    amount = UNKNOWN if micro_usd is None else cents_text(micro_usd)
+    amount = UNKNOWN if micro_usd is None else format_cents(micro_usd)
     return {
         "amount": amount,
         "label": label,
