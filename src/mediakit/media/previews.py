@@ -16,7 +16,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mediakit.media.decoding import (
+from mediakit.decoding import (
     decoder_errors,
     displayed_size,
     opened,

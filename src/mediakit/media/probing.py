@@ -9,8 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from mediakit.errors import InputError
-from mediakit.media.decoding import (
+from mediakit.decoding import (
     CONTAINERS,
     BrokenFileError,
     decoder_errors,
@@ -18,6 +17,7 @@ from mediakit.media.decoding import (
     opened,
     picture_track,
 )
+from mediakit.errors import InputError
 from mediakit.media_limits import MediaInfo, MediaName
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from mediakit.media.decoding import (
+from mediakit.decoding import (
     decoder_errors,
     displayed_size,
     opened,

@@ -304,7 +304,7 @@ def test_clips_bring_their_own_sound_into_the_mix(desk: Desk) -> None:
 
 def test_a_sound_that_begins_late_in_its_file_is_heard_late(desk: Desk) -> None:
     sound = _make_m4a(desk.folder / "late.m4a", 0.5)
-    heard = np.concatenate([*decoded(Given(sound, "url"), "video")], axis=1)[0]
+    heard = np.concatenate([*decoded(Given(sound, "url"))], axis=1)[0]
     heard = heard[:SAMPLE_RATE_HZ]
     assert level(heard[: round(0.45 * SAMPLE_RATE_HZ)]) < 0.003
     assert level(heard[round(0.55 * SAMPLE_RATE_HZ) :]) > 0.2

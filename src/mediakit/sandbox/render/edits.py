@@ -37,7 +37,7 @@ from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.regions import region_of_mask, region_of_words
 from mediakit.sandbox.render.scenery import look_of, rgb_of
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
-from mediakit.sandbox.render.sound import Voice, decoded, mixed, sound_kind
+from mediakit.sandbox.render.sound import Voice, check_sound, decoded, mixed
 from mediakit.sandbox.render.words import words_over
 
 
@@ -48,7 +48,7 @@ def _given(request: RenderRequest, url: object, field: str) -> Given:
 def _own_sound(clip: Clip, frames: int, fps: Fraction) -> Iterator[Floats] | None:
     if not clip.has_sound:
         return None
-    return mixed([Voice(decoded(clip.given, "video"))], frames, fps)
+    return mixed([Voice(decoded(clip.given))], frames, fps)
 
 
 # Compose (spec 4.14)
@@ -93,12 +93,13 @@ def compose(request: RenderRequest) -> Film:
         if kind == "image":
             sizes[given] = picture_size(given)
         elif kind == "audio":
-            sound = decoded(given, sound_kind(given))
+            check_sound(given)
+            sound = decoded(given)
         else:
             clips[given] = read_clip(given, MediaLimits())
             sizes[given] = clips[given].size
             if clips[given].has_sound:
-                sound = decoded(given, "video")
+                sound = decoded(given)
         if sound is not None:
             heard = (round(ms * SAMPLE_RATE_HZ / 1000) for ms in (start_ms, end_ms))
             voices.append(Voice(sound, *heard))

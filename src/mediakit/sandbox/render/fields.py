@@ -6,7 +6,12 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from mediakit.sandbox.render.files import Given, is_picture, kind_of
+from mediakit.sandbox.render.files import (
+    Given,
+    has_pictures,
+    is_picture,
+    opened_container,
+)
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
 
@@ -195,11 +200,12 @@ def _bounded(width: float, height: float) -> Size:
 def _medium(given: Given) -> Medium:
     if is_picture(given):
         return "picture"
-    kind = kind_of(given.path)
-    if kind is None:
+    try:
+        with opened_container(given, "sound") as container:
+            return "video" if has_pictures(container) else "sound"
+    except RenderError:
         raise RenderError.invalid(
             f"{given.field}: the file is no medium that can be read; accepted are "
             "pictures (PNG, JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds "
-            "(wav, mp3)."
-        )
-    return kind
+            "(wav, mp3, m4a)."
+        ) from None

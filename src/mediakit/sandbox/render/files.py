@@ -1,21 +1,27 @@
 """Files from outside, which are untrusted until they are decoded."""
 
-import struct
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal, NamedTuple
 
 import av
 import numpy as np
 from av.container import InputContainer
+from av.stream import Disposition
 from av.video.reformatter import ColorRange
 from PIL import ExifTags, Image, ImageOps
 
+from mediakit.decoding import (
+    decoder_errors,
+    displayed_size,
+    opened,
+    picture_track,
+    quarter_turns,
+)
 from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
@@ -34,8 +40,9 @@ _MAX_DECODED_PIXELS = 8_400_000
 _UNSPECIFIED = 2
 # The scale filter's names of colour spaces other than BT.709, by FFmpeg's numbers.
 _COLOURS = {4: "fcc", 5: "bt470", 6: "smpte170m", 7: "smpte240m", 9: "bt2020"}
-_ACCEPTED = {"video": "mp4 or mov", "sound": "wav or mp3"}
-_MOV_BOXES = (b"ftyp", b"moov", b"wide", b"mdat", b"free", b"skip")
+_ACCEPTED = {"video": "mp4 or mov", "sound": "wav, mp3 or m4a"}
+# FFmpeg's names; the first one is also that of mp4 and m4a.
+_CONTAINERS = {"video": "mov", "sound": "mov,mp3,wav"}
 _UPRIGHT = {
     0: [],
     1: [("transpose", "cclock")],
@@ -44,22 +51,6 @@ _UPRIGHT = {
 }
 
 Image.init()  # Pillow loads its WebP and AVIF readers only here.
-
-# The errors of Pillow for broken files, which are more than OSError.
-_BROKEN = (
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    ArithmeticError,
-    LookupError,
-    TypeError,
-    struct.error,
-    zlib.error,
-    Image.DecompressionBombError,
-    Image.DecompressionBombWarning,
-)
 
 
 class Given(NamedTuple):
@@ -140,9 +131,9 @@ def opened_picture(given: Given) -> Iterator[Image.Image]:
             )
         warnings.simplefilter("error", Image.DecompressionBombWarning)
         try:
-            with Image.open(file, formats=FORMATS) as picture:
+            with decoder_errors(), Image.open(file, formats=FORMATS) as picture:
                 yield picture
-        except _BROKEN as problem:
+        except (OSError, ValueError) as problem:
             raise RenderError.invalid(
                 f"{given.field}: the file cannot be decoded as a picture; accepted are "
                 "JPEG, PNG, WebP, GIF, BMP or AVIF."
@@ -164,47 +155,25 @@ def on_white(picture: Image.Image) -> Image.Image:
 def opened_container(given: Given, kind: Kind) -> Iterator[InputContainer]:
     """Open a file of a known format; failures inside become `invalid_input`.
 
-    The format is read from the first bytes and given to FFmpeg, which would else
-    also try formats that name further files and addresses to be read.
+    In other formats a file may name further files and addresses to be read.
     """
-    wrong = RenderError.invalid(
-        f"{given.field}: the file cannot be decoded as a {kind}; accepted are "
-        f"{_ACCEPTED[kind]}."
-    )
     with given.path.open("rb") as file:
-        demuxer = _demuxer(file.read(12), kind)
-        file.seek(0)
-        if demuxer is None:
-            raise wrong
         try:
-            with av.open(
-                file, "r", format=demuxer, io_open=_refuse_further
-            ) as container:
+            with decoder_errors(), opened(file, formats=_CONTAINERS[kind]) as container:
                 yield container
-        except (av.FFmpegError, ValueError, EOFError, OverflowError) as problem:
-            raise wrong from problem
+        except (OSError, ValueError, OverflowError) as problem:
+            raise RenderError.invalid(
+                f"{given.field}: the file cannot be decoded as a {kind}; accepted are "
+                f"{_ACCEPTED[kind]}."
+            ) from problem
 
 
-def kind_of(path: Path) -> Kind | None:
-    """Return the format of a file by its first bytes; None when it is unknown."""
-    with path.open("rb") as file:
-        start = file.read(12)
-    kinds: tuple[Kind, ...] = ("video", "sound")
-    return next((kind for kind in kinds if _demuxer(start, kind)), None)
-
-
-def _demuxer(start: bytes, kind: Kind) -> str | None:
-    if kind == "video":
-        return "mov" if start[4:8] in _MOV_BOXES else None
-    if start[:4] == b"RIFF" and start[8:12] == b"WAVE":
-        return "wav"
-    if start[:3] == b"ID3" or (start[:1] == b"\xff" and start[1:2] >= b"\xe0"):
-        return "mp3"
-    return None
-
-
-def _refuse_further(url: str, flags: int, options: dict[str, str]) -> NoReturn:
-    raise PermissionError("A media file may not have other files opened.")
+def has_pictures(container: InputContainer) -> bool:
+    """Return whether there are moving pictures, and not just the cover of an album."""
+    return any(
+        Disposition.attached_pic not in stream.disposition
+        for stream in container.streams.video
+    )
 
 
 # Clips
@@ -244,9 +213,6 @@ def read_clip(given: Given, limits: MediaLimits) -> Clip:
     Raises:
         RenderError: `invalid_input` when it cannot be decoded or breaks a limit.
     """
-    # A worker that reads no clips is ready in half of the time without it.
-    from mediakit.media.decoding import displayed_size, quarter_turns
-
     with opened_container(given, "video") as container:
         frame = next(_decoded(container, given.field), None)
         if frame is None:
@@ -322,10 +288,7 @@ def last_frame(clip: Clip) -> av.VideoFrame:
 def _decoded(container: InputContainer, field: str) -> Iterator[av.VideoFrame]:
     if not container.streams.video:
         raise RenderError.invalid(f"{field}: the file has no video track.")
-    stream = container.streams.video[0]
-    # A track of an unknown codec has no context, although PyAV's types declare one.
-    if getattr(stream, "codec_context", None) is None:
-        raise ValueError("its codec is not known")
+    stream = picture_track(container)
     stream.thread_type = "AUTO"
     # Each thread keeps frames of its own, which at 4K use most of the memory.
     large = stream.width * stream.height > _LARGE_PIXELS
@@ -357,21 +320,15 @@ def measured_s(given: Given, medium: Literal["video", "audio"]) -> float:
     from mediakit.errors import InputError
     from mediakit.media import probe
 
-    accepted = "mp4 or mov" if medium == "video" else "wav, mp3 or m4a"
-    wrong = RenderError.invalid(
-        f"{given.field}: the file cannot be read as {medium}; accepted are {accepted}."
-    )
-    kind = kind_of(given.path)
-    if kind is None:
-        raise wrong
-    with opened_container(given, kind) as container:  # only safe formats and codecs
-        for stream in (*container.streams.video[:1], *container.streams.audio[:1]):
-            if getattr(stream, "codec_context", None) is None:
-                raise wrong
-    try:
-        info = probe(given.path, medium, given.field)
-    except InputError as problem:
-        raise wrong from problem
+    kind: Kind = "video" if medium == "video" else "sound"
+    with opened_container(given, kind):  # only safe formats
+        try:
+            info = probe(given.path, medium, given.field)
+        except InputError as problem:
+            raise RenderError.invalid(
+                f"{given.field}: the file cannot be read as {medium}; accepted are "
+                f"{_ACCEPTED[kind]}."
+            ) from problem
     if info.duration_s is None:
         raise RenderError.invalid(
             f"{given.field}: the file does not tell how long it is."

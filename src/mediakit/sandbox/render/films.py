@@ -43,11 +43,11 @@ from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
 from mediakit.sandbox.render.sound import (
     Recording,
     Voice,
+    check_sound,
     decoded,
     melody,
     mixed,
     repeated,
-    sound_kind,
 )
 from mediakit.sandbox.render.words import MARK, words_over
 
@@ -99,7 +99,7 @@ def render_film(
     elif not (body.audible(default=audible)):
         voice = None
     elif task == "edit" and clips[0].has_sound:
-        voice = Voice(decoded(clips[0].given, "video"))
+        voice = Voice(decoded(clips[0].given))
     else:
         voice = _melody(body.prompt, request.seed, frames)
     return Film(
@@ -156,7 +156,7 @@ def render_final(request: RenderRequest) -> Film:
     size = frame_size(SHORT_SIDES_PX[_FINAL], clip.size.ratio)
     frames = max(round(clip.duration_s * FPS), 1)
     layers = [_playing(clip, size, range(frames)), *words_over(request, size)]
-    voices = [Voice(decoded(clip.given, "video"))] if clip.has_sound else []
+    voices = [Voice(decoded(clip.given))] if clip.has_sound else []
     return Film(size, layers, frames, mixed(voices, frames) if voices else None)
 
 
@@ -361,16 +361,14 @@ def _read_sound(given: Given, limits: MediaLimits) -> tuple[Floats, MediaInfo]:
     if too_large := limits.size_problems(given.field, size_bytes):
         raise RenderError.of(too_large)
     most_s = _MOST_SOUND_S if limits.max_s is None else limits.max_s + 1
-    kind = sound_kind(given)
+    check_sound(given)
     pieces, length_s = [], 0.0
-    for piece in decoded(given, kind):
+    for piece in decoded(given):
         pieces.append(piece)
         length_s += piece.shape[1] / SAMPLE_RATE_HZ
         if length_s >= most_s:
             break
-    if not pieces:
-        raise RenderError.invalid(f"{given.field}: the file has no sound.")
-    with opened_container(given, kind) as container:
+    with opened_container(given, "sound") as container:
         # The length of a cut sound is known only from its header.
         header_s = (container.duration or 0) / 1e6 if length_s >= most_s else 0.0
         content_type = _SOUND_TYPES.get(container.format.name, "audio/mp4")

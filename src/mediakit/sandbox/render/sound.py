@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import av
 import numpy as np
-from av.stream import Disposition
 
-from mediakit.sandbox.render.files import Given, Kind, kind_of, opened_container
+from mediakit.sandbox.render.files import Given, has_pictures, opened_container
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 
@@ -102,13 +101,13 @@ def repeated(sound: Floats) -> Voice:
     return Voice(cycle([sound]) if sound.shape[1] else iter(()))
 
 
-def decoded(given: Given, kind: Kind) -> Iterator[Floats]:
+def decoded(given: Given) -> Iterator[Floats]:
     """Decode a file's sound at 48 kHz, in pieces of shape (2, n).
 
     Raises:
         RenderError: `invalid_input` when it cannot be decoded.
     """
-    with opened_container(given, kind) as container:
+    with opened_container(given, "sound") as container:
         if not container.streams.audio:
             raise RenderError.invalid(f"{given.field}: the file has no sound.")
         stream = container.streams.audio[0]
@@ -117,37 +116,34 @@ def decoded(given: Given, kind: Kind) -> Iterator[Floats]:
             raise ValueError("its codec is not known")
         resampler = av.AudioResampler("fltp", "stereo", SAMPLE_RATE_HZ)
         frames: Iterable[av.AudioFrame | None] = container.decode(stream)
-        is_first = True
+        # In a clip the sound may begin after the picture.
+        may_be_late = "mov" in container.format.name
         for frame in chain(frames, [None]):  # None: what is held back
-            # In a clip the sound may begin after the picture.
-            if frame is not None and is_first and kind == "video":
+            if frame is not None and may_be_late:
                 for _ in range(round((frame.time or 0.0) * 100)):
                     yield np.zeros((2, SAMPLE_RATE_HZ // 100), np.float32)
-            is_first = False
+            may_be_late = False
             for part in resampler.resample(frame):
                 samples = part.to_ndarray().astype(np.float32, copy=False)
                 yield np.nan_to_num(samples).clip(-1, 1)
 
 
-def sound_kind(given: Given) -> Kind:
-    """Check that a file is a sound, and return how to open it.
+def check_sound(given: Given) -> None:
+    """Check that a file is a sound.
 
     An m4a file is an mp4 file without moving pictures.
 
     Raises:
         RenderError: `invalid_input` when it is no sound, or holds none.
     """
-    kind = kind_of(given.path) or "sound"
-    with opened_container(given, kind) as container:
-        for stream in container.streams.video:
-            if Disposition.attached_pic not in stream.disposition:  # no album cover
-                raise RenderError.invalid(
-                    f"{given.field}: the file is a video; an audio track takes sounds "
-                    "(wav, mp3 or m4a)."
-                )
-    if next(decoded(given, kind), None) is None:
+    with opened_container(given, "sound") as container:
+        if has_pictures(container):
+            raise RenderError.invalid(
+                f"{given.field}: the file is a video; an audio track takes sounds "
+                "(wav, mp3 or m4a)."
+            )
+    if next(decoded(given), None) is None:
         raise RenderError.invalid(f"{given.field}: the file has no sound.")
-    return kind
 
 
 def _softened(mixed: Floats) -> Floats:

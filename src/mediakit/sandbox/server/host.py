@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 BACKLOG = 512
 STOP_TIMEOUT_S = 5.0
-START_TICK_S = 0.05
+START_TICK_S = 0.005
 WARM_AFTER_S = 0.1
 
 

@@ -15,9 +15,9 @@ from anyio import CapacityLimiter, to_thread
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
 from mediakit.client.previews import POSTER
+from mediakit.decoding import decoder_errors, opened, picture_track
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg, size_text
-from mediakit.media.decoding import decoder_errors, opened, picture_track
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.media.probing import probe_file
 from mediakit.media.remote import PROBE_BYTES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -55,16 +56,20 @@ def _broken() -> tuple[type[Exception], ...]:
         SyntaxError,
         RuntimeError,
         EOFError,
-        IndexError,
+        ArithmeticError,
+        LookupError,
         TypeError,
         MemoryError,
         struct.error,
+        zlib.error,
         # Pillow's warnings, when Python is configured to raise them.
-        UserWarning,
+        Warning,
     )
 
 
-def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputContainer:
+def opened(
+    file: BinaryIO, options: Mapping[str, str] | None = None, *, formats: str = _FORMATS
+) -> InputContainer:
     """Open a clip or a sound of a known format.
 
     Other formats are not opened: a playlist makes FFmpeg read other files, and a
@@ -72,9 +77,8 @@ def opened(file: BinaryIO, options: Mapping[str, str] | None = None) -> InputCon
     """
     import av
 
-    return av.open(
-        file, mode="r", options={**(options or {}), "format_whitelist": _FORMATS}
-    )
+    whitelist = {**(options or {}), "format_whitelist": formats}
+    return av.open(file, mode="r", options=whitelist)
 
 
 def picture_track(container: InputContainer) -> VideoStream:
