@@ -59,10 +59,12 @@ check: $(READY) ## Lint, types and import layers
 	$(BIN)/lint-imports
 
 # Some tests run make, which must not believe that it is a part of this one.
-# The `+` prints dots as they come, whatever --output-sync says. A test that hangs fails.
+# The `+` prints dots as they come, whatever --output-sync says; with it a dry run would run
+# them, too. A test that hangs fails.
+DRY := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),echo )
 tests: $(READY) ## The tests alone, in a real browser too
 	@$(BIN)/python tools/find_chromium.py --install || true
-	+MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
+	+$(DRY)MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
 		-n $(WORKERS) --dist loadgroup --timeout 900 $(PYTEST_ARGS)
 
 pictures: ## Make the README's pictures from the browser tests' screenshots
