@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route
 import mediakit as mk
 from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.webhooks import Event, Receiver, receiver
+from mediakit.webhooks import Event, Receiver, receiver, receiving
 from tests.sandbox.conftest import Api
 from tests.support.samples.webhook_messages import (
     OTHER_SECRET,
@@ -270,10 +270,13 @@ def test_a_body_that_is_too_large_is_refused_early(url: str, desk: Desk) -> None
     desk.until(1)
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(desk: Desk) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "BODY_TIMEOUT_S", 0.3)
     start = head(message().headers, "content-length: 100")
 
-    with serve(receiver(SECRET, desk, inbox=":memory:", body_timeout_s=0.3)) as url:
+    with serve(receiver(SECRET, desk, inbox=":memory:")) as url:
         assert raw(url, start + b"{").startswith(b"HTTP/1.1 408 ")
 
 

@@ -6,7 +6,6 @@ import signal
 import sys
 import tempfile
 from contextlib import ExitStack
-from math import inf
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -58,7 +57,6 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let callbacks and input URLs reach this machine, over http, on any port",
     )
-    add("--keep-days", type=float, default=inf, help="days to keep (default: inf)")
     add("--keep-gb", type=float, default=10, help="gigabytes to keep (default: 10)")
     add(
         "--speed",

@@ -159,7 +159,6 @@ def _past_job(
         "body": json.dumps(request),
         "run_no": 1,
         "created_us": created_us,
-        "start_due_us": created_us,
         "started_us": started_us,
         "ended_us": ended_us,
         # There never was an output, so the job reads as erased.

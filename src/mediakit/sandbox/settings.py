@@ -1,6 +1,5 @@
 """The settings of a sandbox."""
 
-import math
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,9 +33,7 @@ class Sandbox(BaseModel):
         speed: How fast the sandbox's clock runs; 1 is real time.
         allow_loopback_callbacks: Let callbacks and input URLs reach this machine,
             over http and on any port.
-        start_after_s: The least time that a job is queued, sandbox seconds.
         settle_after_s: The time from a job's end to its charge, sandbox seconds.
-        keep_days: How long outputs and uploads are kept, sandbox days.
         keep_gb: Gigabytes of outputs and uploads to keep; beyond that, the oldest
             ones are removed.
         sketch: Draw only the first frame of each shot, and scenery coarsely, which
@@ -61,9 +58,7 @@ class Sandbox(BaseModel):
     queue_size: Natural = 50
     speed: Annotated[float, Field(gt=0, le=1_000_000)] = 1.0
     allow_loopback_callbacks: bool = False
-    start_after_s: Annotated[float, Field(ge=0)] = 0.0
     settle_after_s: Annotated[float, Field(ge=0)] = 1.5
-    keep_days: Annotated[float, Field(gt=0)] = math.inf
     keep_gb: Annotated[float, Field(gt=0)] = 10.0
     sketch: bool = False
     delivery_timeout_s: Annotated[float, Field(gt=0, le=20)] = 20.0

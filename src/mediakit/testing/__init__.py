@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARKER}(**settings): the settings of the sandbox of `mediakit_sandbox`, "
-        "such as balance_micro_usd=0 or keep_days=7",
+        "such as balance_micro_usd=0 or concurrency=0",
     )
 
 

@@ -61,7 +61,6 @@ class Receiver:
         on_event: The function that handles the events.
         inbox: Where the events are stored.
         clock: The receiver's clock.
-        body_timeout_s: The limit for receiving a body, real seconds.
     """
 
     def __init__(
@@ -71,12 +70,10 @@ class Receiver:
         inbox: Inbox,
         *,
         clock: Clock = _SYSTEM,
-        body_timeout_s: float = BODY_TIMEOUT_S,
     ) -> None:
         self.inbox = inbox
         self._secret = secret
         self._clock = clock
-        self._body_timeout_s = body_timeout_s
         self._dispatcher = Dispatcher(inbox, on_event, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,7 +130,7 @@ class Receiver:
         try:
             signed = parse_headers(scope["headers"], self._clock.now())
             _check_size(scope)
-            body = await _read_body(receive, self._body_timeout_s)
+            body = await _read_body(receive)
             keys = keys_of(self._secret())
             check_body(body)
             check_signature(signed, body, keys)
@@ -154,7 +151,6 @@ def receiver(
     inbox: str | Path | Inbox | None = None,
     name: str | None = None,
     clock: Clock = _SYSTEM,
-    body_timeout_s: float = BODY_TIMEOUT_S,
 ) -> Receiver:
     """Make an ASGI application that receives webhooks and passes on their events.
 
@@ -184,7 +180,6 @@ def receiver(
             receiver without a name; after a restart, it finds the events that it did
             not finish.
         clock: The clock that the time of sending is compared with.
-        body_timeout_s: The limit for receiving a body, real seconds.
 
     Raises:
         SignatureError: A secret cannot be read ("secret").
@@ -197,9 +192,7 @@ def receiver(
         inbox.know_keys(keys)
     elif not isinstance(inbox, Inbox):
         inbox = Inbox(inbox or _file(), name=name or "default")
-    return Receiver(
-        current, on_event, inbox, clock=clock, body_timeout_s=body_timeout_s
-    )
+    return Receiver(current, on_event, inbox, clock=clock)
 
 
 def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
@@ -276,13 +269,13 @@ def _too_large(digits: bytes) -> bool:
     return len(digits) > 18 or int(digits) > MAX_BODY_BYTES
 
 
-async def _read_body(receive: Receive, timeout_s: float) -> bytes:
+async def _read_body(receive: Receive) -> bytes:
     """Read a body of at most 1 MiB that arrives in time."""
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(BODY_TIMEOUT_S):
             return await _whole(receive)
     except TimeoutError:
-        words = f"The body did not arrive within {timeout_s:g} s."
+        words = f"The body did not arrive within {BODY_TIMEOUT_S:g} s."
         raise RejectedError(408, words) from None
 
 

@@ -76,19 +76,6 @@ def test_settlements_on_the_way_are_done_at_their_own_time(
     assert row["jobs"] == 1
 
 
-def test_a_job_that_waits_for_its_time_starts_on_the_way(
-    sandboxes: StartSandbox,
-) -> None:
-    api = sandboxes(start_after_s=DAY_S)
-    job = api.submit("text-to-video", KITE)
-    assert job["status"] == "queued"
-
-    answer = api.running.advance(hours=25)
-
-    assert answer["started_n"] == 1
-    assert api.ended(job["id"])["status"] == "completed"
-
-
 def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
     granted = idle.grant("image/png", 3)
     idle.running.advance(minutes=6)

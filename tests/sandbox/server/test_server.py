@@ -165,7 +165,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_in_words(tmp_path: Path) ->
         {"concurrency": -1},
         {"speed": 0},
         {"speed": float("nan")},
-        {"keep_days": 0},
+        {"keep_gb": 0},
         {"keep_gb": float("nan")},
         {"no_such_setting": 1},
         {"api_key": "short"},

@@ -269,7 +269,6 @@ class Submitter:
             file=f"file-{name}",
             price_micro_usd=price,
             created_us=now_us,
-            start_due_us=now_us,
             settle_due_us=now_us,
         )
         made = admission.submit(self.db, new, None, lambda: is_out)

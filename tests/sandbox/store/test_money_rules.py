@@ -107,7 +107,6 @@ class Books:
             file=f"file-{name}",
             price_micro_usd=price,
             created_us=self.now_us,
-            start_due_us=self.now_us,
             settle_due_us=self.now_us,
         )
 

@@ -57,7 +57,6 @@ def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> Ne
         "file": f"file-{name}",
         "price_micro_usd": price,
         "created_us": 0,
-        "start_due_us": 0,
         "settle_due_us": 0,
     }
     return NewJob(**fields | change)

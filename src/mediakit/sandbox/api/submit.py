@@ -143,7 +143,6 @@ def _new_job(
         file=new_name(),
         price_micro_usd=hold_of(function, body),
         created_us=now_us,
-        start_due_us=now_us + round(settings.start_after_s * US_PER_S),
         settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
         refusal=_requested_refusal(body),
     )

@@ -85,29 +85,19 @@ class JobRunner(Pausable):
         return self._running
 
     def start_due(self, now_us: int) -> int:
-        """Start every job that may start at an instant; return their number."""
+        """Start every job that may start; return their number."""
         if self.is_paused:
             return 0
         stuck = self._service.faults.stuck_functions()
         started_n = 0
         # An organization may run more jobs than there are workers: a job that waits for
         # a worker is queued, not running.
-        while not self._is_full() and (
+        while len(self._running) < self._renderer.workers_n and (
             job := jobs.claim(self._service.db, now_us, stuck)
         ):
             self._start(job)
             started_n += 1
         return started_n
-
-    def _is_full(self) -> bool:
-        return len(self._running) >= self._renderer.workers_n
-
-    def next_start_us(self) -> int | None:
-        """Return when the next queued job may start; None when none waits for time."""
-        if self.is_paused or self._is_full():
-            return None  # the end of a job wakes the loop
-        stuck = self._service.faults.stuck_functions()
-        return jobs.next_start_us(self._service.db, stuck)
 
     def _start(self, job: JobRow) -> None:
         task = asyncio.create_task(self._make_and_end(job), name=job.id)

@@ -1,25 +1,23 @@
-"""Removes old outputs and uploads, to limit disk usage."""
+"""Removes the oldest outputs and uploads, to limit disk usage."""
 
 import re
 
-from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import jobs
 
 BYTES_PER_GB = 10**9
-US_PER_DAY = 86_400 * US_PER_S
 CHECK_INTERVAL_S = 60.0
 _OWN_NAME = re.compile(r"/files/([\w-]+)")
 
 
 def remove_old(service: Service) -> None:
-    """Remove files that are too old or exceed the size limit, oldest first.
+    """Remove files that exceed the size limit, oldest first.
 
     The job of a removed output reads as erased (spec 4.18). Files that a queued or
     running job refers to are kept.
     """
     db, now_us = service.db, service.clock.now_us()
-    stale = _stale(service, now_us)
+    stale = _stale(service)
     # The rows first: after a kill in between, the next start removes the files.
     with db.transaction():
         for file in stale:
@@ -32,18 +30,17 @@ def remove_old(service: Service) -> None:
         service.files.remove(file)
 
 
-def _stale(service: Service, now_us: int) -> list[str]:
-    settings, db = service.settings, service.db
-    since_us = now_us - settings.keep_days * US_PER_DAY
+def _stale(service: Service) -> list[str]:
+    db = service.db
     stored = jobs.stored_files(db)
     sizes = {row["file"]: service.files.size_bytes(row["file"]) for row in stored}
-    surplus_bytes = sum(sizes.values()) - settings.keep_gb * BYTES_PER_GB
+    surplus_bytes = sum(sizes.values()) - service.settings.keep_gb * BYTES_PER_GB
     bodies = jobs.unfinished_bodies(db)
     needed = {name for body in bodies for name in _OWN_NAME.findall(body)}
     stale: list[str] = []
     for row in stored:
         file = row["file"]
-        if file not in needed and (row["at_us"] < since_us or surplus_bytes > 0):
+        if file not in needed and surplus_bytes > 0:
             surplus_bytes -= sizes[file]
             stale.append(file)
     return stale

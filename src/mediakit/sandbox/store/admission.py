@@ -50,7 +50,6 @@ class NewJob:
     file: str
     price_micro_usd: int | None
     created_us: int
-    start_due_us: int
     settle_due_us: int
     webhook_url: str | None = None
     base_url: str | None = None
@@ -150,7 +149,6 @@ def _insert(db: Database, new: NewJob, refusal: Refusal | None) -> None:
         file=new.file,
         hold_micro_usd=held,
         created_us=new.created_us,
-        start_due_us=new.start_due_us,
         ended_us=None if refusal is None else new.created_us,
         error_code=None if refusal is None else refusal.code,
         error_message=None if refusal is None else refusal.message,

@@ -82,9 +82,7 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
         job_id: str | None = db.value(
             "SELECT job.id FROM org JOIN job ON job.org = org.id"
             " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
-            " AND job.status = 'queued' AND job.start_due_us <= ?"
-            f" {_not_stuck(stuck)} ORDER BY job.seq LIMIT 1",
-            now_us,
+            f" AND job.status = 'queued' {_not_stuck(stuck)} ORDER BY job.seq LIMIT 1",
             *stuck,
         )
         if job_id is None:
@@ -101,17 +99,6 @@ def claim(db: Database, now_us: int, stuck: Sequence[str] = ()) -> JobRow | None
             job_id,
         )
         return find(db, job_id)
-
-
-def next_start_us(db: Database, stuck: Sequence[str] = ()) -> int | None:
-    """Return when the next queued job may start; None when none waits for time."""
-    due: int | None = db.value(
-        "SELECT min(job.start_due_us) FROM org JOIN job ON job.org = org.id"
-        " WHERE org.queued_n > 0 AND org.running_n < org.concurrency"
-        f" AND job.status = 'queued' {_not_stuck(stuck)}",
-        *stuck,
-    )
-    return due
 
 
 def _not_stuck(stuck: Sequence[str]) -> str:

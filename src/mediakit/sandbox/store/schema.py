@@ -1,6 +1,6 @@
 """The tables of the database."""
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # The organization's row has the held money and the numbers of queued and running jobs,
 # updated by the same transactions that move jobs, so that a claim need not count.
@@ -73,7 +73,6 @@ CREATE TABLE job (
   usage TEXT,
   runtime_ms INTEGER,
   created_us INTEGER NOT NULL,
-  start_due_us INTEGER NOT NULL,
   started_us INTEGER,
   ended_us INTEGER,
   deleted_us INTEGER
