@@ -6,7 +6,6 @@ import base64
 import io
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,7 +19,7 @@ from mediakit.widgets.dashboard.exports import Format
 from mediakit.widgets.dashboard.plots import Plot
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.spend.fake_spend import TODAY, FakeSpend
-from tests.support.widgets import every, in_use, shown, until
+from tests.support.widgets import in_use, shown, until
 
 # Pictures and files of a module are made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
@@ -212,29 +211,13 @@ def test_focus_is_a_download_of_its_own(make: Make) -> None:
     assert {"BilledCost", "ChargePeriodEnd", "SkuId"} <= set(frame.columns)
 
 
-def test_a_file_is_saved_and_its_place_is_said(make: Make, tmp_path: Path) -> None:
-    dashboard = make()
-    prepared(dashboard, Format.CSV)
-    dashboard.folder_box.value = str(tmp_path)
-    dashboard.save_button.click()
-    path = tmp_path / "spend-2026-10.csv"
-    until(lambda: "Saved as" in shown(dashboard), dashboard)
-    assert str(path) in shown(dashboard)
-    assert path.exists()
-    dashboard.folder_box.value = str(tmp_path / "none")
-    dashboard.save_button.click()
-    until(lambda: "a folder that exists" in shown(dashboard), dashboard)
-
-
-def test_a_page_of_voila_is_complete_at_once_and_offers_no_folder(
+def test_a_page_of_voila_is_complete_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leave_out_pictures(monkeypatch)
     dashboard = Dashboard(FakeSpend(), io_thread(), lambda: TODAY, environment=VOILA)
     assert EXPLAINED in shown(dashboard)
     assert "Comparing" not in shown(dashboard)
-    prepared(dashboard, Format.CSV)
-    assert dashboard.save_button not in list(every(dashboard.widget))
     dashboard.close()
 
 

@@ -20,11 +20,9 @@ from mediakit.widgets.dashboard import plots
 from mediakit.widgets.dashboard.exports import (
     TOOLTIPS,
     Format,
-    Prepared,
+    in_voila,
     link_html,
     prepare,
-    save,
-    saves_here,
 )
 from mediakit.widgets.dashboard.figures import figures_of, narrowed, values_of
 from mediakit.widgets.dashboard.month import (
@@ -113,13 +111,12 @@ class Dashboard:
         self.trouble = ""
         self.plots: tuple[Plot, ...] = ()
         self.further: tuple[Plot, ...] = ()
-        self._export: Prepared | None = None
         self._lock = threading.RLock()
         self._turn = 0
         self._is_closed = self._is_showing = self._is_loading = False
         self._tasks = TaskRunner(io, self._say)
         self._handle = CardHandle()
-        self._may_save = saves_here(os.environ if environment is None else environment)
+        is_page = in_voila(os.environ if environment is None else environment)
         self._place = None if cell is None else _places.take("dashboard", cell)
         self._make_widgets()
         if self._place is not None:
@@ -129,7 +126,7 @@ class Dashboard:
             self._continue(before)
         with self._lock:
             turn = self._begin()
-        if not self._may_save:
+        if is_page:
             # A page of Voilà asks for every value once, and misses what changes before
             # it has drawn them: what it is given is complete.
             io.post(self._bring, turn).result()
@@ -169,14 +166,6 @@ class Dashboard:
             for form in Format
         }
         self._said = make(w.HTML, "mk-live")
-        self.folder_box = make(
-            w.Text, "mk-sp-folder mk-bare", description="Folder", placeholder="Folder"
-        )
-        self.save_button = self._button(
-            "Save to folder",
-            "Save the prepared file where the kernel runs",
-            lambda: self._tasks.run(partial(self._write, self.folder_box.value)),
-        )
         self._export_row = make(w.HBox, "mk-sp-export")
         self._trouble = make(w.HTML, "mk-live")
         self._status = make(w.HTML, "mk-live")
@@ -252,8 +241,8 @@ class Dashboard:
                 del _open[self._place]
             self._handle.close()
             for part in (
-                *(self.retry_button, self._said, self.folder_box, self.save_button),
-                *(self._export_row, self._plots, self.more_box, self._further),
+                *(self.retry_button, self._said, self._export_row),
+                *(self._plots, self.more_box, self._further),
                 *(*self.format_buttons.values(), self.widget),
             ):
                 close_tree(part)
@@ -302,7 +291,7 @@ class Dashboard:
         return self._turn
 
     def _drop_export(self) -> None:
-        self._export, self._said.value = None, ""
+        self._said.value = ""
         self._show()
 
     def _pick(self, form: Format) -> None:
@@ -357,30 +346,14 @@ class Dashboard:
         reading, turn = self.reading, self._turn
         if reading is None:
             return
-        charges = narrowed(reading, self.only).charges
-        made, stem = None, f"spend-{reading.month}"
+        charges, stem = narrowed(reading, self.only).charges, f"spend-{reading.month}"
         try:
-            made = await to_thread.run_sync(prepare, charges, form, stem)
-            said = link_html(made, may_save=self._may_save)
+            said = link_html(await to_thread.run_sync(prepare, charges, form, stem))
         except MediakitError as error:
             said = line_html(sentence_of(error), "plain")
         with self._lock:
             if turn == self._turn and not self._is_closed:
-                self._export, self._said.value = made, said
-                self._show()
-
-    async def _write(self, folder: str) -> None:
-        prepared = self._export
-        if prepared is None:
-            return
-        try:
-            path = await to_thread.run_sync(save, prepared, folder)
-            said = f"Saved as {path}."
-        except MediakitError as error:
-            said = sentence_of(error)
-        with self._lock:
-            link = link_html(prepared, may_save=True)
-            self._said.value = link + Markup("<br>") + line_html(said, "plain")
+                self._said.value = said
 
     # -- display ------------------------------------------------------------------
 
@@ -420,12 +393,7 @@ class Dashboard:
         self._plots.value = plots_html(self.plots)
         blank = tuple(Plot(title) for title in ("", "")) if self.plots else ()
         self._further.value = plots_html(self.further or blank)
-        saves = [self.folder_box, self.save_button]
-        self._export_row.children = (
-            *self.format_buttons.values(),
-            *(saves if self._export is not None and self._may_save else ()),
-            self._said,
-        )
+        self._export_row.children = (*self.format_buttons.values(), self._said)
         self.widget.children = tuple(self._parts())
 
     def _show_controls(self) -> None:

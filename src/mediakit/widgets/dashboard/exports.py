@@ -1,18 +1,16 @@
-"""Exports the charges of a month: as a download link, or to a folder."""
+"""Exports the charges of a month as a download link."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from mediakit.errors import InputError
 from mediakit.money import format_usd
-from mediakit.spend.exporting import export_bytes, to_focus, write_file
+from mediakit.spend.exporting import export_bytes, to_focus
 from mediakit.widgets.dashboard.figures import free_text
 from mediakit.widgets.dashboard.month import CHARGE
 from mediakit.widgets.toolkit.styles import data_url, line_html
@@ -51,7 +49,7 @@ TOOLTIPS: Mapping[Format, str] = {
 
 @dataclass(frozen=True)
 class Prepared:
-    """A file that can be downloaded or saved.
+    """A file that can be downloaded.
 
     Args:
         name: Its name.
@@ -100,28 +98,13 @@ def jobs_text(charges: pd.DataFrame) -> str:
     return f"{text} and {free}" if free else text
 
 
-def save(prepared: Prepared, folder: str) -> Path:
-    """Write the file to a folder and return its path; blocks.
-
-    Raises:
-        InputError: There is no such folder, or it cannot be written.
-    """
-    place = Path(folder.strip() or ".").expanduser().resolve()
-    if not place.is_dir():
-        raise InputError("folder", got=str(place), accepted="a folder that exists")
-    path = place / prepared.name
-    write_file(path, prepared.content)
-    return path
-
-
-def link_html(prepared: Prepared, *, may_save: bool) -> Markup:
+def link_html(prepared: Prepared) -> Markup:
     """Return the link, or the reason if the file is too large for one."""
     if len(prepared.content) <= MOST_LINK_BYTES:
         return prepared.link + " " + line_html(prepared.facts)
-    instead = 'Use "Save to folder".' if may_save else "Use client.spend.charges()."
     text = (
         f"{prepared.name} ({prepared.facts}) is too large for a download link; "
-        f"the limit is {size_text(MOST_LINK_BYTES)}. {instead}"
+        f"the limit is {size_text(MOST_LINK_BYTES)}. Use client.spend.charges()."
     )
     return line_html(text, "warn")
 
@@ -133,6 +116,6 @@ def size_text(size_bytes: int) -> str:
     return f"{size_bytes / MB:.1f} MB"
 
 
-def saves_here(environment: Mapping[str, str]) -> bool:
-    """Tell whether to offer "Save to folder"; Voilà visitors have no folder."""
-    return VOILA not in environment
+def in_voila(environment: Mapping[str, str]) -> bool:
+    """Tell whether a page of Voilà shows this: its visitors have no folder here."""
+    return VOILA in environment

@@ -23,7 +23,7 @@ from mediakit.history import Entry
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
-from mediakit.widgets.dashboard.exports import saves_here
+from mediakit.widgets.dashboard.exports import in_voila
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
@@ -570,7 +570,7 @@ class Studio:
                 "erase": len(self.selection.where(is_erasable)),
             },
             "question": self.question,
-            "may_save": saves_here(os.environ),
+            "may_save": not in_voila(os.environ),
             "opened": None if job is None else job.id,
             "comparing": self._wall_widget is not None,
         }
