@@ -1,6 +1,5 @@
 """Reads requests strictly, and responds: an invalid request is a 422, never a 500."""
 
-import asyncio
 from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -13,7 +12,6 @@ from starlette.responses import JSONResponse, Response
 from mediakit.safe_text import shown
 
 MAX_BODY_BYTES = 1024 * 1024
-BODY_TIMEOUT_S = 30.0
 MAX_INTEGER = 2**63 - 1
 # A cache must not keep a key or a secret.
 NO_STORE = {"Cache-Control": "no-store"}
@@ -94,14 +92,9 @@ def read_query(request: Request, kind: type[Model]) -> Model:
 async def read_object(request: Request) -> dict[str, Any]:
     """Read the JSON object of a request."""
     try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            return parse_object(await _read(request))
+        return parse_object(await _read(request))
     except ClientDisconnect:
         raise RequestError(422, "body: it is incomplete.") from None
-    except TimeoutError:
-        raise RequestError(
-            408, f"body: it did not arrive within {BODY_TIMEOUT_S:g} s."
-        ) from None
 
 
 async def _read(request: Request) -> bytes:

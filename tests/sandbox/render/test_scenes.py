@@ -482,10 +482,10 @@ def test_media_are_found_at_any_depth_in_the_order_of_the_body(studio: Studio) -
     order = studio.order("mine", body, picture, clip, sound)
     found = [(medium, given.field) for medium, given in OpenBody(order).media()]
     assert found == [
-        ("picture", "input.scenes[0].still"),
+        ("image", "input.scenes[0].still"),
         ("video", "input.scenes[1].clip"),
-        ("sound", "input.voice"),
-        ("picture", "last"),
+        ("audio", "input.voice"),
+        ("image", "last"),
     ]
     deep: dict[str, Any] = {"duration": 3}
     for _ in range(50_000):

@@ -37,11 +37,6 @@ REJECTIONS = {
     503: "The model or its dispatch is not available.",
 }
 RETRY_AFTER: Json = {"Retry-After": {"schema": {"type": "integer"}}}
-# The operations on the job that a submission returns.
-JOB_LINKS: Json = {
-    name: {"operationId": name, "parameters": {"request_id": "$response.body#/id"}}
-    for name in ("read_job", "read_content", "erase_job")
-}
 
 
 def describe(catalog: Catalog, base_url: str) -> Mapping[str, Any]:
@@ -142,7 +137,7 @@ def _submit(function: Function) -> Json:
         ],
         "requestBody": _body(_ref(function.declared.name)),
         "responses": {
-            "200": accepted | {"links": JOB_LINKS},
+            "200": accepted,
             **{str(status): _message(status) for status in MESSAGES if status != 410},
             "403": _answer(REJECTIONS[403], either) | retry,
             "429": _answer(REJECTIONS[429], job) | retry,

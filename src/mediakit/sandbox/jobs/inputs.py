@@ -1,6 +1,5 @@
 """Fetches the media of a body to disk."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,8 @@ from mediakit.sandbox.store.jobs import find_by_file
 # The largest input that a function allows is a clip of 200 MB (spec 4.4).
 MAX_INPUT_BYTES = 200 * 1024 * 1024
 MAX_INPUT_SECONDS = 60.0
-# For all inputs of a job: an open function takes any number of URLs.
+# An open function takes any number of URLs.
 MAX_INPUTS = 64
-MAX_FETCHED_BYTES = 1024**3
-MAX_FETCHED_SECONDS = 180.0
 
 
 class InputRefusedError(Exception):
@@ -64,14 +61,22 @@ class Inputs:
     async def gather(self, media: Iterable[MediaItem], folder: Path) -> dict[str, Path]:
         """Fetch media to disk; return a readable path by URL."""
         paths: dict[str, Path] = {}
-        fetching = _Fetching(folder, allow_loopback=self.allow_loopback)
+        outbound = Outbound(allow_loopback=self.allow_loopback)
         for item in media:
             if item.value not in paths:
                 try:
                     if len(paths) == MAX_INPUTS:
                         raise FetchError(f"a job takes at most {MAX_INPUTS} inputs")
-                    own = self._own(item.value)
-                    paths[item.value] = own or await fetching.fetch(item.value)
+                    path = self._own(item.value)
+                    if path is None:
+                        path = folder / f"input-{len(paths)}"
+                        await outbound.fetch(
+                            item.value,
+                            path,
+                            max_bytes=MAX_INPUT_BYTES,
+                            max_seconds=MAX_INPUT_SECONDS,
+                        )
+                    paths[item.value] = path
                 except (BlockedError, FetchError) as problem:
                     # Never the URL: it may be signed, and errors outlive an erasure.
                     raise InputRefusedError(
@@ -101,32 +106,3 @@ class Inputs:
         if there and path.is_file():
             return path
         raise FetchError("there is no file (never uploaded, erased or removed)")
-
-
-class _Fetching:
-    """The fetches of one job, which share limits."""
-
-    def __init__(self, folder: Path, *, allow_loopback: bool) -> None:
-        self._outbound = Outbound(allow_loopback=allow_loopback)
-        self._folder = folder
-        self._n = 0
-        self._left_bytes = MAX_FETCHED_BYTES
-        self._until_s = time.monotonic() + MAX_FETCHED_SECONDS
-
-    async def fetch(self, url: str) -> Path:
-        """Fetch a URL to disk, within the remaining limits of the job."""
-        left_s = self._until_s - time.monotonic()
-        if left_s <= 0:
-            raise FetchError(f"all inputs together took {MAX_FETCHED_SECONDS:g} s")
-        if self._left_bytes <= 0:
-            raise FetchError(f"all inputs together are {MAX_FETCHED_BYTES:,} bytes")
-        to = self._folder / f"input-{self._n}"
-        self._n += 1
-        await self._outbound.fetch(
-            url,
-            to,
-            max_bytes=min(self._left_bytes, MAX_INPUT_BYTES),
-            max_seconds=min(left_s, MAX_INPUT_SECONDS),
-        )
-        self._left_bytes -= to.stat().st_size
-        return to

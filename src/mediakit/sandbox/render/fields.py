@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Literal, NamedTuple
 
+from mediakit.media_limits import MediaName
 from mediakit.sandbox.render.files import (
     Given,
     has_pictures,
@@ -13,9 +13,7 @@ from mediakit.sandbox.render.files import (
     opened_container,
 )
 from mediakit.sandbox.render.protocol import RenderError, RenderRequest
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, parse_ratio
-
-Medium = Literal["picture", "video", "sound"]
+from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size
 
 LONGEST_S = 60
 LONGEST_SIDE_PX = 4096
@@ -28,24 +26,12 @@ _SECONDS = ("duration", "duration_s", "seconds")
 # R1 and R2 say `auto`, R4 says 0 (spec 4.8).
 _AUTOMATIC = ("auto", 0)
 _SOUND_WORDS = {"native": True, "on": True, "off": False, "none": False}
-_DECLARED: Mapping[str, Medium] = {
-    "image": "picture",
-    "video": "video",
-    "audio": "sound",
-}
-
+_RATIO = re.compile(r"0*([1-9]\d{0,4}):0*([1-9]\d{0,4})", re.ASCII)
 _PAIR = re.compile(r"(\d{1,5}) ?[x*] ?(\d{1,5})")
 _SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?")
 _SIDES_PX = {name.lower(): side_px for name, side_px in SHORT_SIDES_PX.items()}
 # Pictures are named by the side of a square with as many pixels.
 _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
-
-
-class GivenMedium(NamedTuple):
-    """A medium that a body names, and its detected type."""
-
-    medium: Medium
-    given: Given
 
 
 class OpenBody:
@@ -82,12 +68,8 @@ class OpenBody:
         """Width over height; None when it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
-        for name in _RATIOS:
-            try:
-                return parse_ratio(self._text(name))
-            except ValueError:  # `adaptive`, or nothing that is known
-                continue
-        return None
+        ratios = map(_RATIO.fullmatch, map(self._text, _RATIOS))  # or `adaptive`
+        return next((Fraction(int(r[1]), int(r[2])) for r in ratios if r), None)
 
     @property
     def seconds(self) -> float | None:
@@ -145,7 +127,7 @@ class OpenBody:
         side = _SQUARES_PX.get(named, _SQUARES_PX["1k"])
         return _bounded(side * math.sqrt(ratio), side / math.sqrt(ratio))
 
-    def media(self) -> Iterator[GivenMedium]:
+    def media(self) -> Iterator[tuple[MediaName, Given]]:
         """Find the media that the body names at any depth, in order.
 
         What a field declares is believed; other files are looked at.
@@ -160,9 +142,7 @@ class OpenBody:
             match value:
                 case str() if value in self._request.inputs:
                     given = Given(self._request.file(value), label)
-                    declared = self._request.media.get(label)
-                    medium = _DECLARED[declared] if declared else _medium(given)
-                    yield GivenMedium(medium, given)
+                    yield self._request.media.get(label) or _medium(given), given
                 case list():
                     items = [(f"{label}[{n}]", item) for n, item in enumerate(value)]
                 case dict():
@@ -197,12 +177,12 @@ def _bounded(width: float, height: float) -> Size:
     return Size(*sides)
 
 
-def _medium(given: Given) -> Medium:
+def _medium(given: Given) -> MediaName:
     if is_picture(given):
-        return "picture"
+        return "image"
     try:
-        with opened_container(given, "sound") as container:
-            return "video" if has_pictures(container) else "sound"
+        with opened_container(given, "audio") as container:
+            return "video" if has_pictures(container) else "audio"
     except RenderError:
         raise RenderError.invalid(
             f"{given.field}: the file is no medium that can be read; accepted are "

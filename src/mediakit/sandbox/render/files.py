@@ -26,7 +26,7 @@ from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.render.sizes import Size
 
-Kind = Literal["video", "sound"]
+Recorded = Literal["video", "audio"]
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 MAX_PIXELS = 50_000_000
@@ -40,9 +40,10 @@ _MAX_DECODED_PIXELS = 8_400_000
 _UNSPECIFIED = 2
 # The scale filter's names of colour spaces other than BT.709, by FFmpeg's numbers.
 _COLOURS = {4: "fcc", 5: "bt470", 6: "smpte170m", 7: "smpte240m", 9: "bt2020"}
-_ACCEPTED = {"video": "mp4 or mov", "sound": "wav, mp3 or m4a"}
+_ACCEPTED = {"video": "mp4 or mov", "audio": "wav, mp3 or m4a"}
+_NAMES = {"video": "video", "audio": "sound"}
 # FFmpeg's names; the first one is also that of mp4 and m4a.
-_CONTAINERS = {"video": "mov", "sound": "mov,mp3,wav"}
+_CONTAINERS = {"video": "mov", "audio": "mov,mp3,wav"}
 _UPRIGHT = {
     0: [],
     1: [("transpose", "cclock")],
@@ -152,19 +153,22 @@ def on_white(picture: Image.Image) -> Image.Image:
 
 
 @contextmanager
-def opened_container(given: Given, kind: Kind) -> Iterator[InputContainer]:
+def opened_container(given: Given, medium: Recorded) -> Iterator[InputContainer]:
     """Open a file of a known format; failures inside become `invalid_input`.
 
     In other formats a file may name further files and addresses to be read.
     """
     with given.path.open("rb") as file:
         try:
-            with decoder_errors(), opened(file, formats=_CONTAINERS[kind]) as container:
+            with (
+                decoder_errors(),
+                opened(file, formats=_CONTAINERS[medium]) as container,
+            ):
                 yield container
         except (OSError, ValueError, OverflowError) as problem:
             raise RenderError.invalid(
-                f"{given.field}: the file cannot be decoded as a {kind}; accepted are "
-                f"{_ACCEPTED[kind]}."
+                f"{given.field}: the file cannot be decoded as a {_NAMES[medium]}; "
+                f"accepted are {_ACCEPTED[medium]}."
             ) from problem
 
 
@@ -310,7 +314,7 @@ def _uniform(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
     )
 
 
-def measured_s(given: Given, medium: Literal["video", "audio"]) -> float:
+def measured_s(given: Given, medium: Recorded) -> float:
     """Measure the length of a clip or a sound in seconds, as the client does.
 
     Raises:
@@ -320,14 +324,13 @@ def measured_s(given: Given, medium: Literal["video", "audio"]) -> float:
     from mediakit.errors import InputError
     from mediakit.media import probe
 
-    kind: Kind = "video" if medium == "video" else "sound"
-    with opened_container(given, kind):  # only safe formats
+    with opened_container(given, medium):  # only safe formats
         try:
             info = probe(given.path, medium, given.field)
         except InputError as problem:
             raise RenderError.invalid(
                 f"{given.field}: the file cannot be read as {medium}; accepted are "
-                f"{_ACCEPTED[kind]}."
+                f"{_ACCEPTED[medium]}."
             ) from problem
     if info.duration_s is None:
         raise RenderError.invalid(

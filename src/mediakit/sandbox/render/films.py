@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from PIL import Image
 
-from mediakit.media_limits import MediaInfo, MediaLimits
-from mediakit.sandbox.render.fields import LONGEST_S, Medium, OpenBody
+from mediakit.media_limits import MediaInfo, MediaLimits, MediaName
+from mediakit.sandbox.render.fields import LONGEST_S, OpenBody
 from mediakit.sandbox.render.files import (
     Clip,
     Given,
@@ -86,14 +86,14 @@ def render_film(
     """
     body, media = OpenBody(request), _media(request)
     clips = _clips(request, media["video"])
-    pictures = media["picture"] if task == "reference" else []
+    pictures = media["image"] if task == "reference" else []
     seconds = clips[0].duration_s if task == "edit" else _seconds(body)
     frames = max(round(seconds * FPS), 1)
     named_px = None if fixed else body.short_side_px
     ratio = body.ratio or _source_ratio(pictures, clips)
     full = frame_size(named_px or SHORT_SIDES_PX[resolution], ratio)
     size = drawn_size(full)
-    sound = _given_sound(request, media["sound"], seconds)
+    sound = _given_sound(request, media["audio"], seconds)
     if sound:
         voice = repeated(np.concatenate(sound, axis=1))
     elif not (body.audible(default=audible)):
@@ -197,7 +197,7 @@ def render_sound(request: RenderRequest) -> Recording:
     """Return the sounds that the body names, else a melody."""
     body, media = OpenBody(request), _media(request)
     frames = round(_seconds(body) * FPS)
-    given = _given_sound(request, media["sound"], frames / FPS)
+    given = _given_sound(request, media["audio"], frames / FPS)
     if given:
         voice = repeated(np.concatenate(given, axis=1))
     else:
@@ -310,8 +310,8 @@ def _source_ratio(pictures: Sequence[Given], clips: Sequence[Clip]) -> Fraction:
 # Given media
 
 
-def _media(request: RenderRequest) -> dict[Medium, list[Given]]:
-    found: dict[Medium, list[Given]] = {"picture": [], "video": [], "sound": []}
+def _media(request: RenderRequest) -> dict[MediaName, list[Given]]:
+    found: dict[MediaName, list[Given]] = {"image": [], "video": [], "audio": []}
     for medium, given in OpenBody(request).media():
         found[medium].append(given)
     return found
@@ -368,7 +368,7 @@ def _read_sound(given: Given, limits: MediaLimits) -> tuple[Floats, MediaInfo]:
         length_s += piece.shape[1] / SAMPLE_RATE_HZ
         if length_s >= most_s:
             break
-    with opened_container(given, "sound") as container:
+    with opened_container(given, "audio") as container:
         # The length of a cut sound is known only from its header.
         header_s = (container.duration or 0) / 1e6 if length_s >= most_s else 0.0
         content_type = _SOUND_TYPES.get(container.format.name, "audio/mp4")

@@ -38,7 +38,7 @@ class Picture(NamedTuple):
 def render_picture(request: RenderRequest) -> Picture:
     """Make the picture for a prompt and an optional picture (spec 4.11)."""
     body = OpenBody(request)
-    given = [given for medium, given in body.media() if medium == "picture"]
+    given = [given for medium, given in body.media() if medium == "image"]
     is_jpeg = body.output_format in ("jpeg", "jpg")
     if given:
         picture = read_picture(given[0])

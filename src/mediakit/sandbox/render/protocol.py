@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from mediakit.media_limits import MediaLimits
+from mediakit.media_limits import MediaLimits, MediaName
 from mediakit.rules import Problem
 
 # A request of this kind renders nothing: the response has the lengths of the inputs.
@@ -71,7 +71,7 @@ class RenderRequest:
     seed: int = 0
     limits: Mapping[str, MediaLimits] = field(default_factory=dict)
     media_type: str = "video"
-    media: Mapping[str, str] = field(default_factory=dict)
+    media: Mapping[str, MediaName] = field(default_factory=dict)
     sketch: bool = False
     changed: Sequence[str] = ()
 

@@ -42,26 +42,18 @@ _GRAIN_PX = 128
 class Palette(NamedTuple):
     """The colours of one time of day, as `#rrggbb`; a word of the prompt chooses it.
 
-    The sky's go from the top of the frame over its middle to the horizon, the land's
-    from far to near. The sun's height is a share of the frame, from the top.
+    The sky's go from the top of the frame over its middle to the horizon; the land's
+    are those of the farthest ridge and of the one in front. The sun's height is a share
+    of the frame, from the top.
     """
 
     words: str
     sky: str
     sun: str
-    land: str
+    far: str
+    near: str
     sun_height: float = 0.42
     stars: bool = False
-
-    @property
-    def far(self) -> str:
-        """The ridge farthest away."""
-        return self.land.split()[0]
-
-    @property
-    def near(self) -> str:
-        """The ridge in front."""
-        return self.land.split()[1]
 
 
 # The times of day come first: in a prompt for a boat at sunset, the sunset decides.
@@ -70,14 +62,16 @@ PALETTES = (
         "dusk sunset evening twilight neon lantern lanterns",
         "#23245c #8d4f8f #ff9f78",
         "#ffdcae",
-        "#8a5590 #170f2e",
+        "#8a5590",
+        "#170f2e",
         0.5,
     ),
     Palette(
         "night midnight moon moonlit stars space galaxy dark",
         "#060b20 #16294f #45659a",
         "#f6f1df",
-        "#31497a #050914",
+        "#31497a",
+        "#050914",
         0.26,
         stars=True,
     ),
@@ -85,41 +79,47 @@ PALETTES = (
         "morning dawn sunrise mist misty fog",
         "#31467e #b78fb3 #ffdcb4",
         "#fff2d4",
-        "#b587a5 #1f1a35",
+        "#b587a5",
+        "#1f1a35",
         0.46,
     ),
     Palette(
         "dune dunes desert sand sahara golden camel savanna savannah heat",
         "#4a7fa5 #e9b98d #ffe3b3",
         "#fff4d8",
-        "#e3a673 #4d2413",
+        "#e3a673",
+        "#4d2413",
     ),
     Palette(
         "sea ocean wave waves beach coast island whale harbour harbor reef",
         "#1c5c7a #66b3b8 #f3efd2",
         "#fffbe8",
-        "#5a9ba0 #0a2c38",
+        "#5a9ba0",
+        "#0a2c38",
         0.38,
     ),
     Palette(
         "snow snowy ice winter glacier arctic frost polar penguin alpine",
         "#5d8fbb #add0e6 #fdf1e6",
         "#ffffff",
-        "#a3c1d8 #1d3855",
+        "#a3c1d8",
+        "#1d3855",
         0.36,
     ),
     Palette(
         "forest wood woods tree trees jungle green moss fox deer rain spring",
         "#5f9488 #b4cfa4 #fbf4cd",
         "#fffbe2",
-        "#93b88c #12291d",
+        "#93b88c",
+        "#12291d",
         0.36,
     ),
     Palette(
         "flower flowers rose blossom cherry pink love dream lavender pastel",
         "#5d4c86 #d78fb0 #ffe4d6",
         "#fff4ea",
-        "#c487a6 #35193a",
+        "#c487a6",
+        "#35193a",
     ),
 )
 

@@ -62,20 +62,6 @@ class Size(NamedTuple):
         )
 
 
-def parse_ratio(text: str) -> Fraction:
-    """Read a ratio such as `16:9` (spec 4.4).
-
-    Raises:
-        ValueError: `text` is not two whole numbers above 0 around a colon.
-    """
-    width, colon, height = text.partition(":")
-    if not (colon and width.isdecimal() and height.isdecimal()):
-        raise ValueError(f"{text!r} is not a ratio such as 16:9.")
-    if int(width) == 0 or int(height) == 0:
-        raise ValueError(f"{text!r} is a ratio without an area.")
-    return Fraction(int(width), int(height))
-
-
 def frame_size(short_side_px: int, ratio: Fraction) -> Size:
     """Return the frame whose short side is given; both sides come out even.
 

@@ -107,7 +107,7 @@ def decoded(given: Given) -> Iterator[Floats]:
     Raises:
         RenderError: `invalid_input` when it cannot be decoded.
     """
-    with opened_container(given, "sound") as container:
+    with opened_container(given, "audio") as container:
         if not container.streams.audio:
             raise RenderError.invalid(f"{given.field}: the file has no sound.")
         stream = container.streams.audio[0]
@@ -136,7 +136,7 @@ def check_sound(given: Given) -> None:
     Raises:
         RenderError: `invalid_input` when it is no sound, or holds none.
     """
-    with opened_container(given, "sound") as container:
+    with opened_container(given, "audio") as container:
         if has_pictures(container):
             raise RenderError.invalid(
                 f"{given.field}: the file is a video; an audio track takes sounds "
