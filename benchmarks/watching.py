@@ -27,7 +27,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mediakit.client.polling import JITTER, LONGEST_GAP_S, READS_PER_S, ReadLimiter
+from mediakit.client.limits import READS_PER_S, ReadLimiter
+from mediakit.client.polling import JITTER, LONGEST_GAP_S
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
-from mediakit.backend import Settings, find_backend, refuse_no_catalog
+from mediakit.backend import find_backend, refuse_no_catalog
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
@@ -34,6 +34,7 @@ from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
 from mediakit.records import Balance
+from mediakit.settings import Settings
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:

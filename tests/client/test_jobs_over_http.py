@@ -18,8 +18,9 @@ import pytest
 
 from mediakit import Catalog, Client, Job
 from mediakit.client import AsyncJob, JobState, Service
+from mediakit.client.limits import process_read_limiter
 from mediakit.client.loop import io_thread
-from mediakit.client.polling import AT_ONCE, process_read_limiter
+from mediakit.client.polling import AT_ONCE
 from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,
@@ -157,6 +158,23 @@ def test_a_listener_never_gets_an_older_state_after_a_newer_one(tmp_path: Path) 
         job.settle(PATIENCE_S)
 
     assert seen == ["running", "completed"]
+
+
+def test_a_job_that_ran_is_never_queued_again_by_a_late_answer(tmp_path: Path) -> None:
+    seen: list[str] = []
+
+    def say(name: str, reads: int) -> Said:
+        if reads > 1:
+            return completed(name)
+        return Said({"id": name, "status": "queued"}) if reads else running(name)
+
+    with serving(say, tmp_path, AdvancingClock()) as (_, client):
+        job = client.job("media_0")
+        job.core.subscribe(lambda state: seen.append(state.record.status.value))
+        job.settle(PATIENCE_S)
+
+    assert "queued" not in seen
+    assert seen[-1] == "completed"
 
 
 def test_an_error_that_is_raised_again_keeps_the_length_of_its_traceback(

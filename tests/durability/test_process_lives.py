@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, Client
-from mediakit.backend import Settings
 from mediakit.errors import (
     BalanceError,
     InputError,
@@ -29,6 +28,7 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from mediakit.settings import Settings
 from tests.support import zygote
 from tests.support.samples.media_samples import make_png
 

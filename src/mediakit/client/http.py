@@ -27,7 +27,7 @@ import aiohttp
 import httpx
 from yarl import URL
 
-from mediakit.client import pacing
+from mediakit.client import retries
 from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
 from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.service import LOOPBACK, Service
@@ -498,7 +498,7 @@ class ServiceClient:
             return answer
 
         try:
-            return await pacing.until_answered(once, self._clock, for_s=retry_for_s)
+            return await retries.until_answered(once, self._clock, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
         except NoAnswerError as error:
@@ -507,9 +507,9 @@ class ServiceClient:
     async def until_answered(
         self, once: Callable[[], Awaitable[T]], *, for_s: float
     ) -> T:
-        """Repeat a harmless exchange until it is answered; see `pacing`."""
+        """Repeat a harmless exchange until it is answered; see `retries`."""
         try:
-            return await pacing.until_answered(once, self._clock, for_s=for_s)
+            return await retries.until_answered(once, self._clock, for_s=for_s)
         except NoAnswerError as error:
             raise self.silence(error) from error
 

@@ -16,7 +16,7 @@ from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.history import Entry
-from mediakit.history.entry import changes_from_job
+from mediakit.history.entry import changes_from_job, further_status
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
 from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
@@ -57,7 +57,10 @@ class JobState:
         """Return the state after a record was read; it never goes backwards."""
         changes = changes_from_job(self.entry, record, now=now)
         entry = replace(self.entry, **changes) if changes else self.entry
-        if self.record.status.terminal and not record.status.terminal:
+        further = further_status(self.record.status, record.status)
+        if further is not record.status or (
+            self.record.deleted_at and not record.deleted_at
+        ):
             return replace(self, entry=entry)
         running = record.status is JobStatus.RUNNING and record.unknown_status is None
         return replace(

@@ -6,13 +6,13 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 from random import Random
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.job_state import JobState, unreadable_charge_text, unreadable_text
-from mediakit.client.loop import IOThread, io_thread
-from mediakit.clock import Clock, SystemClock
+from mediakit.client.limits import ReadLimiter, process_read_limiter
+from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
     MediakitError,
@@ -126,55 +126,9 @@ def _nth(gaps_s: tuple[float, ...], index: int) -> float:
 
 log = logging.getLogger("mediakit.client")
 
-READS_PER_S = 20.0
-# Leaves room in each second for reads that the network delays.
-STEADY_SHARE = 0.9
 AT_ONCE = 8
 
 Read = Callable[[AsyncJob], Awaitable[None]]
-
-
-class ReadLimiter:
-    """Limits the reads per second, first come, first served."""
-
-    def __init__(
-        self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
-    ) -> None:
-        self._clock = clock or SystemClock()
-        self.gap_s = 1.0 / (STEADY_SHARE * reads_per_s)
-        self._line = asyncio.Lock()  # wakes those who wait in their order
-        self._free_at_s = 0.0
-        self._waiting_n = 0
-
-    @property
-    def line_s(self) -> float:
-        """Return how long it takes to serve everyone who waits now."""
-        return self._waiting_n * self.gap_s
-
-    async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
-        """Wait for a turn; return False, without one, once it is not wanted."""
-        self._waiting_n += 1
-        try:
-            async with self._line:
-                while is_wanted():
-                    now_s = self._clock.monotonic_s()
-                    if now_s >= self._free_at_s:
-                        self._free_at_s = now_s + self.gap_s
-                        return True
-                    await self._clock.sleep(self._free_at_s - now_s)
-                return False
-        finally:
-            self._waiting_n -= 1
-
-
-@cache
-def _read_limiter_of(_: IOThread) -> ReadLimiter:
-    return ReadLimiter()
-
-
-def process_read_limiter() -> ReadLimiter:
-    """Return the turns of this process, which all its clients share."""
-    return _read_limiter_of(io_thread())
 
 
 @dataclass(eq=False)

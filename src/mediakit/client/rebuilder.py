@@ -18,7 +18,7 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.polling import process_read_limiter
+from mediakit.client.limits import process_read_limiter
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError

@@ -21,13 +21,13 @@ from mediakit.client.answers import (
 )
 from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
+from mediakit.client.limits import SubmitSlots
 from mediakit.client.loop import ClosedError
-from mediakit.client.pacing import (
+from mediakit.client.retries import (
     ASKED_FOR_S,
     FIRST_PAUSE_S,
     Rejections,
     RetryWindow,
-    SubmitSlots,
     temporary_rejection,
 )
 from mediakit.clock import Clock

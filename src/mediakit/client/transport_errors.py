@@ -43,7 +43,12 @@ UNSENT = (
     aiohttp.ConnectionTimeoutError,
     aiohttp.InvalidURL,
 )
-FINAL = (ProxyAuthError, httpx.UnsupportedProtocol, httpx.InvalidURL)
+FINAL = (
+    ProxyAuthError,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+    ssl.SSLCertVerificationError,
+)
 # Their type says what happened, where httpx has one type for several causes.
 PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
@@ -113,11 +118,13 @@ def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
     cause = error.__cause__
     precise = cause if isinstance(cause, PRECISE) else error
     sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
-    is_final = isinstance(error, FINAL) or str(error) == SOCKS_AUTH
     reasons = REASONS_UNSENT
     if sent:
         reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD
     chain = tuple(_causes(error))
+    is_final = (
+        any(isinstance(each, FINAL) for each in chain) or str(error) == SOCKS_AUTH
+    )
     reason = next(
         words
         for kind, words in reasons

@@ -22,8 +22,8 @@ from mediakit.client.answers import (
     retry_after_s,
 )
 from mediakit.client.http import BLOCK_BYTES, HttpClient, ServiceClient
-from mediakit.client.pacing import jittered_backoff_s
 from mediakit.client.progress import Progress, Tell
+from mediakit.client.retries import jittered_backoff_s
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import Upload, tuning

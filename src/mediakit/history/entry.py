@@ -204,7 +204,7 @@ def _new(entry: Entry, found: Changes) -> Changes:
 
 
 def _status(entry: Entry, job: Job, now: datetime) -> Changes:
-    status = _further_status(entry.status, job.status)
+    status = further_status(entry.status, job.status)
     # The job of a rebuilt entry may have ended unseen; then the time is unknown.
     ended = status.terminal and not (entry.status and entry.status.terminal)
     code = entry.error_code if entry.job_id else None  # drops those of a refusal
@@ -228,7 +228,8 @@ def _ran_for(job: Job) -> timedelta:
     return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
 
 
-def _further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
+def further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
+    """Return the later of two states of a job: reads may arrive in another order."""
     if known is None or (read.terminal and not known.terminal):
         return read
     if known.terminal:

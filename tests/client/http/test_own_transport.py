@@ -230,5 +230,6 @@ def test_an_unknown_authority_is_refused_before_anything_is_sent(
     ):
         client.submit("text-to-image", prompt="a kite")
 
+    assert "tried once" in str(caught.value)
     assert caught.value.sent is False
     assert b"/v1/media/" not in server.received

@@ -1,13 +1,10 @@
-"""The pauses between tries, and how many submissions are sent at once."""
+"""How long a request is tried again, and the pauses between the tries."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-from anyio import CapacityLimiter
 
 from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.clock import Clock
@@ -16,10 +13,9 @@ from mediakit.records import ErrorCode, Job, JobStatus
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0
 ASKED_FOR_S = 120.0
-"""How long a call waits in all because of `Retry-After`."""
+"""How long a request waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
-AT_ONCE_N = 16
 
 T = TypeVar("T")
 
@@ -79,9 +75,6 @@ async def until_answered(
         await clock.sleep(pause_s)
 
 
-# -- submissions that the service rejects for now -------------------------------------
-
-
 # What another attempt may help with (spec 7.2).
 _TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
@@ -125,53 +118,3 @@ class Rejections:
         pause_s = min(max(asked_s, wanted_s), left_s)
         self._waited_s += pause_s
         return pause_s
-
-
-# -- submissions at once ---------------------------------------------------------------
-
-
-class SubmitSlots:
-    """Limits concurrent submissions: fewer after 429, more again after each 200.
-
-    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
-    client share the limit, and all wait for the time that the service requests.
-    """
-
-    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
-        self._clock = clock
-        self._most_n = at_once_n
-        self._limiter = CapacityLimiter(at_once_n)
-        self._closed_until_s = clock.monotonic_s()
-
-    @property
-    def at_once_n(self) -> int:
-        """Return how many submissions may be in flight now."""
-        return int(self._limiter.total_tokens)
-
-    @property
-    def closed_for_s(self) -> float:
-        """Return for how many more seconds no submission starts."""
-        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it."""
-        await self._open()
-        async with self._limiter:
-            await self._open()
-            yield
-
-    def accepted(self) -> None:
-        """Note an accepted submission."""
-        self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
-
-    def rejected(self, pause_s: float) -> None:
-        """Note a 429; only the first within a pause halves the limit."""
-        if self.closed_for_s == 0:
-            self._limiter.total_tokens = max(1, self.at_once_n // 2)
-        until_s = self._clock.monotonic_s() + pause_s
-        self._closed_until_s = max(self._closed_until_s, until_s)
-
-    async def _open(self) -> None:
-        while (left_s := self.closed_for_s) > 0:
-            await self._clock.sleep(left_s)

@@ -15,12 +15,8 @@ from mediakit.client.answers import (
     Answer,
     retry_after_s,
 )
-from mediakit.client.pacing import (
-    ASKED_FOR_S,
-    AT_ONCE_N,
-    Rejections,
-    SubmitSlots,
-)
+from mediakit.client.limits import AT_ONCE_N, SubmitSlots
+from mediakit.client.retries import ASKED_FOR_S, Rejections
 from mediakit.records import ErrorCode
 from tests.support.virtual_clock import VirtualClock
 
