@@ -4,25 +4,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.rules import Found, Problem, Rule, Values, any_of
+from mediakit.rules import Found, Problem, Rule, Values
 
 
 @dataclass(frozen=True)
-class _OfItems(Rule):
-    """A rule about the objects in a list."""
+class UniqueIn(Rule):
+    """All items of a list have different values of one property."""
 
     items: str
+    name: str
 
     @property
     def reads(self) -> set[str]:
         return {self.items}
-
-
-@dataclass(frozen=True)
-class UniqueIn(_OfItems):
-    """All items of a list have different values of one property."""
-
-    name: str
 
     @property
     def sentence(self) -> str:
@@ -39,47 +33,6 @@ class UniqueIn(_OfItems):
                 label = f"{self.items}[{index}].{self.name}"
                 problems.append(Problem(label, value, accepted))
         return problems
-
-
-@dataclass(frozen=True)
-class SomeIn(_OfItems):
-    """At least one item of a list has one of these values."""
-
-    name: str
-    among: tuple[object, ...]
-
-    @property
-    def sentence(self) -> str:
-        return f"At least one of {self.items} has {self.name} {any_of(self.among)}"
-
-    def problems(self, values: Values) -> list[Problem]:
-        found = [item.get(self.name) for item in _dicts(values.get(self.items))]
-        if not found or any(value in self.among for value in found):
-            return []
-        accepted = f"a list with at least one whose {self.name} is {any_of(self.among)}"
-        got = Found(f"only {any_of(dict.fromkeys(found))}")
-        return [Problem(self.items, got, accepted)]
-
-
-@dataclass(frozen=True)
-class MostInAll(_OfItems):
-    """The lists inside a list have a limit on their total number of items."""
-
-    inner: str
-    most: int
-
-    @property
-    def sentence(self) -> str:
-        return f"There are at most {self.most} {self.inner} in all {self.items}"
-
-    def problems(self, values: Values) -> list[Problem]:
-        count = sum(
-            len(_dicts(item.get(self.inner))) for item in _dicts(values.get(self.items))
-        )
-        if count <= self.most:
-            return []
-        accepted = f"a list of at most {self.most} {self.inner} in all"
-        return [Problem(self.items, Found(f"{count} {self.inner}"), accepted)]
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,14 @@
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from mediakit.estimates import Line, per_second
-from mediakit.list_rules import (
-    EndsBy,
-    MostInAll,
-    NoOverlap,
-    SomeIn,
-    Spans,
-    UniqueIn,
-    end_of,
-)
+from mediakit.list_rules import EndsBy, NoOverlap, Spans, UniqueIn, end_of
 from mediakit.money import divide_half_up
+from mediakit.rules import Check, Found, Problem
 from mediakit.schema import (
     AudioUrl,
     ImageUrl,
@@ -109,6 +102,19 @@ class AudioTrack(Part):
 Track = Annotated[VideoTrack | ImageTrack | AudioTrack, Field(discriminator="type")]
 
 
+def _something_to_see(values: Any) -> Iterator[Problem]:
+    if all(track["type"] == "audio" for track in values["tracks"]):
+        accepted = "a list with at least one whose type is video or image"
+        yield Problem("tracks", Found("only audio"), accepted)
+
+
+def _few_keyframes(values: Any) -> Iterator[Problem]:
+    count = sum(len(track["keyframes"]) for track in values["tracks"])
+    if count > MAX_KEYFRAMES:
+        accepted = f"a list of at most {MAX_KEYFRAMES} keyframes in all"
+        yield Problem("tracks", Found(f"{count} keyframes"), accepted)
+
+
 class ComposeVideo(
     MediaRequest,
     kind="compose-video",
@@ -124,8 +130,16 @@ class ComposeVideo(
 
     rules = (
         UniqueIn("tracks", "id"),
-        SomeIn("tracks", "type", ("video", "image")),
-        MostInAll("tracks", "keyframes", MAX_KEYFRAMES),
+        Check(
+            "At least one of tracks has type video or image",
+            ("tracks",),
+            _something_to_see,
+        ),
+        Check(
+            f"There are at most {MAX_KEYFRAMES} keyframes in all tracks",
+            ("tracks",),
+            _few_keyframes,
+        ),
         NoOverlap(SPANS),
         EndsBy(SPANS, MAX_END_MS),
     )
