@@ -352,6 +352,25 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
 
 
+def test_results_as_an_axis_are_called_by_their_titles(client: Client) -> None:
+    drawn = [
+        client.run("text-to-image", prompt="a gull"),
+        client.run("text-to-image", prompt="a gull", size="64x64"),
+        client.run("text-to-image", prompt="a kite"),
+    ]
+    plan = client.sweep("image-upscale", image_url=drawn)
+    results: Any = plan.run().wait()
+    wall = results.gallery()
+
+    heads = [
+        "".join(text for text, _ in row) for row in wall.widget.page["rows"].values()
+    ]
+    first, second = (job.id.partition("_")[2][:8] for job in drawn[:2])
+    assert heads == [f"a gull · {first}", f"a gull · {second}", "a kite"]
+    assert [*plan.axes_frame()["image_url"]] == [job.id for job in drawn]
+    wall.close()
+
+
 @contextmanager
 def wall_of(results: Any) -> Iterator[tuple[Gallery, Page, str]]:
     """Show the wall of a sweep of one cell."""

@@ -38,7 +38,7 @@ def test_rows_and_columns_come_in_the_order_of_the_cells() -> None:
     assert flow.shows_prompt
     assert flow.captions == ("",) * 6  # what varies is in the prompts
     takes = [make_cell(n, take=12 - n) for n in range(12)]
-    assert arranged(takes, "take").rows[:3] == ("1", "2", "3")
+    assert arranged(takes, "take").rows[:3] == ("take 1", "take 2", "take 3")
 
 
 def test_other_axes_and_takes_become_captions() -> None:

@@ -89,8 +89,8 @@ def arranged(
     return Arrangement(
         row_axis=rows,
         col_axis=cols,
-        rows=tuple(row_of),
-        cols=tuple(col_of),
+        rows=tuple(_named(rows, text) for text in row_of),
+        cols=tuple(_named(cols, text) for text in col_of),
         places=places,
         captions=tuple(_words(cell, captioned, " · ") for cell in cells),
         names=tuple(
@@ -156,6 +156,10 @@ def _word(cell: WallCell, axis: str, most: int) -> str:
     text = cell.text(axis)
     if len(text) > most:
         text = f"{text[: most - 1]}…"
+    return _named(axis, text)
+
+
+def _named(axis: str | None, text: str) -> str:
     # A bare number says nothing, and neither does a yes or a no.
     bare = text.replace(".", "", 1).isdigit() or text.lower() in BARE_WORDS
     return f"{axis} {text}" if bare else text

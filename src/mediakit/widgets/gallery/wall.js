@@ -15,6 +15,8 @@ const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown:
 const LONG = ["copy", "act", "export", "next"]; // what may take its time
 const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 
+const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
+
 class Wall {
   constructor(model, el) {
     this.model = model;
@@ -432,7 +434,7 @@ class Wall {
     for (const col of cols) {
       const head = makeRole("mk-wall-colhead", "columnheader");
       writeMarked(head, this.data.cols[col] ?? []);
-      head.title = `${this.data.col_axis}: ${head.textContent}`;
+      head.title = titleOf(this.data.col_axis, head.textContent);
       row.append(head);
     }
     return row;
@@ -446,7 +448,7 @@ class Wall {
       const words = make("div", "mk-wall-rowwords");
       writeMarked(words, rows[row] ?? []);
       head.append(words);
-      head.title = `${rowAxis}: ${words.textContent}`;
+      head.title = titleOf(rowAxis, words.textContent);
       line.append(head);
     }
     for (const [at, col] of cols.entries()) {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import Any
 
 from anyio import to_thread
 
+from mediakit.client import JobState
 from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
@@ -14,6 +16,7 @@ from mediakit.history import tuning
 from mediakit.money import format_usd
 from mediakit.sweep import (
     AsyncResults,
+    BasePlan,
     Progress,
     label_of,
     preferences_of,
@@ -55,10 +58,7 @@ class Wall:
         self._owner = results.components.account_history.owner
         self._reading = asyncio.Lock()
         plan = results.plan
-        self._labels = [
-            {name: str(label_of(value)) for name, value in cell.axes.items()}
-            for cell in plan.cells
-        ]
+        self._labels = _labels(plan)
         own = ResultActions(results.client, open_form)
         self.gallery = Gallery(
             self._cells(),
@@ -158,6 +158,28 @@ class Wall:
 
     async def _retry(self, cell: int) -> None:
         self._results.run.retry(cell=cell)
+
+
+def _labels(plan: BasePlan) -> list[dict[str, str]]:
+    """Return the words of each cell's value on each axis; a job has its title."""
+    words: dict[str, dict[str, str]] = {}
+    for cell in plan.cells:
+        for axis, value in cell.axes.items():
+            words.setdefault(axis, {})[str(label_of(value))] = _title(value)
+    for titles in words.values():
+        often = Counter(titles.values())
+        for label, title in titles.items():
+            if often[title] > 1:  # two jobs of one title stay two rows
+                titles[label] = f"{title} · {label.partition('_')[2][:8]}"
+    return [
+        {axis: words[axis][str(label_of(value))] for axis, value in cell.axes.items()}
+        for cell in plan.cells
+    ]
+
+
+def _title(value: object) -> str:
+    state = getattr(value, "state", None)
+    return state.title if isinstance(state, JobState) else str(label_of(value))
 
 
 def wall_of(
