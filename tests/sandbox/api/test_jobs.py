@@ -76,27 +76,6 @@ def test_an_output_is_synced_to_disk_once(
     assert [file.partition(".")[0] for file in synced] == [name]
 
 
-def test_queued_jobs_start_by_themselves_when_a_slot_is_free(
-    sandboxes: StartSandbox,
-) -> None:
-    api = sandboxes(concurrency=1, settle_after_s=0)
-    url = api.upload("image/png", png())
-    ids = [api.submit("image-upscale", {"image_url": url})["id"] for _ in range(4)]
-
-    states = []
-    for job_id in ids:
-        api.ended(job_id)
-        # The last first: a job that is seen to run has all that are read after it
-        # behind it, however much happens between two reads.
-        states.append([api.job(other)["status"] for other in reversed(ids)])
-
-    # In order, and never two at once.
-    for state in states:
-        begun = [status for status in state if status != "queued"]
-        assert set(begun[1:]) <= {"completed"}
-    assert states[-1] == ["completed"] * 4
-
-
 def test_content_is_409_until_completed_and_then_the_output_url(api: Api) -> None:
     url = api.upload("image/png", png())
     job_id = api.submit("image-upscale", {"image_url": url})["id"]

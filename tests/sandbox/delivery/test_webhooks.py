@@ -208,27 +208,6 @@ def test_an_event_shows_the_job_as_it_ended_also_after_it_was_erased(
     assert delivery["status"] == "delivered"
 
 
-def test_pending_deliveries_continue_after_a_restart(
-    sandboxes: StartSandbox, tmp_path: Path, receiver: Receiver
-) -> None:
-    receiver.script = lambda received: Answer(500)
-    settings: dict[str, Any] = {"allow_loopback_callbacks": True}
-    first = sandboxes(tmp_path, **settings)
-    first.submit(KIND, FAILS | {"webhook_url": receiver.url})
-    receiver.until(1)
-    first.running.stop()
-    receiver.script = lambda received: Answer(204)
-    second = sandboxes(tmp_path, **settings)
-    second.running.advance(minutes=1)
-
-    (delivery,) = ended(second)
-    assert delivery["status"] == "delivered"
-    assert delivery["attempts"] == 2
-    before, after = receiver.until(2)
-    assert before.event_id == after.event_id
-    assert after.verified(secret_of(second)) == before.event
-
-
 def test_a_reset_forgets_endpoints_secrets_and_deliveries(
     sandboxes: StartSandbox, receiver: Receiver
 ) -> None:

@@ -61,12 +61,6 @@ def test_the_balance_tells_what_is_left_of_the_calendar_month(
     }
 
 
-def test_a_prepaid_balance_has_no_cycle(admin: AdminClient) -> None:
-    assert admin.user(admin.org()).http.get("/billing/balance").json() == {
-        "balance_micro_usd": 100_000_000
-    }
-
-
 @pytest.mark.spec("4.3")
 def test_the_cycles_limit_is_not_passed_with_what_is_held(
     admin: AdminClient,

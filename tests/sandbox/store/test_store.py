@@ -11,7 +11,7 @@ import pytest
 from mediakit.errors import ServiceError
 from mediakit.records import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
-from mediakit.sandbox.store.admission import KeyReusedError, NewJob, Repeatable
+from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
@@ -103,24 +103,6 @@ def test_a_second_charge_of_a_job_is_refused_by_the_database(db: Database) -> No
         )
 
 
-def test_settling_twice_at_one_instant_collects_once(db: Database) -> None:
-    submit(db, "a", 10)
-    jobs.complete(db, claimed(db), 10, now_us=0, settle_due_us=5)
-
-    assert [money.settle_due(db, t) for t in (4, 5, 5)] == [0, 1, 0]
-    assert balance(db) == OPENING - 10
-
-
-def test_what_was_held_for_a_charge_is_free_once_it_settles(db: Database) -> None:
-    submit(db, "a", 10)
-    jobs.complete(db, claimed(db), 7, now_us=0, settle_due_us=5)
-
-    money.settle_due(db, 4)
-    assert held(db) == 10
-    money.settle_due(db, 5)
-    assert held(db) == 0
-
-
 def test_a_charge_that_settles_meanwhile_is_collected_once(
     db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,19 +141,6 @@ def test_a_run_that_was_cut_off_cannot_end_the_job_any_more(db: Database) -> Non
     assert not jobs.fail(db, cut_off, ErrorCode.INTERNAL, "x", **NOW)
     assert complete(db, again, 10)
     assert not complete(db, again, 10)
-
-
-def test_a_key_finds_its_job_and_refuses_another_request(db: Database) -> None:
-    first = Repeatable("k", b"one")
-    made = admission.submit(db, new_job(db, "a", 10), first)
-
-    assert made is not None
-    assert admission.submit(db, new_job(db, "b", 10), first) is None
-    assert admission.find_repeated(db, DEFAULT_ORG, first) == made[0]
-    with pytest.raises(KeyReusedError):
-        admission.submit(db, new_job(db, "c", 10), Repeatable("k", b"two"))
-    assert jobs.find(db, "media_c") is None
-    assert held(db) == 10
 
 
 def test_an_organization_keeps_its_balance_and_takes_new_limits(
