@@ -48,7 +48,7 @@ def test_an_event_is_noted_once_also_after_a_restart(inbox: Inbox) -> None:
     noted = again.claim(NOW)
     assert noted is not None
     assert (noted.id, noted.body, noted.tries) == ("msg_1", b"a", 1)
-    again.finish("msg_1", handled=True)
+    again.finish(noted, handled=True)
     assert not again.add("msg_1", b"d", NOW)
     assert again.claim(NOW + 2 * LEASE) is None
     again.close()
@@ -89,12 +89,25 @@ def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
 ) -> None:
     body = b"https://media.test/private-output"
     inbox.add("msg_1", body, NOW)
-    inbox.claim(NOW)
-    inbox.finish("msg_1", handled=True)
+    noted = inbox.claim(NOW)
+    assert noted is not None
+    inbox.finish(noted, handled=True)
     mode = stat.S_IMODE(Path(inbox.place).stat().st_mode)
 
     assert (mode, inbox.count("handled")) == (0o600, 1)
     assert inbox._row("SELECT body FROM mediakit_inbox") == (None,)
+
+
+def test_a_replay_is_not_ended_by_a_try_of_before_it(inbox: Inbox) -> None:
+    inbox.add("msg_1", b"a", NOW)
+    late = inbox.claim(NOW)
+    assert late is not None
+    inbox.finish(late, handled=False)
+    assert inbox.add("msg_1", b"a", NOW)
+
+    inbox.finish(late, handled=False)
+
+    assert inbox.count("waiting") == 1
 
 
 def test_processes_that_begin_together_share_a_new_file(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ class Dispatcher:
             call.cancel()
         problem = CancelledError() if call.cancelled() else call.exception()
         if problem is None:
-            await to_thread.run_sync(lambda: self._inbox.finish(event.id, handled=True))
+            await to_thread.run_sync(lambda: self._inbox.finish(event, handled=True))
         else:
             await self._retry(event, problem)
 
@@ -149,7 +149,7 @@ class Dispatcher:
     async def _mark_failed(
         self, event: ClaimedEvent, problem: BaseException | None = None
     ) -> None:
-        await to_thread.run_sync(lambda: self._inbox.finish(event.id, handled=False))
+        await to_thread.run_sync(lambda: self._inbox.finish(event, handled=False))
         words = "%s failed after %d tries; replay it to handle it again"
         logger.error(words, event.id, event.tries, exc_info=problem)
 

@@ -79,9 +79,11 @@ _POSTPONE = """
 UPDATE mediakit_inbox SET due_us = :until, tries = :tries
 WHERE receiver = :receiver AND event = :event AND state = 'waiting'
 """
+# A replay meanwhile has begun to count tries again: it is not over.
 _FINISH = """
 UPDATE mediakit_inbox SET state = :state, body = NULL
 WHERE receiver = :receiver AND event = :event AND state = 'waiting'
+AND tries >= :tries
 """
 _NEXT = """
 SELECT MIN(due_us) FROM mediakit_inbox WHERE receiver = :receiver AND state = 'waiting'
@@ -180,10 +182,10 @@ class Inbox:
         until = _microseconds(due_at)
         self._changed(_POSTPONE, event=event.id, tries=event.tries, until=until)
 
-    def finish(self, event_id: str, *, handled: bool) -> None:
+    def finish(self, event: ClaimedEvent, *, handled: bool) -> None:
         """Mark an event as handled or failed."""
         state = "handled" if handled else "failed"
-        self._changed(_FINISH, event=event_id, state=state)
+        self._changed(_FINISH, event=event.id, tries=event.tries, state=state)
 
     def next_due(self) -> datetime | None:
         """Return when the next event is due; None if none is waiting."""
