@@ -145,7 +145,7 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     look_at(lab, "job-actions", 1)
 
     lab.run_cell(2)
-    lab.see(2, "The generation failed where the model runs.", timeout_s=JOB_S)
+    lab.see(2, "The generation failed at the model's provider.", timeout_s=JOB_S)
     look_at(lab, "job-failed", 2)
     cell = lab.cell(2)
     cell.get_by_role("button", name="Try again").first.click()

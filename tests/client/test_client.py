@@ -384,7 +384,7 @@ def test_what_is_likely_a_mistake_is_reported_once_and_still_sent(
     job = client.submit("r1", prompt=prompt, duration=4, **fields)
     said = [r.getMessage() for r in caplog.records if "@Image2" in r.getMessage()]
     assert said == [
-        "prompt cites @Image2, but image_urls has 1 item. It is sent as it is."
+        "prompt cites @Image2, but image_urls has 1 item. It is sent unchanged."
     ]
     assert job.state.prompt == prompt
 

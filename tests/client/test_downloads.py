@@ -204,7 +204,7 @@ def test_two_that_save_to_the_same_name_do_not_meet(desk: Desk, tmp_path: Path) 
             await asyncio.to_thread(arrived.wait, PATIENCE_S)
             await (await client.job(second)).download(target)
             proceed.set()
-            with pytest.raises(InputError, match="it exists"):
+            with pytest.raises(InputError, match="which exists"):
                 await early
             assert target.read_bytes() == OTHER
             assert beside(target)["job_id"] == second

@@ -116,7 +116,7 @@ def test_the_end_of_the_time_to_settle_says_that_the_charge_is_missing(
         with pytest.raises(mk.WaitTimeoutError) as error:
             job.settle(0.1)
 
-        assert f"for the charge of {job.id}, which is completed." in str(error.value)
+        assert f"for the charge of {job.id} (completed)." in str(error.value)
         assert "The job continues" not in str(error.value)
 
 
@@ -165,7 +165,7 @@ def test_whole_numbers_of_a_balance_are_read_in_any_spelling(tmp_path: Path) -> 
             },
             "`postpaid.cycle.remaining_micro_usd` must be a whole number of micro-USD",
         ),
-        ([], "it has a value that is not expected."),
+        ([], "it has an unexpected value."),
     ],
     ids=str,
 )
@@ -554,7 +554,7 @@ def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
     with (
         AnsweringServer(answers) as server,
         client_of(server, tmp_path) as c,
-        pytest.raises(mk.ServiceError, match=r"leads to http://\{a\}\.test"),
+        pytest.raises(mk.ServiceError, match=r"redirecting to http://\{a\}\.test"),
     ):
         c.balance()
 

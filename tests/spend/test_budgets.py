@@ -449,7 +449,7 @@ def test_the_status_says_what_is_spent_held_and_left(history: History) -> None:
 
     assert status.text == str(status) == repr(status)
     assert status.text == (
-        "$412.20 of $500.00 is spent (82 %), $6.10 is held; $81.70 is left."
+        "$412.20 of $500.00 is spent and $6.10 is held (83 %); $81.70 is left."
     )
     assert (status.level, status.month) == (80, "2026-11")
     assert status.left_micro_usd == 81_700_000

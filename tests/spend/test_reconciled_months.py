@@ -16,7 +16,7 @@ from tests.support.rows import assert_each
 R1, PICTURE, UPSCALE = PATHS
 OTHER = "key_2"
 KEEP = "(client.history.rebuild(...) can restore it)"
-WHOSE = "(name its own API keys with own_keys=[...])"
+WHOSE = "(if they are yours, pass own_keys=[...])"
 ASK = "(contact the service)"
 Change = Callable[[Bill], Bill]
 

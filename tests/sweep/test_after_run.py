@@ -110,7 +110,7 @@ def test_the_best_results_are_made_again_with_other_values_within_a_budget(
 
 
 def test_results_that_nobody_judged_cannot_be_promoted(results: Any) -> None:
-    with pytest.raises(InputError, match="kept or have a rating"):
+    with pytest.raises(InputError, match="a column with values"):
         results.promote(1)
     results.keep(results.frame()["job_id"][0])
 

@@ -537,14 +537,14 @@ COMPARED: list[tuple[str, pd.DataFrame, list[str], str]] = [
         "rating",
         styles("rating", PROMPTS[:4], ink=[3, 4, 2, 4], oil=[4, 4, 2, 5]),
         ["within"],
-        "Over 4 prompts, oil is 0.5 stars higher than ink, which chance explains. "
+        "Over 4 prompts, oil is 0.5 stars higher than ink, possibly by chance. "
         "About 7 more prompts would settle it, for about $2.80.",
     ),
     (
         "rating",
         styles("rating", PROMPTS[:4], ink=[1, 1, 1, 1], oil=[4, 3, 3, 1]),
         ["within"],
-        "Over 4 prompts, oil is 1.8 stars higher than ink, which chance explains. "
+        "Over 4 prompts, oil is 1.8 stars higher than ink, possibly by chance. "
         "About one more would settle it",
     ),
     (
@@ -571,7 +571,7 @@ COMPARED: list[tuple[str, pd.DataFrame, list[str], str]] = [
         "rating",
         styles("rating", PROMPTS[:2], ink=[3, 3], oil=[4, 4]),
         ["within"],
-        "Over 2 prompts, oil is 1.0 stars higher than ink, which chance explains.",
+        "Over 2 prompts, oil is 1.0 stars higher than ink, possibly by chance.",
     ),
     (
         "runtime_s",

@@ -288,7 +288,7 @@ def _described(
     try:
         body = reader.body(schema)
     except UnreadableError:
-        accepted = f"one with at most {MAX_FIELDS:,} fields, nested ones included"
+        accepted = f"a schema of at most {MAX_FIELDS:,} fields, nested ones included"
         raise InputError("schema", got=f"that of {kind}", accepted=accepted) from None
     known: Mapping[object, MediaName] = {name: name for name in get_args(MediaName)}
     guessed = medium_in(function) or medium_in(kind) or "video"

@@ -357,8 +357,8 @@ def _rows_in(body: Any) -> Page:
     rows = body.get("data") if isinstance(body, dict) else body
     if not isinstance(rows, list):
         raise ServiceError(
-            "The service answered without a list of records that can be read, so it "
-            "is not known whether there are any. A newer version of mediakit may be "
+            "The service sent a list that cannot be read, so it is not known whether "
+            "it has records. A newer version of mediakit may be "
             "able to read it.",
             status=200,
         )

@@ -156,7 +156,7 @@ def _problem_text(problem: ErrorDetails) -> str:
     if names and names[-1].endswith("_micro_usd"):
         got = shown(problem["input"])
         return f"{where} must be a whole number of micro-USD (got {got})."
-    return f"{where} has a value that is not expected."
+    return f"{where} has an unexpected value."
 
 
 def failed_job(answer: Answer) -> Job | None:
@@ -216,7 +216,7 @@ def leads_to(answer: Answer) -> str:
         place = None
     if not 300 <= answer.status < 400 or not place:
         return ""
-    return f", which leads to {place}: is that the base URL?"
+    return f", redirecting to {place}: is that the base URL?"
 
 
 def error_of(
@@ -283,7 +283,7 @@ def rejection(answer: Answer, job: Job, clock: Clock) -> MediakitError:
     said = f" The service says: {words}" if words else ""
     text = (
         f"{_REJECTED.get(code, 'The service rejected the request')} ({code}).{said} "
-        f"The request was sent and rejected as {job.id}. {NOT_CHARGED} "
+        f"The request was sent; job {job.id} was rejected. {NOT_CHARGED} "
         f"{_ADVICE.get(code, NEXT_TAKE_SUBMITS)}"
     )
     if code in BALANCE_CODES:

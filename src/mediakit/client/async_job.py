@@ -215,7 +215,7 @@ class AsyncJob(JobFacts, ProcessBound):
         else:
             what, then = self.id, "The job continues;"
         return WaitTimeoutError(
-            f"{why}Waited {waited} s for {what}, which is {self.status.value}."
+            f"{why}Waited {waited} s for {what} ({self.status.value})."
             f"{trouble} {then} client.job({self.id!r}) returns it again.",
             job=self,
             waited_s=waited_s,
@@ -301,13 +301,14 @@ class AsyncJob(JobFacts, ProcessBound):
         if self.url is not None:
             return self.url
         self.raise_if_failed()
-        then = "wait() returns when it has."
+        text = f"The job {self.id} is {record.status.value} and has no output yet; "
+        text += "wait() returns when it has."
         if record.status is JobStatus.COMPLETED:
-            then = "the service does not say where it is. Try again in a minute."
-        raise ConflictError(
-            f"The job {self.id} is {record.status.value} and has no output yet; {then}",
-            job_id=self.id,
-        )
+            text = (
+                f"The job {self.id} is completed, but the service does not say where "
+            )
+            text += "its output is. Try again in a minute."
+        raise ConflictError(text, job_id=self.id)
 
     @networked
     async def fetch_output(self, max_bytes: int) -> bytes:

@@ -151,7 +151,7 @@ def _check_name(name: object) -> None:
     is_text = isinstance(name, str) and name != "" and name == name.strip()
     if not is_text or _MONTH_AT_END.fullmatch(str(name)[-_MONTH_LENGTH:]):
         accepted = (
-            "a name as text, without spaces around it and without a month at its end "
+            "text without spaces around it or a month at its end "
             '(period="month" adds the month)'
         )
         raise InputError("name", got=name, accepted=accepted)
@@ -178,12 +178,12 @@ def _percents(warn: object) -> tuple[int, ...]:
 def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> str:
     """Summarize in one sentence how much of a budget is used."""
     limit = budget.limit_micro_usd
-    percent = spent_micro_usd * 100 // limit if limit else 100
-    held = f", {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
-    left = max(0, limit - spent_micro_usd - held_micro_usd)
+    used = spent_micro_usd + held_micro_usd
+    percent = used * 100 // limit if limit else 100
+    held = f" and {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
     return (
-        f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent "
-        f"({percent} %){held}; {format_usd(left)} is left."
+        f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent{held} "
+        f"({percent} %); {format_usd(max(0, limit - used))} is left."
     )
 
 

@@ -210,8 +210,8 @@ class NameTakenError(InputError):
     """A file of that name exists, and `overwrite` is false."""
 
     def __init__(self, place: Path | str) -> None:
-        accepted = "a name that is free (overwrite=True replaces the file)"
-        super().__init__("path", got=f"{place} (it exists)", accepted=accepted)
+        accepted = "a free name; overwrite=True replaces the file"
+        super().__init__("path", got=f"{place}, which exists", accepted=accepted)
 
 
 def unwritable(place: Path | str, error: OSError) -> InputError:

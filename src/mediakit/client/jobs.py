@@ -153,7 +153,7 @@ class JobReads:
             return
         raise ServiceError(
             f"{self._transport.service.base_url} answered 404 for the job {job_id}, "
-            "but not as the service does: a gateway may be unable to reach it. The job "
+            "but not in the service's format: a gateway may have answered. The job "
             "may exist. Check the base URL and the network, then try again.",
             status=404,
             job_id=job_id,

@@ -368,7 +368,7 @@ def unclear(record: Job) -> ServiceError:
         )
     else:
         text = (
-            f"The service says that the job {record.id} is "
+            f"The status of the job {record.id} is "
             f"{shown(record.unknown_status)}, which this version of mediakit does not "
             "know, so it is unclear whether the job has ended. It is read "
             f"{every}, and its charge is recorded; job.refresh() reads it now. A newer "

@@ -191,7 +191,7 @@ class ValidatedRequest:
     def warnings(self) -> list[str]:
         """Return a line for each valid value that is likely a mistake."""
         warnings = self.function.warnings(self.body)
-        return [f"{each.sentence}. It is sent as it is." for each in warnings]
+        return [f"{each.sentence}. It is sent unchanged." for each in warnings]
 
     def refuse(self, problems: Iterable[Problem] = ()) -> None:
         """Raise an InputError for these problems and those of its media, if any."""

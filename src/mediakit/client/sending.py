@@ -185,7 +185,7 @@ class Sender:
             f"The request was sent to {base_url}, which {did} ({why}). It is not known "
             "whether the job was created; if it was, you are charged "
             f"{price}. The history keeps the idempotency key: the same call, or the "
-            "next start, finds or creates the job; it is never created twice.",
+            "next client, finds or creates the job; it is never created twice.",
             in_doubt=True,
         )
 
@@ -355,7 +355,7 @@ def refusal(
 
 _MAY_BE_MADE = (
     "may have created the job; if so, you are charged once. The history keeps the "
-    "idempotency key: the same call, or the next start, finds or creates the job."
+    "idempotency key: the same call, or the next client, finds or creates the job."
 )
 
 

@@ -213,9 +213,9 @@ class Submissions:
             return entry
         what = f"{job_id} is not in this history"
         if entry is not None:
-            what = f"This history has {job_id} without its request"
+            what = f"This history has {job_id}, but not its request"
         raise NotFoundError(
-            f"{what}. Nothing was sent. Submit the request itself.", job_id=job_id
+            f"{what}. Nothing was sent. Submit a new request.", job_id=job_id
         )
 
     async def _send(

@@ -53,7 +53,10 @@ FINAL = (
 PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
 REASONS_UNSENT: Reasons = (
     (socket.gaierror, "no such host"),
-    (ssl.SSLCertVerificationError, "its certificate is not trusted"),
+    (
+        ssl.SSLCertVerificationError,
+        "its certificate is not trusted; SSL_CERT_FILE names other authorities",
+    ),
     (ssl.SSLError, "no TLS connection could be made"),
     (httpx.ProxyError, "the proxy refused the connection"),
     (httpx.UnsupportedProtocol, INVALID_URL),

@@ -135,7 +135,7 @@ def own_parser() -> ArgumentParser:
     add("--take", type=_take, action=_Once, default=SUPPRESS, help=again)
     variable = "use the client in this variable"
     add("--client", metavar="NAME", action=_Once, default=SUPPRESS, help=variable)
-    at_once = "continue at once; the job shows itself when it is there"
+    at_once = "return at once; the job appears later"
     add("--no-wait", action="store_true", help=at_once)
     add("--help", action="store_true", help="show this, and send nothing")
     return parser

@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m mediakit.sandbox",
-        description="Serve the whole media interface on this machine, for nothing.",
+        description="Serve the whole media interface on this machine, free of charge.",
     )
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: loopback)")

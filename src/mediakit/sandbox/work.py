@@ -88,7 +88,9 @@ class WorkLoop:
                 due_us = self._next_due_us(self.works)
                 wait_s = None if due_us is None else self._clock.real_s_until(due_us)
             except Exception:  # such as a full disk
-                logger.exception("The sandbox fails at due work and tries again.")
+                logger.exception(
+                    "Background work of the sandbox failed; it is tried again."
+                )
                 await asyncio.sleep(RETRY_S)
                 continue
             with suppress(TimeoutError):

@@ -280,7 +280,7 @@ def _reported(
             notes.append(text)
     unread = list(frame.attrs["unread"])
     if _has_more(report):
-        text = f"The {what} has more pages, which are not read and in no sum."
+        text = f"The {what} has more pages, which were not read or summed."
         notes.append(text)
         unread.append(text)
     frame.attrs = {
@@ -352,7 +352,7 @@ def rows_of(
     charges = [columns for columns in filled if needed[0][0] in columns]
     if len(charges) != 1:
         count = "no list" if not charges else f"{len(charges)} lists"
-        raise unread(what, f"{count} with {needed[0][0]}, which one list must have")
+        raise unread(what, f"{count} with {needed[0][0]}, not one")
     check_names(charges[0], what, needed)
     return charges[0], report
 

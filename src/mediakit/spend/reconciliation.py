@@ -38,7 +38,7 @@ SAID: dict[str, tuple[str | None, str]] = {
     "unknown_key": (
         None,
         "{amount} was charged to {keys} and is not in this history{note} "
-        "(name its own API keys with own_keys=[...])",
+        "(if they are yours, pass own_keys=[...])",
     ),
     "missing_here": (
         "missing_here",

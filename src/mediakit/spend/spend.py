@@ -269,7 +269,7 @@ class AsyncSpend:
         compared = budget_of("forecast", budget)
         named = compared if compared is not None and compared.counts_by_name else None
         if sum(each is not None for each in (named, project, api_key_id)) > 1:
-            accepted = "only one of a mk.Budget, project and api_key_id"
+            accepted = "a mk.Budget, a project or an api_key_id, and only one of them"
             got = (budget, project, api_key_id)
             raise InputError("budget", got=got, accepted=accepted)
         asked = None if month is None else month_text(month)

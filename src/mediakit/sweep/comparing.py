@@ -303,7 +303,7 @@ def _sentence(row: Any, value: str, what: str) -> str:
             f"{head} ({_amount_text(low, value)} to {_amount_text(high, value)}): more "
             "than chance explains."
         )
-    return f"{head}, which chance explains.{_more_text(row, what)}"
+    return f"{head}, possibly by chance.{_more_text(row, what)}"
 
 
 def _more_text(row: Any, what: str) -> str:

@@ -267,8 +267,8 @@ class BasePlan:
             if len(points) < k and all(fields != point.fields for point in points):
                 points.append(Point({name: cell.axes[name] for name in axes}, fields))
         if not points:
-            accepted = f"results that are kept or have a {by}"
-            raise InputError("k", got=k, accepted=accepted)
+            accepted = "a column with values, or results that are kept"
+            raise InputError("by", got=by, accepted=accepted)
         values = {name: tuple(point.axes[name] for point in points) for name in axes}
         grid = Grid(values, changes, frozenset(), points, takes=1)
         plan = await planned(self.client, self.function, grid, self._made_as)

@@ -459,7 +459,7 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     rho = float(ranks[score].corr(ranks[rating]))
     low, high = _correlation_interval(rho, pairs)
     kappa = _weighted_kappa(values[score], values[rating])
-    by_chance = "more than chance explains" if low > 0 else "which chance explains"
+    by_chance = "more than chance explains" if low > 0 else "possibly by chance"
     if high < 0:
         by_chance = "so they disagree more than chance explains"
     text = (

@@ -366,7 +366,7 @@ def test_a_blind_comparison_hides_names_and_ends_in_a_ranking(wall: Wall) -> Non
     # Each was asked about once: a second answer of a pair teaches less.
     assert len({job for pair in answered for job in pair[:2]}) == 6
     wall.press("Escape")
-    expect(wall.dialog).to_contain_text("By 3 answers, 3 of them now.")
+    expect(wall.dialog).to_contain_text("By 3 answers, 3 of them new.")
     rows = wall.dialog.get_by_role("listitem")
     expect(rows).to_have_count(6)
     expect(rows.first).to_contain_text(" to ")

@@ -595,7 +595,7 @@ def test_one_try_is_once_and_a_redirect_is_an_answer(
     )
     said = failed_submit(opened())
     assert "tried once" in said
-    assert "HTTP 301, which leads to https://www.example.com" in said
+    assert "HTTP 301, redirecting to https://www.example.com" in said
     assert "did not answer" not in said
 
 

@@ -230,7 +230,7 @@ def test_what_a_rebuilt_job_asked_for_is_not_made_up(
     job = lost.submit("text-to-image", prompt="a kite")
     client = desk.client(key)
     client.history.rebuild(job.id, deliveries=False)
-    with pytest.raises(NotFoundError, match="without its request"):
+    with pytest.raises(NotFoundError, match="but not its request"):
         client.job(job.id).next_take()
 
 

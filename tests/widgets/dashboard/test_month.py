@@ -86,7 +86,7 @@ def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
 ) -> None:
     assert texts(reading) == {
         "charged": "$53.40",
-        "month's end, 80 %": "$64.08–$85.44",  # noqa: RUF001
+        "forecast, 80 % interval": "$64.08–$85.44",  # noqa: RUF001
         "charged jobs": "45",
         "per kept result": "$1.84",
         "vs September 1–20": "+0.1 %",  # noqa: RUF001

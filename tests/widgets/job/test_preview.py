@@ -73,7 +73,7 @@ def test_a_busy_picture_gets_a_smaller_poster_rather_than_a_heavy_notebook() -> 
 def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, media_type: str) -> None:
     preview = preview_of(BytesIO(data), media_type)
     assert preview.poster is None
-    assert (preview.trouble or "").startswith("There is no poster of the result: ")
+    assert (preview.trouble or "").startswith("There is no preview of the result: ")
     assert (preview.facts.pixels_text, preview.facts.length_text) == ("", "")
 
 

@@ -95,7 +95,7 @@ def test_a_job_moves_through_its_states_and_tells_each_to_the_page(
 def test_a_failed_job_says_why_in_plain_words(at: Any, show: Any) -> None:
     view = show(at(failed("provider_error", "<b>upstream</b>", **settled(0))))
     happened, advice, said = view.payload["failure"]
-    assert happened == "The generation failed where the model runs."
+    assert happened == "The generation failed at the model's provider."
     assert advice.startswith("Generate again")
     assert said == "The service says provider_error: <b>upstream</b>"
     assert "not charged" in view.payload["line"]

@@ -220,7 +220,9 @@ def test_selected_results_are_compared_saved_and_erased(
     assert len(list((tmp_path / "films").glob("*.mp4"))) == 2
     (tmp_path / "a file").write_text("")
     tell(studio, "save", folder=str(tmp_path / "a file"))
-    until(lambda: "a folder that can be made" in studio.lists.state["trouble"], studio)
+    until(
+        lambda: "a folder that can be created" in studio.lists.state["trouble"], studio
+    )
 
     tell(studio, "erase", folder="")
     until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)

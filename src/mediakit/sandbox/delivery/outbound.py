@@ -111,7 +111,7 @@ def parsed(url: str) -> httpx.URL:
     if not usable or not 1 <= (1 if parts.port is None else parts.port) <= 65_535:
         raise BlockedError("only http and https URLs with a host are reached")
     if parts.userinfo:
-        raise BlockedError("a URL with credentials in it is not reached")
+        raise BlockedError("a URL with credentials is not allowed")
     return parts
 
 

@@ -185,7 +185,7 @@ def _medium(given: Given) -> MediaName:
             return "video" if has_pictures(container) else "audio"
     except RenderError:
         raise RenderError.invalid(
-            f"{given.field}: the file is no medium that can be read; accepted are "
+            f"{given.field}: the file is not readable media; accepted are "
             "pictures (PNG, JPEG, WebP, GIF, BMP, AVIF), clips (mp4, mov) and sounds "
             "(wav, mp3, m4a)."
         ) from None

@@ -180,7 +180,7 @@ def forecast_figure(forecast: Any) -> Figure:
     """Return the range of the month's end."""
     low, high = forecast.low_micro_usd, forecast.high_micro_usd
     exact = f"{format_usd(low)} to {format_usd(high)}"
-    return Figure(range_text(low, high), "month's end, 80 %", exact)
+    return Figure(range_text(low, high), "forecast, 80 % interval", exact)
 
 
 def _kept_figure(charges: pd.DataFrame) -> Figure:

@@ -73,7 +73,7 @@ class Blind extends Sheet {
     });
     this.figures.replaceChildren(...figures);
     const saved = this.count ? `${many(this.count, "answer")} saved. ` : "";
-    write(this.said, `${saved}${many(left, "pair")} left; those that teach most come first.`);
+    write(this.said, `${saved}${many(left, "pair")} left; the most informative come first.`);
     // Not on an answer: Space would give it.
     this.dialog.focus({ preventScroll: true });
     if (players.length) this.play(players);
@@ -129,7 +129,7 @@ class Blind extends Sheet {
     });
     list.replaceChildren(...rows);
     const words = [
-      `By ${many(used, "answer")}, ${count} of them now.`,
+      `By ${many(used, "answer")}, ${count} of them new.`,
       "The bars show how uncertain each strength is; bars that overlap may change places.",
     ];
     if (groups > 1)

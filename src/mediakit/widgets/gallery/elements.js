@@ -3,7 +3,7 @@
 // The kernel says what there is; these files draw it and say what was done. All text is
 // set as text, never as markup.
 
-const GONE = "The kernel is gone: this is what the wall showed last, and nothing changes it.";
+const GONE = "The kernel is gone: the wall shows its last state and no longer changes.";
 const SLOW = "Waiting for the kernel …";
 const DELETED = "This result was erased.";
 const NO_RESULT = "No result to show";

@@ -59,7 +59,7 @@ UPDATES_EVERY_S = 0.2
 STATIC_EVERY_S = 2.0
 CHANGED_PRICE = (
     "The price has changed since it was shown. Nothing was sent. Open the actions "
-    "again to see the price of now."
+    "again to see the current price."
 )
 
 Message = Mapping[str, Any]

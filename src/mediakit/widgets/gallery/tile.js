@@ -123,7 +123,7 @@ class Tile {
     this.medium = null;
     this.state = make("div", "mk-wall-state");
     const said = make("span", "", problem);
-    this.state.append(said, openLink(this.cell, "Open its address"));
+    this.state.append(said, openLink(this.cell, "Open its URL"));
     this.box.replaceChildren(this.state, this.over);
     this.failed = true;
     if (await isGone(this.cell.url)) write(said, DELETED);
@@ -237,7 +237,7 @@ class Tile {
       buttons[0].focus();
     };
     if (own.length) fill(own);
-    else menu.replaceChildren(make("span", "", error || "There is nothing to do with it."));
+    else menu.replaceChildren(make("span", "", error || "There is no action for this result."));
   }
 
   offer(menu, offer) {

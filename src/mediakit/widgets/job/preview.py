@@ -34,7 +34,7 @@ SMALLER_PX = (POSTER_MAX_PX, 256, 208, 160, 112)
 LOOK, CLIP = ".json", ".mp4"
 MEDIA: dict[str, MediaName] = {"video": "video", "image": "image", "audio": "audio"}
 
-NOT_FETCHED = "There is no poster of the result: it could not be fetched."
+NOT_FETCHED = "There is no preview of the result: it could not be fetched."
 DISK_FULL = "the disk is full. Free some space, then show the job again."
 CLIP_NOTE = (
     f"You see a small H.264 copy, made on this machine (at most {CLIP_MAX_PX:,} pixels "
@@ -216,7 +216,7 @@ async def _looked_at(job: AsyncJob) -> Preview:
         data = await job.fetch_output(PICTURE_MAX_BYTES)
         return await to_thread.run_sync(preview_of, BytesIO(data), medium)
     except MediakitError as error:
-        return Preview(trouble=f"There is no poster of the result: {error}")
+        return Preview(trouble=f"There is no preview of the result: {error}")
 
 
 def _kept(job: AsyncJob) -> Preview | None:
@@ -261,7 +261,7 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
     except (OSError, ValueError) as error:
         name = type(error.__cause__ or error).__name__
         return Preview(
-            trouble="There is no poster of the result: the file cannot be read here "
+            trouble="There is no preview of the result: the file cannot be read here "
             f"({name}). It may still open in another program.",
             facts=facts,
         )

@@ -20,7 +20,7 @@ from mediakit.safe_text import with_shown_urls
 MINUTE_S = 60
 HOUR_S = 3_600
 DIAGNOSTIC_LENGTH = 600
-PROVIDER_FAILED = "The generation failed where the model runs."
+PROVIDER_FAILED = "The generation failed at the model's provider."
 
 FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
     ErrorCode.INVALID_INPUT: (

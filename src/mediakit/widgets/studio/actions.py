@@ -36,7 +36,7 @@ async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str
             place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            accepted = f"a folder that can be made ({reason})"
+            accepted = f"a folder that can be created ({reason})"
             raise InputError("folder", got=folder, accepted=accepted) from None
         return place
 

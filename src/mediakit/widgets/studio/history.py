@@ -211,7 +211,7 @@ def _no_job(entry: Entry) -> str:
     if entry.state is EntryState.REFUSED:
         words = shortened(entry.error_message or entry.error_code or "", PROMPT_SHOWN)
         return f"The request was refused: {words}"
-    return "The service did not answer, so the job is unknown"
+    return "The service did not answer; a job may exist"
 
 
 def settings_of(entry: Entry) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Studio {
     }
     this.grid.replaceChildren(...groups.values());
     const bind =
-      "No function of this service is known here. Bind them in mediakit.toml, under " +
+      "No functions of this service are known here. Bind them in mediakit.toml, under " +
       "[functions], or pass connect(catalog=...).";
     const none = this.cards.length ? "No matching functions. Try fewer words." : bind;
     write(this.none, found.length ? "" : none);

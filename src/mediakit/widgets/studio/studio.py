@@ -302,7 +302,7 @@ class Studio:
         if has_result(entry) and entry.status is JobStatus.COMPLETED:
             owned = (
                 "You already have this result: Open shows it, free of charge. "
-                "Generating it again is another take, which costs."
+                "Generating it again makes another paid take."
             )
             said = f"{said} {owned}".strip()
         self.place, self.chosen, self.said = MAKE, function.path, said
