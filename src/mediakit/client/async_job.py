@@ -301,13 +301,13 @@ class AsyncJob(JobFacts, ProcessBound):
         if self.url is not None:
             return self.url
         self.raise_if_failed()
-        text = f"The job {self.id} is {record.status.value} and has no output yet; "
-        text += "wait() returns when it has."
+        then = "and has no output yet; wait() returns when it has."
         if record.status is JobStatus.COMPLETED:
-            text = (
-                f"The job {self.id} is completed, but the service does not say where "
+            then = (
+                "but the service does not say where its output is. Try again in a "
+                "minute."
             )
-            text += "its output is. Try again in a minute."
+        text = f"The job {self.id} is {record.status.value}, {then}"
         raise ConflictError(text, job_id=self.id)
 
     @networked
