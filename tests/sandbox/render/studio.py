@@ -18,6 +18,7 @@ from mediakit.sandbox.render.film import FPS, Film, Layer, frame_of, write_film
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.scenes import render
 from mediakit.sandbox.render.sizes import Size
+from tests.support.samples.media_samples import make_sound
 
 Rgb = NDArray[np.float32]
 Sound = NDArray[np.float32]
@@ -66,6 +67,18 @@ def made_of(rendered: Rendered, path: Path) -> Made:
         width, height = (getattr(stream, side, None) for side in ("width", "height"))
     assert duration_ms == round(seconds * 1000)
     return Made(content_type, width, height, seconds)
+
+
+def make_m4a(path: Path, length_s: float, start_s: float = 0.0) -> Path:
+    """Write a tone of 440 Hz into an mp4 file without a picture."""
+    with av.open(str(path), "w", format="mp4") as file:
+        stream = file.add_stream("aac", rate=SAMPLE_RATE_HZ, layout="stereo")
+        frame = av.AudioFrame.from_ndarray(make_sound(length_s), "fltp", "stereo")
+        frame.sample_rate = SAMPLE_RATE_HZ
+        frame.time_base = Fraction(1, SAMPLE_RATE_HZ)
+        frame.pts = round(start_s * SAMPLE_RATE_HZ)
+        file.mux([*stream.encode(frame), *stream.encode(None)])
+    return path
 
 
 @dataclass(frozen=True)

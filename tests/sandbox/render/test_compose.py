@@ -31,6 +31,7 @@ from tests.sandbox.render.studio import (
     level,
     look,
     made_of,
+    make_m4a,
     refusal,
 )
 from tests.sandbox.render.test_worker import measured_worker
@@ -40,7 +41,6 @@ from tests.support.samples.media_samples import (
     make_mp3,
     make_mp4,
     make_png,
-    make_sound,
     make_wav,
 )
 
@@ -303,28 +303,16 @@ def test_clips_bring_their_own_sound_into_the_mix(desk: Desk) -> None:
 
 
 def test_a_sound_that_begins_late_in_its_file_is_heard_late(desk: Desk) -> None:
-    sound = _make_m4a(desk.folder / "late.m4a", 0.5)
+    sound = make_m4a(desk.folder / "late.m4a", 1.0, start_s=0.5)
     heard = np.concatenate([*decoded(Given(sound, "url"))], axis=1)[0]
     heard = heard[:SAMPLE_RATE_HZ]
     assert level(heard[: round(0.45 * SAMPLE_RATE_HZ)]) < 0.003
     assert level(heard[round(0.55 * SAMPLE_RATE_HZ) :]) > 0.2
 
 
-def _make_m4a(path: Path, start_s: float) -> Path:
-    with av.open(str(path), "w", format="mp4") as file:
-        stream = file.add_stream("aac", rate=SAMPLE_RATE_HZ, layout="stereo")
-        frame = av.AudioFrame.from_ndarray(make_sound(1.0), "fltp", "stereo")
-        frame.sample_rate = SAMPLE_RATE_HZ
-        frame.time_base = Fraction(1, SAMPLE_RATE_HZ)
-        frame.pts = round(start_s * SAMPLE_RATE_HZ)
-        file.mux(stream.encode(frame))
-        file.mux(stream.encode(None))
-    return path
-
-
 def test_there_is_a_sound_track_only_where_something_sounds(desk: Desk) -> None:
     silent = make_mp4(desk.folder / "silent.mp4", (64, 48), 0.5)
-    m4a = _make_m4a(desk.folder / "a.m4a", 0.0)
+    m4a = make_m4a(desk.folder / "a.m4a", 1.0)
     picture: Track = ("image", [(0, 500, desk.plain(RED))])
     assert desk.stills(picture, ("video", [(0, 500, silent)])).sound is None
     heard = desk.stills(picture, ("audio", [(0, 500, m4a)])).heard(0.1, 0.4)
@@ -374,7 +362,7 @@ def _files(folder: Path) -> dict[str, Path]:
         "picture": make_png(folder / "p.png"),
         "clip": make_mp4(folder / "c.mp4", (64, 48), 0.2, audio=True),
         "sound": make_wav(folder / "s.wav", 0.2),
-        "m4a": _make_m4a(folder / "s.m4a", 0.0),
+        "m4a": make_m4a(folder / "s.m4a", 1.0),
         "text": text,
         "no samples": silence,
     }

@@ -16,13 +16,12 @@ import pytest
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import response
 from mediakit.sandbox.render.protocol import RenderRequest, parse_request
-from tests.sandbox.render.studio import Studio, look, pitch_hz, refusal
+from tests.sandbox.render.studio import Studio, look, make_m4a, pitch_hz, refusal
 from tests.support.samples.media_samples import (
     make_jpeg,
     make_mp4,
     make_picture,
     make_png,
-    make_sound,
     make_wav,
 )
 
@@ -163,20 +162,10 @@ def test_files_with_too_many_bytes_are_refused(
     assert words in refusal(asked)
 
 
-def _make_m4a(path: Path) -> Path:
-    """Write two seconds of a tone of 440 Hz into an mp4 file without a picture."""
-    with av.open(str(path), "w", format="mp4") as file:
-        stream = file.add_stream("aac", rate=48_000, layout="stereo")
-        frame = av.AudioFrame.from_ndarray(make_sound(2.0), "fltp", "stereo")
-        frame.sample_rate = 48_000
-        file.mux([*stream.encode(frame), *stream.encode(None)])
-    return path
-
-
 def test_an_m4a_is_no_clip_and_a_sound_where_no_format_is_asked_for(
     studio: Studio,
 ) -> None:
-    path = _make_m4a(studio.folder / "a.m4a")
+    path = make_m4a(studio.folder / "a.m4a", 2.0)
     heard, seen = {**R1, "audio_urls": [studio.url(path)]}, [studio.url(path)]
     assert refusal(studio.strict("r1", heard, path)) == (
         "audio_urls[0]: got audio/mp4, accepted are wav or mp3."
