@@ -160,27 +160,6 @@ def render_final(request: RenderRequest) -> Film:
     return Film(size, layers, frames, mixed(voices, frames) if voices else None)
 
 
-def render_text(request: RenderRequest) -> Film:
-    """Render the scene of spec 4.17, in one shot or in several."""
-    body = OpenBody(request)
-    frames = round((body.seconds or _DEFAULT_S) * FPS)
-    side_px = body.short_side_px or SHORT_SIDES_PX["720p"]
-    full = frame_size(side_px, body.ratio or _WITHOUT_VISUALS)
-    size = drawn_size(full)
-    several = request.body.get("multi_shot") is True
-    captions = shot_captions(body.prompt, frames) if several else [body.prompt]
-    layers: list[Layer] = []
-    for number, (caption, span) in enumerate(
-        zip(captions, _shares(frames, len(captions)), strict=True)
-    ):
-        layers += _scene(request, caption, request.seed + number, size, span)
-    voices = []
-    if body.audible(default=False):
-        voices = [_melody(body.prompt, request.seed, frames)]
-    sound = mixed(voices, frames) if voices else None
-    return Film(size, layers, frames, sound, enlarged=full)
-
-
 def shot_captions(prompt: str, frames: int) -> list[str]:
     """Split a shot-scripted prompt (`Shot 1: ... Shot 2: ...`) into two or three.
 
@@ -216,8 +195,7 @@ def _layers(
 ) -> list[Layer]:
     mark = MARK if body.watermark else ""
     if task == "reference" and not (pictures or clips):
-        whole = range(frames)
-        return _scene(request, body.prompt, request.seed, size, whole, mark)
+        return _scenes(request, body.prompt, size, frames, mark)
     words = words_over(request, size, caption=body.prompt, corner=mark)
     if task == "edit":
         # The colour's chroma is mixed in; light and shade stay as they are.
@@ -264,19 +242,18 @@ def _playing(clip: Clip, size: Size, span: range, more: Filters = ()) -> Layer:
     return Layer(frames, filters, start=span.start, stop=span.stop, fills=True)
 
 
-def _scene(
-    request: RenderRequest,
-    caption: str,
-    seed: int,
-    size: Size,
-    span: range,
-    mark: str = "",
+def _scenes(
+    request: RenderRequest, prompt: str, size: Size, frames: int, mark: str
 ) -> list[Layer]:
-    land = scene(look_of(caption, seed), size, span, sketch=request.sketch)
-    return [
-        land,
-        *words_over(request, size, caption=caption, corner=mark, span=span),
-    ]
+    several = request.body.get("multi_shot") is True
+    captions = shot_captions(prompt, frames) if several else [prompt]
+    spans = _shares(frames, len(captions))
+    layers = []
+    for number, (caption, span) in enumerate(zip(captions, spans, strict=True)):
+        look = look_of(caption, request.seed + number)
+        layers.append(scene(look, size, span, sketch=request.sketch))
+        layers += words_over(request, size, caption=caption, corner=mark, span=span)
+    return layers
 
 
 def _shares(frames: int, count: int) -> list[range]:

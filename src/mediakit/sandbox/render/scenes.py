@@ -25,7 +25,6 @@ SCENES: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
         "r5": partial(films.render_film, audible=True),
         "r5b": partial(films.render_film, resolution="2K", audible=True),
         "region-replace": edits.replace_region,
-        "text-to-video": films.render_text,
         "video-upscale": edits.upscale,
     }
 )
