@@ -55,10 +55,10 @@ wall = Gallery(
     [cell(n) for n in range(6)], rows="light", cols="animal",
     title="Sweep · a {animal} over dunes, {light}",
     summary=WallSummary(owned=2, new="$0.80", new_note="new, exact", spent="$1.20",
-                        spent_note="spent of $3.00", next_label="Upscale the 2 kept"),
+                        spent_note="spent of $3.00"),
     judge=judge, prefer=prefer,
     actions=WallActions(retry=lambda index: calls.append(index),
-                        export=lambda: "Saved 6 files.", next=lambda: None))
+                        export=lambda: "Saved 6 files."))
 wall
 """
 CALLS = "print(calls)"

@@ -168,10 +168,9 @@ class Wall:
         actions = WallActions(
             retry=self.calls.append,
             export=lambda: "Saved 6 files.",
-            next=lambda: "Sent.",
             tile=self,
         )
-        summary = WallSummary(owned=2, spent="$1.20", next_label="Upscale the 2 kept")
+        summary = WallSummary(owned=2, spent="$1.20")
         usual = {
             "title": TITLE,
             "summary": summary,
@@ -555,8 +554,7 @@ def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
         ],
         rows="animal",
         title=CANARY,
-        summary=WallSummary(left=CANARY, next_label=CANARY),
-        actions=WallActions(next=lambda: CANARY),
+        summary=WallSummary(left=CANARY),
     )
     wall.tile(0).focus()
     wall.press("t", "Enter", "n", "Enter", "Enter")

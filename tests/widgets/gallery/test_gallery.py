@@ -238,18 +238,16 @@ def test_buttons_do_what_the_caller_gave_and_say_what_it_returns(make: Make) -> 
     actions = WallActions(
         retry=done.append,
         export=lambda: "Saved 6 files.",
-        next=lambda: done.append("next"),
     )
     wall = make(make_cells(status="failed"), actions=actions)
     page = Page(wall)
 
     page.answer(page.asks("retry", cell=3))
-    page.answer(page.asks("next"))
     assert page.answer(page.asks("export"))["said"] == "Saved 6 files."
 
-    assert done == [3, "next"]
+    assert done == [3]
     offered = {name for name, is_offered in wall.widget.can.items() if is_offered}
-    assert offered == {"retry", "export", "next"}
+    assert offered == {"retry", "export"}
 
 
 def test_a_closed_wall_hears_says_and_fetches_nothing(make: Make) -> None:

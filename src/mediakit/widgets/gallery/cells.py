@@ -43,7 +43,6 @@ class WallCell:
         keep: Whether it is kept.
         tags: Its tags.
         note: A note for people.
-        parent_job_id: The job that it was made from.
         made: What it is of another cell's result, such as "Video upscale".
     """
 
@@ -63,7 +62,6 @@ class WallCell:
     keep: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
-    parent_job_id: str | None = None
     made: str = ""
 
     def text(self, axis: str) -> str:
@@ -96,8 +94,6 @@ class WallSummary:
         spent: What was spent, such as "$0.61".
         spent_note: Of what, such as "spent of $3.00".
         left: When it will be over, such as "about 20 s left".
-        next_label: The text of the primary button, such as "Upscale the 2 kept ·
-            $0.46"; without one there is no such button.
     """
 
     owned: int | None = None
@@ -106,7 +102,6 @@ class WallSummary:
     spent: str = ""
     spent_note: str = "spent"
     left: str = ""
-    next_label: str = ""
 
 
 def judged_as(said: Judgement | None) -> dict[str, Any]:
@@ -174,7 +169,6 @@ class WallActions:
     Args:
         retry: Sends a failed or unsent cell again; takes its index.
         export: Saves what there is. A text that it returns is shown.
-        next: Takes the kept cells to the next step. A text that it returns is shown.
         copy: Returns an mp4 that a browser plays in place of a job's result; takes its
             ID. It has no button.
         picture: Returns a small JPEG of a cell's result, or None; cells without a
@@ -184,7 +178,6 @@ class WallActions:
 
     retry: Callable[[int], object] | None = None
     export: Callable[[], object] | None = None
-    next: Callable[[], object] | None = None
     copy: Callable[[str], Awaitable[bytes]] | None = None
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None

@@ -82,6 +82,5 @@ def _cell(index: int, state: JobState, parent: WallCell) -> WallCell:
         url=file.url if file else None,
         charge_micro_usd=state.charge_micro_usd,
         runtime_s=record.runtime_s,
-        parent_job_id=parent.job_id,
         made=f"take {take}" if is_same else state.function_title,
     )

@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import anyio.to_thread
 import anywidget
@@ -66,20 +66,6 @@ Message = Mapping[str, Any]
 Act = Callable[[Message], Coroutine[Any, Any, Payload]]
 
 
-class Judge(Protocol):
-    """Stores how a person judges a job."""
-
-    def __call__(self, job_id: str, /, **changes: Any) -> object:
-        """Store what changed: any of `rating`, `keep`, `tags` and `note`."""
-
-
-class Prefer(Protocol):
-    """Stores which of two jobs a person prefers."""
-
-    def __call__(self, winner: str, loser: str, /, *, tie: bool) -> object:
-        """Store it; with `tie`, neither was preferred."""
-
-
 class GalleryWidget(anywidget.AnyWidget):
     """The wall in the browser: one page of it."""
 
@@ -128,8 +114,8 @@ class Gallery:
         cols: str | None = None,
         title: str = "",
         summary: WallSummary | None = None,
-        judge: Judge | None = None,
-        prefer: Prefer | None = None,
+        judge: Callable[..., object] | None = None,
+        prefer: Callable[..., object] | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
         compares: bool = False,
@@ -168,8 +154,7 @@ class Gallery:
             "pair": self._do_pair,
             "rank": self._do_rank,
             "retry": self._do_retry,
-            "export": partial(self._do_call, self._actions.export),
-            "next": partial(self._do_call, self._actions.next),
+            "export": self._do_export,
             "copy": self._do_copy,
             "offers": self._do_offers,
             "act": self._do_act,
@@ -379,8 +364,8 @@ class Gallery:
         buffers = answer.pop("buffers", [])
         self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
-    async def _do_call(self, act: Callable[..., object] | None, _: Message) -> Payload:
-        said = await _called(act)
+    async def _do_export(self, _: Message) -> Payload:
+        said = await _called(self._actions.export)
         return {"said": said if isinstance(said, str) else ""}
 
     async def _do_judge(self, message: Message) -> Payload:

@@ -138,7 +138,6 @@ class Wall:
             "before": sum(map(len, pages[:number])),
             "found": sum(map(len, pages)),
             **asdict(header_of(self.cells, summary)),
-            "next_label": summary.next_label,
         }
         pictured = dict.fromkeys([*shown, *chosen[:COMPARED_AT_MOST]])
         return payload, [self.cells[position] for position in pictured]
@@ -205,7 +204,6 @@ class Wall:
             "keep": cell.keep,
             "tags": list(cell.tags),
             "note": cell.note,
-            "parent": cell.parent_job_id,
         }
         known = {
             name: value

@@ -12,7 +12,7 @@ const STATES = [
   ["invalid", "Invalid"],
 ];
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
-const LONG = ["copy", "act", "export", "next"]; // what may take its time
+const LONG = ["copy", "act", "export"]; // what may take its time
 const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
@@ -237,12 +237,11 @@ class Wall {
     const turns = [this.previous, this.pageText, this.next];
     this.pager = makeRole("mk-wall-row mk-wall-pager", "navigation", ...turns);
     this.pager.setAttribute("aria-label", "Pages");
-    this.nextStep = makeButton("mk-wall-primary mk-paid", "", "", () => this.ask({ do: "next" }));
     const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
     const moves = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
     const more = [...(this.can.tile ? ["A actions"] : []), ...(this.can.prefer ? ["B blind A/B"] : [])];
     const keys = make("span", "mk-wall-keys", `Keys: ${[...rates, ...moves, ...more].join(" · ")}`);
-    this.foot = makeBox("mk-wall-row mk-wall-between mk-wall-foot", keys, this.nextStep);
+    this.foot = makeBox("mk-wall-foot", keys);
   }
 
   // Words.
@@ -472,9 +471,6 @@ class Wall {
     this.next.disabled = page === pages - 1;
     const range = `${before + 1}–${before + this.cells.length} of ${found}`;
     write(this.pageText, `Page ${page + 1} of ${pages} · ${range}`);
-    const label = this.data.next_label;
-    this.nextStep.hidden = !(this.can.next && label);
-    if (label) write(this.nextStep, label);
   }
 
   // What was chosen elsewhere is compared as soon as the wall is on the page, once.

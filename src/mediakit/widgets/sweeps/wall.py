@@ -101,7 +101,6 @@ class Wall:
                     charge_micro_usd=outcome.charge_micro_usd,
                     runtime_s=outcome.runtime_s,
                     **judged_as(said),
-                    parent_job_id=row.parent_job_id if row.is_repair else None,
                     made="repaired" if row.is_repair else "",
                 )
             )
