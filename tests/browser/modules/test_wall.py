@@ -555,12 +555,13 @@ def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
         rows="animal",
         title=CANARY,
         summary=WallSummary(left=CANARY),
+        actions=WallActions(export=lambda: CANARY),
     )
     wall.tile(0).focus()
     wall.press("t", "Enter", "n", "Enter", "Enter")
     expect(wall.dialog).to_contain_text("onerror")
     wall.el.get_by_role("button", name="Close (Escape)").click()
-    wall.el.locator(".mk-wall-primary").click()
+    wall.el.get_by_role("button", name="Export").click()
     expect(wall.el.get_by_role("status")).to_contain_text("onerror")
 
     assert wall.el.evaluate(FOUND) == []

@@ -215,7 +215,8 @@ def test_a_page_of_voila_is_complete_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     leave_out_pictures(monkeypatch)
-    dashboard = Dashboard(FakeSpend(), io_thread(), lambda: TODAY, environment=VOILA)
+    spend: Any = FakeSpend()
+    dashboard = Dashboard(spend, io_thread(), lambda: TODAY, environment=VOILA)
     assert EXPLAINED in shown(dashboard)
     assert "Comparing" not in shown(dashboard)
     dashboard.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mediakit import spend
 from mediakit.client.budgets import budget_of
@@ -53,9 +53,8 @@ class AsyncSpend(spend.AsyncSpend):
 
         held = budget_of("report", budget)
 
-        reports: Any = self
         return await write_report(
-            reports, self.service_clock.today(), month, Path(path), held, labels or {}
+            self, self.service_clock.today(), month, Path(path), held, labels or {}
         )
 
 
@@ -95,9 +94,8 @@ class Spend(spend.Spend):
         from mediakit.widgets.dashboard.dashboard import Dashboard
         from mediakit.widgets.toolkit.cell_outputs import current_cell
 
-        reports: Any = self.core
         return Dashboard(
-            reports,
+            self.core,
             io_thread(),
             self.core.service_clock.today,
             month=month,

@@ -29,7 +29,6 @@ from mediakit.widgets.dashboard.month import (
     NO_LABELS,
     By,
     MonthReading,
-    SpendReports,
     offered,
     read_checks,
     read_month,
@@ -61,6 +60,8 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from mediakit.spend import AsyncSpend
+
 ALL = ""
 ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}
 
@@ -91,7 +92,7 @@ class Dashboard:
 
     def __init__(
         self,
-        spend: SpendReports,
+        spend: AsyncSpend,
         io: IOThread,
         today: Callable[[], date],
         *,

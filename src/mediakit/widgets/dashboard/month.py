@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
@@ -15,6 +15,8 @@ from mediakit.spend.dates import MONTHS, end_of_month, month_of, month_text
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from mediakit.spend import AsyncSpend
 
 T = TypeVar("T")
 
@@ -106,30 +108,6 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
 # -- reading --------------------------------------------------------------------------
 
 
-class SpendReports(Protocol):
-    """The reports that a month needs; `AsyncSpend` implements them."""
-
-    async def daily(
-        self, start: str | date, end: str | date, *, by: str
-    ) -> pd.DataFrame:
-        """Read the spend by day."""
-
-    async def charges(self, start: str | date, end: str | date) -> pd.DataFrame:
-        """Read the settled charges of this history."""
-
-    async def monthly(self, month: str) -> pd.DataFrame:
-        """Read the monthly report."""
-
-    async def reconcile(self, month: str) -> Any:
-        """Compare the history with the service's reports."""
-
-    async def forecast(self, month: str, budget: Any) -> Any:
-        """Forecast the month's end."""
-
-    async def budget(self, budget: Any, month: str | None) -> Any:
-        """Report how much of a budget is used."""
-
-
 @dataclass(frozen=True, eq=False)
 class MonthReading:
     """The frames of one month.
@@ -196,7 +174,7 @@ class MonthReading:
 
 
 async def read_month(
-    spend: SpendReports,
+    spend: AsyncSpend,
     month: str,
     by: By,
     budget: Any,
@@ -244,7 +222,7 @@ async def read_month(
 
 
 async def _budget_days(
-    spend: SpendReports, budget: Any, month: str
+    spend: AsyncSpend, budget: Any, month: str
 ) -> pd.DataFrame | None:
     """Read the burn-down of a budget that counts its own requests; None for others."""
     if budget is None or not budget.counts_by_name:
@@ -254,7 +232,7 @@ async def _budget_days(
     return frame
 
 
-async def read_checks(spend: SpendReports, reading: MonthReading) -> MonthReading:
+async def read_checks(spend: AsyncSpend, reading: MonthReading) -> MonthReading:
     """Return the reading with reconciliation and forecast.
 
     Each read error becomes a sentence in `troubles`; the frames are shown anyway.

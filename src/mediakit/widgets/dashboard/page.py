@@ -31,7 +31,6 @@ from mediakit.widgets.dashboard.month import (
     NO_LABELS,
     By,
     MonthReading,
-    SpendReports,
     read_checks,
     read_month,
     readable_month,
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     import pandas as pd
+
+    from mediakit.spend import AsyncSpend
 
 MOST_ROWS, MOST_CHARGES = 15, 5_000
 LONGEST_CELL = 80
@@ -229,7 +230,7 @@ def saved_text(
 
 
 async def write_report(
-    spend: SpendReports,
+    spend: AsyncSpend,
     today: date,
     month: str | None,
     path: Path,

@@ -246,7 +246,7 @@ class Studio:
         from mediakit.widgets.dashboard import AsyncSpend
 
         parts = self.client.components
-        spend: Any = AsyncSpend(
+        spend = AsyncSpend(
             parts.billing, parts.history, self.client.catalog, parts.clock
         )
         today = spend.service_clock.today
