@@ -31,7 +31,7 @@ LAB_FLAGS := --ip=127.0.0.1 \
 	$(if $(filter 0,$(shell id -u)),--allow-root)
 
 .DEFAULT_GOAL := help
-.PHONY: help lab voila test soak check tests pictures fix docs site gallery sandbox bench \
+.PHONY: help lab voila test soak check check-at-once tests pictures fix docs site gallery sandbox bench \
 	constraints clean
 
 help: ## Print this list
@@ -47,7 +47,7 @@ voila: $(VENV)/ready-voila ## Serve the studio and the spend dashboard as pages
 
 test: $(READY) ## Check everything, every behaviour once
 	@echo "Lint and types are checked while the tests run, and printed when they are done."
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check tests
+	@$(MAKE) --no-print-directory --jobs=2 check-at-once tests
 
 soak: ## Check everything in full counts, with new environments, the site and the course
 	@$(MAKE) --no-print-directory test SOAK=1
@@ -58,13 +58,15 @@ check: $(READY) ## Lint, types and import layers
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 
-# Some tests run make, which must not believe that it is a part of this one.
-# The `+` prints dots as they come, whatever --output-sync says; with it a dry run would run
-# them, too. A test that hangs fails.
-DRY := $(if $(findstring n,$(firstword -$(MAKEFLAGS))),echo )
+# Its output would else come between the dots of the tests.
+check-at-once:
+	@$(MAKE) --no-print-directory --output-sync=target check
+
+# Some tests run make, which must not believe that it is a part of this one. A test that
+# hangs fails.
 tests: $(READY) ## The tests alone, in a real browser too
 	@$(BIN)/python tools/find_chromium.py --install || true
-	+$(DRY)MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
+	MAKEFLAGS= MEDIAKIT_SOAK=$(SOAK) $(BIN)/python -m pytest \
 		-n $(WORKERS) --dist loadgroup --timeout 900 $(PYTEST_ARGS)
 
 pictures: ## Make the README's pictures from the browser tests' screenshots
