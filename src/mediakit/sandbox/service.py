@@ -1,7 +1,6 @@
 """The state that the parts of one running sandbox share."""
 
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -15,8 +14,6 @@ from mediakit.sandbox.settings import Sandbox, is_loopback
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.orgs import Caller, find_caller
 from mediakit.sandbox.work import WorkLoop
-
-Pause = Callable[[], AbstractAsyncContextManager[None]]
 
 UNKNOWN_KEY = "The API key is not known here."
 
@@ -36,7 +33,6 @@ class Service:
     work: WorkLoop
     # It holds the API key.
     open_accounts: Callable[[], None] = field(repr=False)
-    pauses: list[Pause] = field(default_factory=list)
 
     @property
     def port(self) -> int:

@@ -38,8 +38,8 @@ class Work:
             nothing is pending.
         counted_as: The name of its count in the response to an advance; None when an
             advance leaves it to the loop.
-        tasks: Returns the tasks that run, which an advance waits for; None when
-            `start_due` does everything itself.
+        tasks: Returns the tasks that run, which an advance waits for if it counts
+            them; None when `start_due` does everything itself.
     """
 
     start_due: Callable[[int], int]
@@ -73,6 +73,7 @@ class WorkLoop:
         self._clock = clock
         self._woken = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
+        self._pauses_n = 0
 
     def wake(self) -> None:
         """Look for due work at once: there may be new work, or the clock was moved."""
@@ -84,8 +85,9 @@ class WorkLoop:
             self._woken.clear()
             try:
                 for work in self.works:
-                    work.start_due(self._clock.now_us())
-                due_us = self._next_due_us(self.works)
+                    self._start_due(work)
+                # The end of a pause wakes the loop.
+                due_us = None if self._pauses_n else self._next_due_us(self.works)
                 wait_s = None if due_us is None else self._clock.real_s_until(due_us)
             except Exception:  # such as a full disk
                 logger.exception(
@@ -96,6 +98,27 @@ class WorkLoop:
             with suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
                     await self._woken.wait()
+
+    def _start_due(self, work: Work) -> int:
+        return 0 if self._pauses_n else work.start_due(self._clock.now_us())
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Cancel the tasks that run, and start nothing meanwhile."""
+        self._pauses_n += 1
+        try:
+            await self.cancel()
+            yield
+        finally:
+            self._pauses_n -= 1
+            self.wake()
+
+    async def cancel(self) -> None:
+        """Cancel the tasks that run."""
+        tasks = [task for work in self.works if work.tasks for task in work.tasks()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def advance(self, seconds: float) -> dict[str, int]:
         """Skip this number of seconds; see `advance_to`."""
@@ -123,7 +146,7 @@ class WorkLoop:
                 self._step(due_us)
                 started_n = 0
                 for name, work in counted.items():
-                    n = work.start_due(self._clock.now_us())
+                    n = self._start_due(work)
                     done[name] += n if work.tasks is None else 0
                     started_n += n
                 if started_n:
@@ -151,39 +174,6 @@ class WorkLoop:
         # which a later start would continue.
         self._clock.advance_to(to_us)
         save_clock(self._db, self._clock)
-
-
-class Pausable:
-    """Starts tasks, unless it is paused."""
-
-    def __init__(self) -> None:
-        self._pauses_n = 0
-
-    @property
-    def is_paused(self) -> bool:
-        """Return whether nothing may be started."""
-        return self._pauses_n > 0
-
-    def tasks(self) -> Collection[asyncio.Task[None]]:
-        """Return the tasks that run."""
-        raise NotImplementedError
-
-    async def cancel(self) -> None:
-        """Cancel the tasks that run."""
-        tasks = tuple(self.tasks())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    @asynccontextmanager
-    async def paused(self) -> AsyncIterator[None]:
-        """Cancel the tasks that run, and start nothing meanwhile."""
-        self._pauses_n += 1
-        try:
-            await self.cancel()
-            yield
-        finally:
-            self._pauses_n -= 1
 
 
 async def persist(what: str, attempt: Callable[[], Result]) -> Result:

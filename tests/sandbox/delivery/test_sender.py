@@ -99,12 +99,14 @@ class LoneSender:
     async def serving(self) -> AsyncIterator[None]:
         """Send what is due, as the sandbox's loop does, until it is cut off."""
         sender, work = self.sender, self.service.work
-        work.works.append(Work(sender.start_due, sender.next_due_us))
+        work.works.append(
+            Work(sender.start_due, sender.next_due_us, tasks=sender.tasks)
+        )
         running = asyncio.create_task(work.run())
         yield
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        await sender.cancel()
+        await work.cancel()
 
     async def to_the_end(self) -> None:
         """Skip from one due time to the next until nothing is due any more."""

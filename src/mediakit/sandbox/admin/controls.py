@@ -1,6 +1,5 @@
 """Controls of the sandbox: its status, clock, faults and reset."""
 
-from contextlib import AsyncExitStack
 from datetime import datetime
 from sqlite3 import Row
 from typing import Annotated, Any
@@ -207,14 +206,11 @@ async def reset(request: Request) -> Response:
     """Handle POST /sandbox/reset; only its name, its key and its time stay."""
     service = service_of(request)
     await read_body(request, Reset)
-    async with AsyncExitStack() as stack:
-        for pause in service.pauses:
-            await stack.enter_async_context(pause())
+    async with service.work.paused():
         # No await from here on: no request sees a partial reset.
         with service.db.transaction():
             service.db.clear(besides=CLOCK)
             service.open_accounts()
         service.faults.clear()
         service.files.remove_all()
-    service.work.wake()
     return JSONResponse({"now": iso(service.clock.now_us())})

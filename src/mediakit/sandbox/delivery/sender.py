@@ -14,7 +14,7 @@ from mediakit.sandbox.delivery.posting import Outcome, Poster
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
-from mediakit.sandbox.work import RETRY_S, Pausable, persist
+from mediakit.sandbox.work import RETRY_S, persist
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def push_back_us(retry_after: str | None) -> int:
     return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
 
 
-class Sender(Pausable):
+class Sender:
     """Attempts each due delivery and records the outcome.
 
     A delivery that the end of the process interrupts stays due: the next start sends
@@ -62,7 +62,6 @@ class Sender(Pausable):
     def __init__(
         self, service: Service, system: Clock, jitter: Random | None = None
     ) -> None:
-        super().__init__()
         self._service = service
         self._system = system
         self._jitter = jitter or Random()
@@ -80,7 +79,7 @@ class Sender(Pausable):
 
     def start_due(self, now_us: int) -> int:
         """Start to attempt all due deliveries, up to a limit; return their number."""
-        free = 0 if self.is_paused else MAX_IN_FLIGHT - len(self._attempts)
+        free = MAX_IN_FLIGHT - len(self._attempts)
         db = self._service.db
         due = deliveries.due(db, now_us, besides=self._attempts, limit=free)
         for delivery in due:
@@ -90,8 +89,8 @@ class Sender(Pausable):
 
     def next_due_us(self) -> int | None:
         """Return when the next delivery is due that is not in flight."""
-        if self.is_paused or len(self._attempts) >= MAX_IN_FLIGHT:
-            return None  # the end of either wakes the loop
+        if len(self._attempts) >= MAX_IN_FLIGHT:
+            return None  # the end of one wakes the loop
         return deliveries.next_due_us(self._service.db, besides=self._attempts)
 
     async def _attempt(self, delivery: DeliveryRow) -> None:

@@ -27,7 +27,7 @@ from mediakit.sandbox.store import admission, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
-from mediakit.sandbox.work import Pausable, persist
+from mediakit.sandbox.work import persist
 from mediakit.schema import InputFacts, canonical_json
 
 logger = logging.getLogger(__name__)
@@ -67,13 +67,12 @@ class _Finished:
     runtime_ms: int
 
 
-class JobRunner(Pausable):
+class JobRunner:
     """Starts queued jobs as slots become free, and ends them."""
 
     def __init__(
         self, service: Service, inputs: Inputs, renderer: Renderer, system: Clock
     ) -> None:
-        super().__init__()
         self._service = service
         self._inputs = inputs
         self._renderer = renderer
@@ -86,8 +85,6 @@ class JobRunner(Pausable):
 
     def start_due(self, now_us: int) -> int:
         """Start every job that may start; return their number."""
-        if self.is_paused:
-            return 0
         stuck = self._service.faults.stuck_functions()
         started_n = 0
         # An organization may run more jobs than there are workers: a job that waits for

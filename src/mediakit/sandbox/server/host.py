@@ -139,7 +139,6 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     renderer = Renderer(max(1, service.settings.concurrency))
     runner = JobRunner(service, inputs, renderer, SystemClock())
     sender = Sender(service, SystemClock())
-    service.pauses.extend((runner.paused, sender.paused))
     service.work.works.extend(_works(service, runner, sender))
     tasks = [asyncio.create_task(service.work.run(), name="work")]
     if service.settings.concurrency:
@@ -150,8 +149,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-    await runner.cancel()
-    await sender.cancel()
+    await service.work.cancel()
     await renderer.close()
     with suppress(sqlite3.Error):  # a full disk
         save_clock(service.db, service.clock, ahead_s=0)
@@ -168,7 +166,7 @@ def _works(service: Service, runner: JobRunner, sender: Sender) -> list[Work]:
     db, clock = service.db, service.clock
     return [
         # Whatever lets a job start wakes the loop.
-        Work(runner.start_due, lambda: None),
+        Work(runner.start_due, lambda: None, tasks=runner.tasks),
         Work(
             partial(money.settle_due, db),
             partial(money.next_settlement_us, db),
