@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -226,7 +227,7 @@ def test_selected_results_are_compared_saved_and_erased(
 
     tell(studio, "erase", folder="")
     until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)
-    assert [row["state"] for row in rows(studio)] == ["Erased", "Erased"]
+    until(lambda: [row["state"] for row in rows(studio)] == ["Erased", "Erased"])
     assert studio.lists.state["selected"] == []
 
 
@@ -261,9 +262,32 @@ def test_jobs_that_change_together_are_read_once(
 
     monkeypatch.setattr(History, "page", counted)
     for _ in range(50):
-        studio._read_soon()
+        studio._reads.ask()
     until(lambda: read and not studio._tasks._tasks)
     assert len(read) == 1
+
+
+def test_a_slow_reading_is_not_shown_after_a_later_one(
+    make_studio: Make, own_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio = make_studio(own_client)
+    until(lambda: not studio._tasks._tasks)
+    read, page = list[object](), History.page
+
+    def slow(self: History, **wishes: Any) -> Any:
+        found = page(self, **wishes)
+        read.append(found)
+        if len(read) == 1:
+            time.sleep(0.5)
+        return found
+
+    monkeypatch.setattr(History, "page", slow)
+    tell(studio, "refresh")
+    until(lambda: len(read) == 1)
+    bought(own_client, "a kite")
+    tell(studio, "refresh")
+    until(lambda: len(read) > 1 and not studio._tasks._tasks)
+    assert [row["title"] for row in rows(studio)] == ["a kite"]
 
 
 def test_the_spend_tab_is_the_dashboard_and_stays_where_it_was(

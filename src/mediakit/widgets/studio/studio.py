@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -56,6 +57,7 @@ from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
 from mediakit.widgets.toolkit.styles import CSS, data_url
+from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 MAKE, HISTORY, SPEND = "Make", "History", "Spend"
 PAUSE_S = 0.5
-"""How long changes of jobs are gathered before the history is read again."""
+"""How long the history is not read again when jobs change."""
 THUMB_MAX_PX = 144
 
 _open_studios: dict[tuple[str, CellPlace], Studio] = {}
@@ -100,8 +102,8 @@ class Studio:
         service = client.service.identity
         self._key = (service, _places.take(service, cell))
         self._clock = clock or SystemClock()
-        self._lock = threading.RLock()
-        self._is_closed = self._is_due = False
+        self._lock, self._reading = threading.RLock(), asyncio.Lock()
+        self._is_closed = False
         self.place, self.ask, self.said, self.trouble = MAKE, "", "", ""
         self.chosen: str | None = None
         self.page, self.selection, self.question = Page(), Selection(), ""
@@ -120,6 +122,8 @@ class Studio:
         self._wall_widget: Any = None
         self.dashboard: Dashboard | None = None
         self._tasks = TaskRunner(client.io, self._fail)
+        # Jobs that change together are read once.
+        self._reads = Paced(client.io, self._clock, PAUSE_S, self._read, self._fail)
         self._handle = CardHandle()
         self._factory = WidgetFactory()
         make = self._factory.make
@@ -162,7 +166,7 @@ class Studio:
         self._funds, leave = FundsStore.follow(client, guard(self._take_funds))
         self._ends = [
             leave,
-            client.on_settled(lambda _: self._read_soon()),
+            client.on_settled(lambda _: self._reads.ask()),
             client.on_close(self.close),
         ]
         self._refresh()
@@ -212,6 +216,7 @@ class Studio:
             if self._is_closed:
                 return
             self._is_closed = True
+            self._reads.close()
             for end in self._ends:
                 end()
             if _open_studios.get(self._key) is self:
@@ -390,9 +395,9 @@ class Studio:
         for job in jobs:
             if job not in self._heard:
                 self._heard.add(job)
-                self._listens.append(job.on_card(self._read_soon))
+                self._listens.append(job.on_card(self._reads.ask))
         self._handle.follow(*reversed(jobs))
-        self._read_soon()
+        self._reads.ask()
 
     def _mute(self) -> None:
         """Hear no more of forms and jobs."""
@@ -429,23 +434,15 @@ class Studio:
 
     # -- on the I/O thread --------------------------------------------------------
 
-    def _read_soon(self) -> None:
-        """Read again after a pause: jobs that change together are read once."""
-        with self._lock:
-            if self._is_due or self._is_closed:
-                return
-            self._is_due = True
-        self._tasks.run(self._read_after_pause)
-
-    async def _read_after_pause(self) -> None:
-        await self._clock.sleep(PAUSE_S)
-        self._is_due = False
-        await self._read()
-
     async def _read(self) -> None:
-        """Read the head's figures, and the page of the history."""
-        if self._is_closed:
-            return
+        """Read the head's figures and the page of the history, and show them."""
+        async with self._reading:  # a later reading is never shown before this one
+            is_read = not self._is_closed and await self._read_page()
+        if is_read:
+            self._write_cards()
+            await self._bring_thumbs()
+
+    async def _read_page(self) -> bool:
         history, wanted = self.client.core.history, self.page
         now = self._clock.now()
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -461,19 +458,18 @@ class Studio:
             choices = await to_thread.run_sync(read_choices, self.client)
         except MediakitError as error:
             self._fail(sentence_of(error))
-            return
+            return False
         judged = await to_thread.run_sync(judgements_of, self.client, found)
         with self._lock:
             if (wanted.query, wanted.before) != (self.page.query, self.page.before):
-                return  # another answer is in flight
+                return False  # another answer is in flight
             self._choices = choices
             entries, more = tuple(found[:PAGE_ROWS]), len(found) > PAGE_ROWS
             known = {each.job_id: each for each in judged}
             self.page = replace(wanted, entries=entries, has_more=more, judged=known)
             self.selection.renew(entries)
             self._show()
-        self._write_cards()
-        await self._bring_thumbs()
+        return True
 
     async def _bring_thumbs(self) -> None:
         posters = self.client.components.posters
