@@ -60,15 +60,10 @@ class Blind extends Sheet {
     const figures = this.pair.map((cell, side) => {
       const words = side ? "Right" : "Left";
       const figure = make("figure", "mk-wall-figure");
-      const medium = makeMedium(cell, "", { preload: "auto", label: words });
+      const medium = makeLarge(this.wall, cell, "", words, this.trouble, () => this.play(players));
       if (medium.tagName === "VIDEO") players.push(medium);
-      playCopy(this.wall, cell, medium, {
-        plays: () => this.play(players),
-        fails: (problem) => write(this.said, problem),
-      });
-      const box = make("div", "mk-wall-stage");
-      box.append(medium);
-      figure.append(box, make("figcaption", "mk-wall-soft", words));
+      const caption = make("figcaption", "mk-wall-soft", words);
+      figure.append(makeBox("mk-wall-stage", medium), caption);
       return figure;
     });
     this.figures.replaceChildren(...figures);

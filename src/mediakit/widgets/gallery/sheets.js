@@ -40,6 +40,25 @@ class Sheet {
   updates() {}
 }
 
+// A result at its full size, or the copy of it that plays here.
+const makeLarge = (wall, cell, poster, label, trouble, plays) => {
+  const medium = makeMedium(cell, poster, { preload: "auto", label });
+  // The poster is small: the first frame is shown at its full size as soon as it is there.
+  medium.addEventListener("loadeddata", () => medium.removeAttribute("poster"));
+  playCopy(wall, cell, medium, {
+    waits: () => write(trouble, COPYING),
+    plays: () => {
+      write(trouble, "");
+      plays();
+    },
+    fails: async (problem) => {
+      write(trouble, problem);
+      if (await isGone(cell.url)) write(trouble, DELETED);
+    },
+  });
+  return medium;
+};
+
 // One to nine results: side by side, or two of them on each other behind a slider.
 class Compare extends Sheet {
   constructor(wall, cells) {
@@ -76,26 +95,11 @@ class Compare extends Sheet {
     const figure = make("figure", "mk-wall-figure");
     figure.tabIndex = 0;
     figure.dataset.index = cell.index;
-    const poster = this.wall.posterOf(cell);
-    const medium = makeMedium(cell, poster, { preload: "auto", label: cell.name });
-    // The poster is small: the first frame is shown at its full size as soon as it is there.
-    medium.addEventListener("loadeddata", () => medium.removeAttribute("poster"));
-    const box = make("div", "mk-wall-stage");
     const caption = make("figcaption");
     const trouble = make("div", "mk-wall-problem");
-    playCopy(this.wall, cell, medium, {
-      waits: () => write(trouble, COPYING),
-      plays: () => {
-        write(trouble, "");
-        this.transport?.load();
-      },
-      fails: async (problem) => {
-        write(trouble, problem);
-        if (await isGone(cell.url)) write(trouble, DELETED);
-      },
-    });
-    box.append(medium);
-    figure.append(box, caption, trouble);
+    const poster = this.wall.posterOf(cell);
+    const medium = makeLarge(this.wall, cell, poster, cell.name, trouble, () => this.transport?.load());
+    figure.append(makeBox("mk-wall-stage", medium), caption, trouble);
     const view = { figure, medium, caption };
     this.drawCaption(view, cell);
     return view;
