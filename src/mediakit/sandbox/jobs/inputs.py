@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from mediakit.catalog import Function, MediaItem
 from mediakit.sandbox.delivery.outbound import BlockedError, FetchError, Outbound
 from mediakit.sandbox.files import Files, name_in
+from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import find_by_file
 
@@ -16,10 +17,6 @@ MAX_INPUT_BYTES = 200 * 1024 * 1024
 MAX_INPUT_SECONDS = 60.0
 # An open function takes any number of URLs.
 MAX_INPUTS = 64
-
-
-class InputRefusedError(Exception):
-    """An input of a body could not be fetched; the message is for people."""
 
 
 def undeclared_media(function: Function, body: Mapping[str, object]) -> list[MediaItem]:
@@ -79,7 +76,7 @@ class Inputs:
                     paths[item.value] = path
                 except (BlockedError, FetchError) as problem:
                     # Never the URL: it may be signed, and errors outlive an erasure.
-                    raise InputRefusedError(
+                    raise RenderError.invalid(
                         f"{item.label}: its URL could not be used: {problem}."
                     ) from None
         return paths

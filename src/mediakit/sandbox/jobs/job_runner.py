@@ -5,8 +5,7 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,13 +17,14 @@ from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import announce
 from mediakit.sandbox.faults import FailRender, LateSettlement
-from mediakit.sandbox.jobs.inputs import InputRefusedError, Inputs, undeclared_media
+from mediakit.sandbox.jobs.inputs import Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of
 from mediakit.sandbox.jobs.renderer import Renderer, render_request
 from mediakit.sandbox.render.protocol import Rendered, RenderError
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import admission, jobs
 from mediakit.sandbox.store.admission import UNPRICEABLE_MESSAGE
+from mediakit.sandbox.store.database import Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.money import held_micro_usd
 from mediakit.sandbox.work import persist
@@ -49,22 +49,6 @@ def asked_failure(body: Mapping[str, object]) -> tuple[ErrorCode, str] | None:
         return None
     message = f"The request asks for this failure ({found[0]})."
     return ErrorCode(found[1]), message
-
-
-class _FailureError(Exception):
-    def __init__(self, code: ErrorCode, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-@dataclass(frozen=True)
-class _Finished:
-    output: Rendered
-    media_type: str
-    usage: Mapping[str, Any] | None
-    charge_micro_usd: int
-    runtime_ms: int
 
 
 class JobRunner:
@@ -106,21 +90,20 @@ class JobRunner:
         self._service.work.wake()
 
     async def _make_and_end(self, job: JobRow) -> None:
-        end: _Finished | _FailureError | None
+        end: Callable[[], None] | None
         try:
             end = await self._make(job)
-        except _FailureError as failure:
-            end = failure
+        except RenderError as failure:
+            end = partial(self._fail, job, failure)
         except Exception:
             logger.exception("%s could not be run", job.id)
-            end = _FailureError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
+            bug = RenderError(ErrorCode.INTERNAL, INTERNAL_MESSAGE)
+            end = partial(self._fail, job, bug)
         # The job keeps its slot until its end is written, however long that takes.
-        if isinstance(end, _Finished):
-            await persist("ending a job", partial(self._complete, job, end))
-        elif end is not None:
-            await persist("ending a job", partial(self._fail, job, end))
+        if end is not None:
+            await persist("ending a job", end)
 
-    def _fail(self, job: JobRow, failure: _FailureError) -> None:
+    def _fail(self, job: JobRow, failure: RenderError) -> None:
         now_us = self._service.clock.now_us()
         with self._service.db.transaction():
             ended = jobs.fail(
@@ -145,16 +128,17 @@ class JobRunner:
             rule = self._service.faults.of_function(FailRender, job.function)
             if rule is not None:
                 message = rule.message or FAULT_MESSAGE
-                self._fail(job, _FailureError(rule.code, message))
+                self._fail(job, RenderError(rule.code, message))
         return rule is not None
 
-    async def _make(self, job: JobRow) -> _Finished | None:
+    async def _make(self, job: JobRow) -> Callable[[], None] | None:
+        """Make the output; return what ends the job, unless it has ended."""
         if self._fails_by_fault(job):
             return None  # it ended in the transaction that counted the fault down
         function, body = self._request(job)
         asked = asked_failure(body)
         if asked is not None:
-            raise _FailureError(*asked)
+            raise RenderError(*asked)
         started_s = self._system.monotonic_s()
         result, seconds = await self._render(job, function, body)
         runtime_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
@@ -166,20 +150,22 @@ class JobRunner:
             seconds=seconds,
             hold_micro_usd=held_micro_usd(self._service.db, job.id),
         )
-        return _Finished(
-            output=result,
+        return partial(
+            self._complete,
+            job,
+            charge,
             media_type=function.media_type,
-            usage=usage,
-            charge_micro_usd=charge,
+            content_type=result.content_type,
+            usage=None if usage is None else json.dumps(usage),
             runtime_ms=runtime_ms,
         )
 
-    def _complete(self, job: JobRow, made: _Finished) -> None:
+    def _complete(self, job: JobRow, charge_micro_usd: int, **columns: Value) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
         with db.transaction():
             charge = self._service.faults.drifted_micro_usd(
                 job.function,
-                made.charge_micro_usd,
+                charge_micro_usd,
                 hold_micro_usd=held_micro_usd(db, job.id),
             )
             ended = jobs.complete(
@@ -188,10 +174,7 @@ class JobRunner:
                 charge,
                 now_us=now_us,
                 settle_due_us=self._settle_due_us(job, now_us),
-                media_type=made.media_type,
-                content_type=made.output.content_type,
-                usage=None if made.usage is None else json.dumps(made.usage),
-                runtime_ms=made.runtime_ms,
+                **columns,
             )
             if ended:
                 announce(self._service, job.id)
@@ -202,7 +185,7 @@ class JobRunner:
         except InputError:
             # A version of mediakit that still served it has queued the job.
             message = f"{job.function} is no longer served. Nothing was charged."
-            raise _FailureError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
+            raise RenderError(ErrorCode.PROVIDER_UNAVAILABLE, message) from None
         return function, json.loads(job.body or "{}")
 
     async def _render(
@@ -227,10 +210,6 @@ class JobRunner:
                 )
                 result = await self._renderer.render(request)
             await files.keep(part, job.file)
-        except InputRefusedError as problem:
-            raise _FailureError(ErrorCode.INVALID_INPUT, str(problem)) from None
-        except RenderError as problem:
-            raise _FailureError(ErrorCode(problem.code), problem.message) from None
         finally:
             part.unlink(missing_ok=True)
         return result, seconds
@@ -262,12 +241,12 @@ class JobRunner:
     ) -> None:
         price = price_of(function, body, InputFacts(seconds=seconds))
         if price is None:
-            raise _FailureError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
+            raise RenderError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
         now_us = self._service.clock.now_us()
         refusal = admission.hold_more(self._service.db, job.id, price, now_us)
         if refusal is not None:
             message = f"With its clips it costs {price} micro-USD. {refusal.message}"
-            raise _FailureError(refusal.code, message)
+            raise RenderError(refusal.code, message)
 
 
 def _seed(job: JobRow, body: dict[str, Any]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.catalog import Function
+from mediakit.records import ErrorCode
 from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
 from mediakit.sandbox.render.worker_process import Worker, WorkerGoneError
 
@@ -190,7 +191,7 @@ class Renderer:
             finally:
                 self._busy.discard(worker)
         if "result" not in answer:
-            raise RenderError(answer["code"], answer["message"])
+            raise RenderError(ErrorCode(answer["code"]), answer["message"])
         return answer["result"]
 
     async def _asked(self, worker: Worker, request: RenderRequest) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from mediakit.media_limits import MediaLimits, MediaName
 from mediakit.rules import Problem
@@ -12,13 +12,11 @@ from mediakit.rules import Problem
 # A request of this kind renders nothing: the response has the lengths of the inputs.
 PROBE = "probe"
 
-Code = Literal["invalid_input", "internal", "timed_out"]
-
 
 class RenderError(Exception):
-    """A job that cannot be rendered, with its code of spec 7.3 and one sentence."""
+    """Why a job fails: its code of spec 7.3, and one sentence."""
 
-    def __init__(self, code: Code, message: str) -> None:
+    def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
