@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
@@ -79,6 +80,11 @@ def opened(
 
     whitelist = {**(options or {}), "format_whitelist": formats}
     return av.open(file, mode="r", options=whitelist)
+
+
+def decoder_environment() -> dict[str, str]:
+    """Return the environment of a process that decodes: it needs no key."""
+    return {k: v for k, v in os.environ.items() if not k.startswith("MEDIAKIT_")}
 
 
 def picture_track(container: InputContainer) -> VideoStream:

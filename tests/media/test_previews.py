@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 
+from mediakit.decoding import decoder_environment
 from mediakit.media import previews
 from mediakit.media.previews import make_preview, write_preview
 from tests.support.samples.media_samples import make_mp3, make_mp4
@@ -103,4 +104,4 @@ def test_the_process_that_reads_hostile_files_gets_no_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("MEDIAKIT_API_KEY", "a secret")
-    assert "a secret" not in previews._without_settings().values()
+    assert "a secret" not in decoder_environment().values()

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mediakit.decoding import (
+    decoder_environment,
     decoder_errors,
     displayed_size,
     opened,
@@ -59,7 +60,7 @@ def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) ->
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
-            env=_without_settings(),
+            env=decoder_environment(),
             # Interrupting a notebook kernel interrupts its whole process group.
             start_new_session=True,
             check=False,
@@ -71,11 +72,6 @@ def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) ->
     if done.returncode != 0:
         words = done.stderr.decode(errors="replace").strip().splitlines()
         raise OSError(words[-1][:200] if words else "it cannot be decoded here")
-
-
-def _without_settings() -> dict[str, str]:
-    """Remove mediakit's settings: a process that reads hostile files needs no key."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("MEDIAKIT_")}
 
 
 def main() -> None:

@@ -18,7 +18,6 @@ import pytest
 from mediakit.media import probe
 from mediakit.sandbox.jobs.renderer import Renderer, WorkerPool
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
-from mediakit.sandbox.render.worker_process import worker_environment
 from tests.support.samples.media_samples import make_mp3, make_mp4, make_png, make_wav
 
 T = TypeVar("T")
@@ -333,11 +332,6 @@ def test_a_worker_that_does_not_start_is_an_internal_failure(
         return await failure(renderer, quick)
 
     assert use(work).code == "internal"
-
-
-def test_a_worker_is_given_no_key() -> None:
-    environment = {"PATH": "/bin", "MEDIAKIT_API_KEY": "k", "MEDIAKIT_HOME": "/home"}
-    assert worker_environment(environment) == {"PATH": "/bin"}
 
 
 @any_worker

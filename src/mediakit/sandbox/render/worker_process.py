@@ -11,9 +11,10 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
 from subprocess import PIPE
 from typing import Any
+
+from mediakit.decoding import decoder_environment
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ class Worker:
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=self._said,
-                env=worker_environment(os.environ),
+                env=decoder_environment(),
                 # Interrupting a notebook's kernel interrupts its process group.
                 start_new_session=True,
             )
@@ -99,15 +100,6 @@ class Worker:
             self._process.returncode,
             words,
         )
-
-
-def worker_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Leave out mediakit's settings: a process that reads hostile files gets no key."""
-    return {
-        name: value
-        for name, value in environment.items()
-        if not name.startswith("MEDIAKIT_")
-    }
 
 
 def _parsed(answer: bytes, job: str) -> dict[str, Any]:
