@@ -271,9 +271,7 @@ class Submitter:
             created_us=now_us,
             settle_due_us=now_us,
         )
-        made = admission.submit(self.db, new, None, lambda: is_out)
-        assert made is not None
-        return made
+        return admission.submit(self.db, new, None, lambda: is_out)
 
     def code(self, **how: Any) -> ErrorCode | None:
         refusal = self.submit(**how)[1]

@@ -88,10 +88,8 @@ class Books:
     def submit(self, account: Account, price: int) -> None:
         name = f"{self.made}"
         self.made += 1
-        made = admission.submit(self.db, self._new_job(account, name, price), None)
-        assert made is not None
+        job, _ = admission.submit(self.db, self._new_job(account, name, price), None)
         wanted = SHORT_OF[account.mode] if price > account.left else None
-        job, _ = made
         assert job.error_code == wanted
         if wanted is None:
             account.held += price

@@ -63,9 +63,7 @@ def new_job(db: Database, name: str, price: int | None = 0, **change: Any) -> Ne
 
 
 def submit(db: Database, name: str, price: int | None = 0, **change: Any) -> JobRow:
-    made = admission.submit(db, new_job(db, name, price, **change), None)
-    assert made is not None
-    return made[0]
+    return admission.submit(db, new_job(db, name, price, **change), None)[0]
 
 
 def claimed(db: Database) -> JobRow:

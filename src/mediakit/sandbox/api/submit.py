@@ -164,12 +164,9 @@ def _admit(
 
     try:
         with service.db.transaction():
-            made = admission.submit(service.db, new, repeat, is_out)
-            if made is None and repeat is not None:  # its twin was just admitted
-                found = admission.find_repeated(service.db, new.org, repeat)
-                made = (found, None) if found is not None else None
-            elif made is not None and made[0].terminal:
-                announce(service, made[0].id)
+            job, refusal = admission.submit(service.db, new, repeat, is_out)
+            if refusal is not None:
+                announce(service, job.id)
     except KeyGoneError:  # the sandbox was reset while the request was read
         raise RequestError(401, UNKNOWN_KEY) from None
     except NoBillingPlanError:
@@ -180,7 +177,5 @@ def _admit(
         raise RequestError(
             409, "This Idempotency-Key was just used with another request."
         ) from None
-    if made is None:
-        raise LookupError("the job that was just created is missing")
     service.work.wake()
-    return made
+    return job, refusal

@@ -95,19 +95,18 @@ def submit(
     new: NewJob,
     repeat: Repeatable | None,
     is_out: Callable[[], bool] = lambda: False,
-) -> tuple[JobRow, Refusal | None] | None:
+) -> tuple[JobRow, Refusal | None]:
     """Admit or reject a job, unless its idempotency key already has one (spec 4.3).
 
     The key, the hold and the job are written in one transaction on one connection, so
     two requests with one key create one job, and no two jobs hold the same money.
 
     Returns:
-        The new job, and why it was rejected, if it was; None when the key already has
-        a job.
+        The job of the key or the new one, and why that was rejected, if it was.
     """
     with db.transaction():
-        if repeat is not None and find_repeated(db, new.org, repeat) is not None:
-            return None
+        if repeat is not None and (known := find_repeated(db, new.org, repeat)):
+            return known, None
         refusal = _refusal(db, new, is_out)
         _insert(db, new, refusal)
         if repeat is not None:
