@@ -6,7 +6,7 @@ place for errors and results; ipyautoui and magicgui make their form from the sa
 fields. Each form is measured beside plain rows in its own process, so that the ratios
 compare.
 
-Limits: at most the time of the plain rows, and at most 100 messages.
+Limits: at most half the time of the plain rows, and at most 5 messages.
 
 The other two are installed into their own environment, `build/bench`.
 """
@@ -25,8 +25,8 @@ from typing import Any
 from mediakit.catalog import Catalog
 
 ROUNDS = 15
-LIMIT = 1.0
-LIMIT_MESSAGES = 100
+LIMIT = 0.5
+LIMIT_MESSAGES = 5
 HERE = Path(__file__).parent
 BENCH_ENV = HERE.parent / "build" / "bench"
 PACKAGES = ("ipyautoui", "magicgui")

@@ -34,17 +34,17 @@ import time
 import mediakit as mk
 from mediakit.widgets.form.controller import Form
 took_ms = []
-edited = Form._edited
-def timed(form, name):
+edit = Form._edit
+def timed(form, said):
     started = time.perf_counter()
-    edited(form, name)
+    edit(form, said)
     took_ms.append(1_000 * (time.perf_counter() - started))
-Form._edited = timed
+Form._edit = timed
 mk.connect().form("text-to-video", prompt="a kite over dunes")
 """
 TAKEN = "print('TOOK', took_ms)"
 NOTE = """() => {
-    const price = document.querySelector(".mk-price").closest(".widget-html");
+    const price = document.querySelector(".mk-price");
     window.keyMs = [];
     addEventListener("keydown", event => { window.downAt = event.timeStamp; }, true);
     new MutationObserver(() => requestAnimationFrame(() => {

@@ -211,7 +211,7 @@ def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
     lab.open(lab_server.add_notebook("lacking.ipynb", cells))
     lab.run_all()
 
-    lab.see(1, "Prompt")
+    lab.see(1, "Text to video")
     assert lab.cell(1).evaluate(SAID) == 1
     lab.screenshot("lacking-form", lab.cell(1))
     assert lab.cell(3).evaluate(SAID) == 1

@@ -182,7 +182,7 @@ BUY = f"""
 for n in range(len(form.jobs), {OF_FORM}):
     form.values.image_url = f"p{{{RESULTS} + n}}.png"
     done = len(form.jobs)
-    client.io.call(form._look_at_files)
+    client.io.call(form._look_at_files, form.state)
     form._accept(client.io.call(form._submit, form.request()))
 """
 SETTLED = """

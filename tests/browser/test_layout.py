@@ -138,7 +138,7 @@ def findings(part: Locator) -> list[str]:
 
 STOPS = """root => [...root.querySelectorAll(
     "button, input:not([type=file]), select, textarea, summary, [tabindex='0']")]
-    .filter(e => e.checkVisibility() && !e.disabled)"""
+    .filter(e => e.checkVisibility() && !e.disabled && !e.closest("[inert]"))"""
 
 
 def tab_through(lab: Lab, form: Locator) -> list[str]:

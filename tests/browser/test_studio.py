@@ -235,7 +235,7 @@ def test_states_and_changes_are_there_for_those_who_do_not_see_them(
     studio.get_by_label("prompt").first.fill(PROMPT)
     expect(reason).to_have_text("")
     expect(reason).to_be_attached()
-    price = studio.locator("[role=status]:has(.mk-price)")
+    price = studio.locator(".mk-price[role=status]")
     expect(price).to_contain_text("$0.34")
     handle = studio.get_by_role("slider").first
     with told_in_place(lab, price, "$0.27"):

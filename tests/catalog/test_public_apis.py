@@ -14,9 +14,12 @@ from mediakit.catalog.examples import example
 from mediakit.client.preparing import validate
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
+from mediakit.widgets.form.fields_payload import fields_of, schema_payload
+from mediakit.widgets.form.form_values import adapted
+from mediakit.widgets.form.payload import state_payload
 from mediakit.widgets.form.state import FormState
 from tests.support.samples.public_apis import APIS, Api, Json
-from tests.widgets.form.test_properties import filled, make_view
+from tests.widgets.form.test_properties import filled
 
 CATALOGS = {api.name: Catalog.from_openapi(api.document) for api in APIS}
 FUNCTIONS = [
@@ -88,10 +91,11 @@ def test_a_form_makes_the_bodies_that_the_service_accepts(api: Api, name: str) -
     function = function_of(api, name)
 
     for body in [example(function), *api.right[name]]:
-        view = make_view(function)
         given = {name: value for name, value in body.items() if value is not None}
-        state = view.adapted(filled(view, FormState.start(function, given)))
-        view.show(state)
+        state = adapted(filled(FormState.start(function, given)))
+        fields = fields_of(function, state.values)
+        assert json.dumps(schema_payload(function, fields))
+        assert json.dumps(state_payload(state, fields))
         assert state.problems == ()
         assert holds(function.canonical_body(state.body()), given)
     begun = FormState.start(function)

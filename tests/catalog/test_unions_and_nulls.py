@@ -10,15 +10,12 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Function
 from mediakit.catalog.examples import example
-from mediakit.rules import Problem
-from mediakit.widgets.form.control_factory import build
 from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.fields_payload import field_payload
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.nested.union import Either
-from tests.catalog.test_from_schema import SIZE, function_of
 from tests.support.rows import assert_each
-from tests.support.widgets import make_context
-from tests.widgets.form.test_properties import filled, make_view
+from tests.support.widgets import edit, page
+from tests.widgets.form.test_properties import filled
 
 Json = dict[str, Any]
 PNG = "https://a.test/1.png"
@@ -78,8 +75,7 @@ BAD: list[tuple[Json, str]] = [
 
 def test_a_body_of_any_of_them_is_accepted_and_a_form_sends_it() -> None:
     def check(body: Json) -> None:
-        view = make_view(FUNCTION)
-        state = filled(view, FormState.start(FUNCTION, body))
+        state = filled(FormState.start(FUNCTION, body))
         assert FUNCTION.check(body) == []
         assert FUNCTION.estimate(body).high is None
         assert (state.problems, state.body()) == ((), body)
@@ -124,8 +120,7 @@ def test_its_json_schema_is_equivalent_and_is_read_again() -> None:
 
 
 def test_a_form_has_the_fields_of_the_chosen_one() -> None:
-    view = make_view(FUNCTION)
-    begun = filled(view, FormState.start(FUNCTION))
+    begun = filled(FormState.start(FUNCTION))
     swift = begun.with_value("model", "swift")
     grand = begun.with_value("model", "grand")
 
@@ -142,16 +137,20 @@ def test_a_value_that_the_chosen_one_refuses_becomes_its_default(
     client: Client,
 ) -> None:
     form = Form(client, FUNCTION, {"model": "grand", "prompt": "a", "ratio": "1:1"})
-    before = form._view.controls["ratio"]
+
+    def field(name: str) -> Json:
+        fields: list[Json] = page(form)["schema"]["fields"]
+        return next(each for each in fields if each["name"] == name)
 
     assert form.values.ratio == "1:1"
-    form._view.controls["model"].parts[0].value = "swift"
+    assert field("ratio")["options"] == ["1:1", "16:9"]
+    edit(form, model=0)
     assert form.values.ratio == "16:9"
     assert form.values.prompt == "a"
     assert form.request() == {"model": "swift", "prompt": "a", "ratio": "16:9"}
-    after = form._view.controls["ratio"]
-    assert after is not before
-    after.parts[0].value = "9:16"
+    assert field("ratio")["options"] == ["16:9", "9:16"]
+    assert "image_url" not in [each["name"] for each in page(form)["schema"]["fields"]]
+    edit(form, ratio=1)
     assert form.request()["ratio"] == "9:16"
     form.values.update(model="grand", image_url=PNG)
     assert form.values.ratio == "1:1"
@@ -195,13 +194,12 @@ def test_null_is_a_value_of_a_required_field_and_means_omitted_for_others() -> N
     ("function", "body"), [(NULLABLE, NULL), (INNER, {"scene": NULL})]
 )
 def test_an_empty_form_sends_null(function: Function, body: Json) -> None:
-    view = make_view(function)
-    state = filled(view, FormState.start(function))
+    state = filled(FormState.start(function))
 
     assert state.body() == body
     assert state.problems == ()
     assert state.estimate is not None
-    again = filled(view, FormState.start(function, body))
+    again = filled(FormState.start(function, body))
     assert again.body() == body
 
 
@@ -213,57 +211,8 @@ def test_a_nullable_field_is_not_marked_as_required_in_a_form() -> None:
     function = Function.from_schema(
         "acme/swift/make-image", {"properties": properties, "required": [*properties]}
     )
-    view = make_view(function)
-    style, steps = (view.controls[name].named for name in properties)
+    style, steps = (field_payload(s, n) for n, s in function.fields.items())
 
     assert FormState.start(function).required == frozenset()
-    assert (style.description, style.label) == ("Style", "Not set")
-    assert (steps.description, steps.placeholder) == ("Steps", "Not set")
-
-
-# -- values of one of several shapes ---------------------------------------------------
-
-
-PRESET, OWN = "preset", "width and height"
-
-
-def size(**more: Any) -> Either:
-    spec = function_of({"size": {**SIZE, **more}}).fields["size"]
-    control = build(spec, make_context())
-    assert isinstance(control, Either)
-    return control
-
-
-def held(control: Either) -> object:
-    return control.value
-
-
-def choose(control: Either, name: str) -> None:
-    control._chooser.parts[0].value = name
-
-
-def test_people_choose_a_preset_or_an_object() -> None:
-    control = size(default="square")
-
-    assert control._chooser.parts[0].options == (
-        (OWN.capitalize(), OWN),
-        (PRESET.capitalize(), PRESET),
-    )
-    assert held(control) == "square"
-    choose(control, OWN)
-    assert held(control) == {}
-    control.value = {"width": 5, "height": 6}
-    choose(control, PRESET)
-    control.value = "portrait"
-    choose(control, OWN)
-    assert held(control) == {"width": 5, "height": 6}
-
-
-def test_a_problem_inside_the_object_is_shown_there() -> None:
-    control = size(default={"width": 5})
-    problems = (
-        Problem("size.width", 10, "a whole number of at most 9"),
-        Problem("size", 5, "an object"),
-    )
-
-    assert control.place_problems(problems) == problems[1:]
+    assert (style.get("required"), style["none"]) == (None, "Not set")
+    assert (steps.get("required"), steps["placeholder"]) == (None, "Not set")

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import gettempdir
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from typing import Any
 
 import ipywidgets
 
-from mediakit.widgets.controls.context import WidgetContext
-from mediakit.widgets.controls.control import Control
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.price.seen_price import ARRIVES_S
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.callbacks import guarded
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
-from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 PATIENCE_S = 60.0
 
@@ -43,25 +36,13 @@ def every(widget: Any) -> Iterator[Any]:
         yield from every(child)
 
 
-def shown(view: Any) -> str:
-    """Return everything that the widget of a view shows as HTML."""
-    htmls = (w for w in every(view.widget) if isinstance(w, ipywidgets.HTML))
-    return "\n".join(html.value for html in htmls)
-
-
-def all_named(view: Any, name: str, kind: type = ipywidgets.DOMWidget) -> list[Any]:
-    """Return the widgets with this description, in the order of the page."""
-    return [
+def named(view: Any, name: str) -> Any:
+    """Return the first widget with this description, in the order of the page."""
+    return next(
         each
         for each in every(view.widget)
-        if isinstance(each, kind)
-        and str(getattr(each, "description", "")).lower() == name.lower()
-    ]
-
-
-def named(view: Any, name: str, nth: int = 0) -> Any:
-    """Return a widget with this description."""
-    return all_named(view, name)[nth]
+        if str(getattr(each, "description", "")).lower() == name.lower()
+    )
 
 
 def in_use() -> int:
@@ -69,27 +50,16 @@ def in_use() -> int:
     return len(ipywidgets.widgets.widget._instances)
 
 
-def fail(sentence: str) -> None:
-    """Take no sentence: no handler may fail."""
-    raise AssertionError(sentence)
-
-
-def make_context(**more: Any) -> WidgetContext:
-    """Make what controls are made with; work is done at once."""
-    given: dict[str, Any] = {
-        "factory": WidgetFactory(),
-        "guard": guarded(fail),
-        "work": lambda do, done: done(do()),
-        "uploads": UploadFolder(Path(gettempdir())),
-    }
-    return WidgetContext(**given | more)
-
-
-def told(control: Control) -> list[object]:
-    """Return the values that a control tells, as they come."""
-    values: list[object] = []
-    control.listen(lambda: values.append(control.value))
-    return values
+def texts(value: object) -> Iterator[str]:
+    """Give every text in plain data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts(each)
 
 
 # -- a job ----------------------------------------------------------------------------
@@ -126,39 +96,126 @@ def finish(form: Form) -> None:
     until(lambda: not form._tasks._tasks)
 
 
-def control(form: Form, name: str) -> Control:
-    return form._view.controls[name]
+def say(form: Form, do: str, *buffers: bytes, **more: object) -> None:
+    """Send a form what its page sends."""
+    data = {"method": "custom", "content": {"do": do, **more}}
+    form.widget._handle_msg({"content": {"data": data}, "buffers": [*buffers]})
 
 
-def box(form: Form, name: str) -> Any:
-    """Return what people type into."""
-    return control(form, name).parts[0]
+def page(form: Form) -> dict[str, Any]:
+    """Return what the page draws."""
+    return dict(form.widget.form)
 
 
-def generate_button(form: Form) -> Any:
-    return form._view._generate
+def shown(view: Any) -> str:
+    """Return everything that the page of a form says, or of a tree of widgets."""
+    if not isinstance(view, Form):
+        htmls = (w for w in every(view.widget) if isinstance(w, ipywidgets.HTML))
+        return "\n".join(html.value for html in htmls)
+    said = {n: part for n, part in page(view).items() if n not in ("schema", "head")}
+    return "\n".join(texts(said))
+
+
+def said_of(form: Form, name: str) -> list[str]:
+    """Return what stands beside a field, each sentence where it belongs."""
+    found = [each["at"] for each in page(form)["problems"]]
+    return [at[-1][2] for at in found if at[-1][0] == name]
 
 
 def error_of(form: Form) -> str:
-    return str(form._view._error.value)
+    return str(page(form)["error"])
+
+
+_numbers = count(1)
+
+
+def edit(form: Form, **wires: object) -> None:
+    """Fill in fields by hand: what their controls hold."""
+    say(form, "edit", view="test", number=next(_numbers), values=wires)
+
+
+class Box:
+    """A field as people use it.
+
+    Args:
+        form: The form.
+        name: The field.
+    """
+
+    def __init__(self, form: Form, name: str) -> None:
+        self._form, self._name = form, name
+
+    @property
+    def value(self) -> Any:
+        """What it holds."""
+        return self._form.widget.form["values"][self._name]
+
+    @value.setter
+    def value(self, wire: object) -> None:
+        edit(self._form, **{self._name: wire})
+
+    @property
+    def disabled(self) -> bool:
+        """Tell whether it is switched off."""
+        return self._name in page(self._form)["off"]
+
+
+def box(form: Form, name: str) -> Box:
+    """Return what people type into."""
+    return Box(form, name)
+
+
+class GenerateButton:
+    """The button that pays, as a page sends what stands on it."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+
+    @property
+    def disabled(self) -> bool:
+        """Tell whether it can be pressed."""
+        return bool(page(self._form)["go"]["off"])
+
+    @property
+    def description(self) -> str:
+        """What it says."""
+        return str(page(self._form)["go"]["text"])
+
+    def click(self, **edited: object) -> None:
+        """Press it, as it is now or with fields that were edited since."""
+        self.seen()(**edited)
+
+    def seen(self) -> Callable[..., None]:
+        """Return a click on the button as it stands now, to be sent later."""
+        state = page(self._form)
+        price, another = state["price"].get("ends"), state["go"]["another"]
+
+        def click(**edited: object) -> None:
+            say(
+                self._form,
+                "generate",
+                view="test",
+                number=next(_numbers),
+                values={**state["values"], **edited},
+                edited=list(edited),
+                price=price,
+                another=another,
+            )
+
+        return click
+
+
+def generate_button(form: Form) -> GenerateButton:
+    return GenerateButton(form)
 
 
 def drawn_jobs(form: Form) -> list[str]:
     """Return the jobs that are drawn, the newest first."""
-    return [job["id"] for job in form._view.results.jobs]
+    return [job["id"] for job in form.widget.jobs]
 
 
 def press_generate(form: Form) -> None:
-    """Press Generate as people do: once price and button are there to be read."""
+    """Press Generate as people do, and wait until the request is sent or refused."""
     assert not generate_button(form).disabled, form.state.submit_reason
-    now_s = form._clock.monotonic_s
-
-    def is_read() -> bool:
-        with form._lock:  # another thread may be between the state and what it shows
-            since_s = form._another_since_s or 0.0
-            is_seen = form._seen.at(now_s()) == form.state.estimate
-            return is_seen and now_s() - since_s >= ARRIVES_S
-
-    until(is_read)
     generate_button(form).click()
     until(lambda: not form.state.sending, form)

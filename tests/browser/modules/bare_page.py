@@ -159,26 +159,6 @@ def _sent(value: object) -> object:
     return value
 
 
-def inside(owner: Any, kind: str) -> Any:
-    """Return the only widget of a class inside a widget, or inside what shows one."""
-    import ipywidgets as w
-
-    todo, found, seen = [getattr(owner, "_view", owner)], [], set()
-    while todo:
-        one = todo.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if type(one).__name__ == kind:
-            found.append(one)
-        if isinstance(one, w.Widget):
-            todo.extend(getattr(one, "children", ()))
-        elif type(one).__module__.startswith("mediakit"):
-            todo.extend(vars(one).values())
-    [only] = found
-    return only
-
-
 def until(
     page: Page, is_so: Callable[[], bool], shown: Callable[[], object] = lambda: None
 ) -> None:

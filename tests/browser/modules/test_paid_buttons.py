@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from mediakit.widgets.toolkit.accessible_names import Namer
 from tests.browser.modules.bare_page import BarePage
@@ -131,3 +131,20 @@ def test_a_key_that_is_held_down_pays_once(page: Page) -> None:
         page.clock.run_for(100)
 
     assert clicks(page)["go"] == 1
+
+
+def test_buttons_around_it_have_states_and_no_tooltip_is_called_null(
+    bare: BarePage,
+) -> None:
+    page = bare.page
+    page.evaluate("""() => document.body.insertAdjacentHTML("beforeend", `
+<div class="mk-form"><button class="widget-toggle-button mod-active" title="null"
+  id="on">On</button><div class="mk-live" id="live"></div><div id="helper"></div>
+</div>`)""")
+    page.clock.install(time=0)
+    bare.show(Namer(), into="#helper")
+    page.clock.run_for(LATER_MS)
+
+    expect(page.locator("#on")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#on")).to_have_attribute("title", "")
+    expect(page.locator("#live")).to_have_attribute("role", "status")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit import Client
-from tests.browser.modules.bare_page import BarePage, inside, until
+from tests.browser.modules.bare_page import BarePage, until
 
 pytestmark = pytest.mark.browser
 
@@ -41,10 +41,9 @@ class Composition:
 
     def __init__(self, bare: BarePage, client: Client, *tracks: dict[str, Any]) -> None:
         self.page = bare.page
-        self.page.set_viewport_size({"width": 800, "height": 900})
+        self.page.set_viewport_size({"width": 800, "height": 1200})
         self.form = client.form("compose-video", tracks=list(tracks))
-        widget = inside(self.form, "TimelineWidget")
-        self.el = bare.show(widget).locator(".mk-timeline")
+        self.el = bare.show(self.form.widget).locator(".mk-timeline")
         expect(self.el).to_be_visible()
 
     def block(self, row: int, at: int) -> Locator:
@@ -150,7 +149,7 @@ def test_without_its_kernel_it_stands_still_and_says_so(
     compose: Callable[..., Composition],
 ) -> None:
     made = compose(PAIR)
-    made.el.evaluate("root => root.classList.add('jupyter-widgets-disconnected')")
+    made.el.evaluate("root => root.classList.add('mk-gone')")
     second = made.block(0, 1)
     before = box_of(second)[2]
 

@@ -43,7 +43,13 @@ def test_a_form_says_why_its_request_has_no_answer(
         rule: dict[str, Any] = {"where": where, "count": 1, **fault}
         running.fault(**rule)
         seen: list[str] = []
-        form._view._reason.observe(lambda change: seen.append(change["new"]), "value")
+        send = form.widget.send
+
+        def hear(message: dict[str, Any], *more: Any) -> None:
+            seen.append(message.get("form", {}).get("go", {}).get("hint", ""))
+            send(message, *more)
+
+        form.widget.send = hear
         generate_button(form).click()
         until(lambda: not form.state.sending, form)
 

@@ -7,16 +7,14 @@ import pytest
 from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
-    folded_text,
+    hint_of,
+    inner_place,
     label_of,
     missing_text,
     place_text,
+    placed_text,
     problem_text,
-    problems_text,
-    summary_text,
 )
-from mediakit.widgets.form.control_factory import build
-from tests.support.widgets import make_context
 
 CATALOG = Catalog.default()
 TRACKS = CATALOG.function("compose-video").fields["tracks"]
@@ -62,21 +60,8 @@ def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
     own = Problem("a.b", 7, "text")
     inner = Problem("a.b[2].c_d", 8, "text")
 
-    assert problems_text([own], "a.b") == "Must be text"
-    assert problems_text([inner], "a.b") == "No. 3, c d must be text"
-    assert problems_text([own, inner], "a.b").count("; ") == 1
-    missing = [Problem(f"a[0].{name}", None, "text", required="") for name in "bc"]
-    folded = folded_text([*missing, Problem("a[0].d", 7, "text")], "a[0]")
-    assert folded == "D must be text; not filled in: b; c"
-    assert folded_text([], "a[0]") == ""
-
-
-def test_a_summary_is_short_whatever_the_value_is() -> None:
-    assert summary_text({"a": "x" * 99, "b": True}) == f"{'x' * 23}… · b true"
-    assert summary_text({"url": "http://[/clip.mp4?a=/b"}) == "clip.mp4"
-    assert summary_text({str(n): n for n in range(9)}).count("·") == 3
-    assert summary_text({}) == ""
-    assert summary_text(None) == ""
+    assert placed_text(own, inner_place(own, "a.b")) == "Must be text"
+    assert placed_text(inner, inner_place(inner, "a.b")) == "No. 3, c d must be text"
 
 
 def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at() -> (
@@ -84,10 +69,9 @@ def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at(
 ):
     for function in CATALOG:
         for name, spec in function.fields.items():
-            control = build(spec, make_context())
             assert label_of(spec)[:1].isupper()
             assert "_" not in label_of(spec)
-            assert str(control.named.tooltip).startswith(name)
+            assert hint_of(spec).startswith(name)
     fields = CATALOG.function("r1").fields
     assert label_of(fields["omni_reference_task_type"]) == "Reference task"
     assert label_of(fields["draft"]) == "Draft (480p preview)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from html import escape
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,13 +13,15 @@ from hypothesis import strategies as st
 from mediakit.catalog import Catalog, Described, Function
 from mediakit.rules import Problem, Rule
 from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.widgets.controls.messages import rule_text
+from mediakit.widgets.form.fields_payload import fields_of
+from mediakit.widgets.form.form_values import assigned, started
+from mediakit.widgets.form.payload import state_payload
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.view import FormView
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
 from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
-from tests.support.widgets import make_context, shown
 
 FUNCTIONS = (*Catalog.default(), MADE_UP)
 every_shape = pytest.mark.parametrize(
@@ -37,24 +38,13 @@ many = settings(few, max_examples=trials(15, 50))
 Values = dict[str, object]
 
 
-def make_view(function: Function) -> FormView:
-    return FormView(
-        function,
-        make_context(),
-        meta=(),
-        generate=list,
-        show_owned=list,
-        refresh=list,
-        code=str,
-        sweep=id,
-    )
-
-
-def filled(view: FormView, state: FormState) -> FormState:
-    """Show a state's values in the controls, and return what these hold then."""
-    for name, control in view.controls.items():
-        control.value = state.values.get(name)
-    return replace(state, values=view.values)
+def filled(state: FormState) -> FormState:
+    """Return what a form holds once a state's values were put into its controls."""
+    form = started(FormState.start(state.function))
+    for name, value in state.values.items():
+        form, problem = assigned(form, name, value)
+        assert problem is None
+    return form
 
 
 def values_for(function: Function) -> st.SearchStrategy[Values]:
@@ -81,15 +71,13 @@ def exactly(values: Mapping[str, object]) -> str:
 def test_values_that_become_a_request_become_the_same_values_again(
     function: Function,
 ) -> None:
-    view, other = make_view(function), make_view(function)
-
     @few
     @given(values_for(function))
     def check(values: Values) -> None:
-        state = filled(view, FormState(function, values))
+        state = filled(FormState(function, values))
         assert exactly(state.values) == exactly(values)
         sent = json.loads(json.dumps(state.body()))
-        again = filled(other, FormState.start(function, sent))
+        again = filled(FormState.start(function, sent))
         for name in {*values} - {*state.disabled}:
             assert again.values[name] == values[name], name
         assert exactly(again.body()) == exactly(state.body())
@@ -142,46 +130,30 @@ def test_a_rule_is_shown_when_it_applies_to_the_request_and_only_then(
     check()
 
 
-def notes(view: FormView, name: str) -> list[str]:
-    """Return the line below a control, and what stands inside it."""
-    below = [s._notes[name].value for s in view._sections if name in s._notes]
-    return [*below, shown(view.controls[name])]
-
-
-def is_red(view: FormView, name: str) -> bool:
-    return any('class="mk-bad"' in html for html in notes(view, name))
-
-
-def is_inner_gap(problem: Problem) -> bool:
-    return problem.is_missing and problem.field != problem.root
-
-
 @pytest.mark.parametrize(
     "function", by_shape(f for f in FUNCTIONS if f.rules), ids=lambda f: f.kind
 )
 def test_problems_stand_beside_their_field_once_it_was_touched_and_never_before(
     function: Function,
 ) -> None:
-    view = make_view(function)
-    for section in view._sections:
-        section.unfold()
+    fields = fields_of(function, {})
 
     @few
     @given(values_for(function), st.data())
     def check(values: Values, data: st.DataObject) -> None:
-        names = st.sampled_from(list(view.controls))
-        touched = frozenset(data.draw(st.sets(names)))
+        touched = frozenset(data.draw(st.sets(st.sampled_from(list(fields)))))
         gone = data.draw(missing(function))
-        state = filled(view, FormState(function, values | dict.fromkeys(gone)))
-        view.show(replace(state, touched=touched))
+        state = replace(
+            filled(FormState(function, values | dict.fromkeys(gone))), touched=touched
+        )
+        payload = state_payload(state, fields)
         wrong = {problem.root for problem in state.problems}
-        # What is missing inside a list is marked there, and red in words when folded.
-        plain = {p.root for p in state.problems if not is_inner_gap(p)}
-        for name in view.controls:
-            assert is_red(view, name) >= (name in plain & touched), name
-            assert is_red(view, name) <= (name in wrong & touched), name
-            reason = state.disabled.get(name, "")
-            said = "".join(notes(view, name))
-            assert escape(reason, quote=True).casefold() in said.casefold()
+        said = [each for each in payload["problems"] if each["tone"] == "bad"]
+        # The page says each at the innermost place that it shows, or at the field.
+        assert {each["at"][-1][0] for each in said} == wrong & touched - {
+            *state.disabled
+        }
+        for name, reason in state.disabled.items():
+            assert payload["off"][name].casefold() == rule_text(reason).casefold()
 
     check()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ipywidgets
 import pytest
 
 from mediakit import Client
@@ -24,12 +23,15 @@ from mediakit.widgets.form.sweep.sweep_call import (
     call_of,
     numbers_in,
 )
-from mediakit.widgets.form.sweep.sweep_panel import INCOMPLETE, NOTHING_VARIES
-from mediakit.widgets.sweeps.plan_view import CHANGED
+from mediakit.widgets.form.sweep.sweep_panel import (
+    CHANGED,
+    INCOMPLETE,
+    NOTHING_VARIES,
+)
 from tests.support.samples.media_samples import make_png
 from tests.support.samples.shapes import WITH_EVERY_SHAPE
 from tests.support.soak import IS_SOAK
-from tests.support.widgets import all_named, every, finish, in_use, shown, until
+from tests.support.widgets import finish, page, say, until
 
 CATALOG = Catalog.default()
 PICTURES = "https://a.test/1.png, https://a.test/2.png\nthree.png"
@@ -220,43 +222,53 @@ def form(own_client: Client) -> Iterator[Form]:
 
 
 def open_sweep(form: Form) -> None:
-    last(form, "Sweep…").value = True
+    say(form, "sweep", open=True)
 
 
-def last(form: Form, name: str, kind: type = ipywidgets.DOMWidget) -> Any:
-    """Return the widget of the sweep with this description."""
-    return all_named(form, name, kind)[-1]
+def vary(form: Form, name: str, text: str | None = None) -> None:
+    """Tick a field, and fill in its values."""
+    say(form, "sweep", vary=name, on=True)
+    if text is not None:
+        say(form, "sweep", axis=name, text=text)
 
 
-def tick(form: Form, name: str) -> None:
-    last(form, name, ipywidgets.Checkbox).value = True
+def sweep(form: Form) -> dict[str, Any]:
+    """Return the panel as the page draws it."""
+    return dict(page(form)["sweep"])
 
 
-def run_button(form: Form) -> Any:
-    return form._sweep._plan._run  # type: ignore[union-attr]
+def axis(form: Form, name: str) -> dict[str, Any]:
+    return next(each for each in sweep(form)["axes"] if each["name"] == name)
+
+
+def run(form: Form) -> None:
+    say(form, "sweep", run=sweep(form)["run"])
 
 
 def until_planned(form: Form, text: str) -> None:
-    until(lambda: run_button(form).description == text, form)
+    until(lambda: sweep(form)["run"] == text and not sweep(form)["off"], form)
 
 
 def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
-    assert NOTHING_VARIES in shown(form)
-    tick(form, "prompt")
-    last(form, "values of prompt").value = "a kite\na fox"
-    tick(form, "resolution")
-    tick(form, "1080p")
+    assert sweep(form)["said"] == NOTHING_VARIES
+    vary(form, "prompt", "a kite\na fox")
+    vary(form, "resolution")
+    assert axis(form, "resolution")["ticked"] == [0]
+    say(form, "sweep", axis="resolution", ticked=[0, 1])
     until_planned(form, "Run 4 cells · $0.948")
 
     form.values.duration = 5
     until_planned(form, "Run 4 cells · $1.58")
-    last(form, "Takes").value = 2
+    say(form, "sweep", takes="2")
     until_planned(form, "Run 8 cells · $3.16")
-    last(form, "Copy sweep as Python").value = True
-    assert "resolution=[&#34;720p&#34;, &#34;1080p&#34;]" in shown(form)
+    assert 'resolution=["720p", "1080p"]' in sweep(form)["code"]
+    say(form, "sweep", budget="$1.50")
+    assert sweep(form)["fits"] == "3 of 8 fit in $1.50."
+    say(form, "sweep", budget="3 EUR")
+    assert sweep(form)["fits"] == "Enter an amount, such as $5."
     assert len(own_client.history.frame()) == 0
 
 
@@ -264,33 +276,33 @@ def test_what_is_invalid_or_cannot_be_read_is_said_and_keeps_from_running(
     form: Form,
 ) -> None:
     open_sweep(form)
-    tick(form, "duration")
-    entry = last(form, "values of duration (s)")
-    entry.value = "3, 99"
+    vary(form, "duration", "3, 99")
     until_planned(form, "Run 1 cell · $0.204")
-    assert "1 cell invalid: duration" in shown(form)
+    assert "1 cell invalid: duration" in sweep(form)["plan"]
 
-    entry.value = "three"
-    assert "&#34;three&#34; is not a number" in shown(form)
-    assert INCOMPLETE in shown(form)
-    assert run_button(form).disabled
-    entry.value = "99"
-    until(lambda: INCOMPLETE not in shown(form), form)
-    assert run_button(form).disabled
+    say(form, "sweep", axis="duration", text="three")
+    assert '"three" is not a number' in axis(form, "duration")["problem"]
+    assert sweep(form)["said"] == INCOMPLETE
+    assert sweep(form)["off"]
+    say(form, "sweep", axis="duration", text="99")
+    until(lambda: sweep(form)["said"] not in ("", INCOMPLETE), form)
+    assert sweep(form)["off"]
 
 
 def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
-    tick(form, "duration")
+    vary(form, "duration")
     until_planned(form, "Run 1 cell · $0.204")
-    last(form, "values of duration (s)").value = "3, 15"
-    run_button(form).click()
+    text = sweep(form)["run"]
+    say(form, "sweep", axis="duration", text="3, 15")
+    say(form, "sweep", run=text)
 
-    assert CHANGED in shown(form)
+    assert sweep(form)["error"] == CHANGED
     until_planned(form, "Run 2 cells · $1.224")
-    assert CHANGED not in shown(form)
+    say(form, "sweep", run=text)  # the price that was seen is another one
+    assert sweep(form)["error"] == CHANGED
     assert len(own_client.history.frame()) == 0
 
 
@@ -298,21 +310,18 @@ def test_run_pays_for_each_cell_once_and_shows_the_wall(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
-    tick(form, "duration")
-    last(form, "values of duration (s)").value = "3, 4"
+    vary(form, "duration", "3, 4")
     until_planned(form, "Run 2 cells · $0.476")
-    run_button(form).click()
-    run_button(form).click()
+    run(form)
+    run(form)
     until_planned(form, "Show 2 cells · $0.00")
     assert len(own_client.history.frame()) == 2
-    wall = form.widget.children[2]
-    assert "mk-below" in wall._dom_classes
+    [wall] = page(form)["wall"]
 
-    run_button(form).click()
-    until(lambda: form.widget.children[2] is not wall, form)
-    until(lambda: not run_button(form).disabled, form)
+    run(form)
+    until(lambda: page(form)["wall"] != [wall], form)
+    until(lambda: not sweep(form)["off"], form)
     assert len(own_client.history.frame()) == 2
-    assert wall.comm is None
 
 
 def test_local_files_vary_and_are_not_uploaded_for_the_plan(
@@ -321,50 +330,31 @@ def test_local_files_vary_and_are_not_uploaded_for_the_plan(
     files = [make_png(tmp_path / name, (64, 48)) for name in ("cat.png", "dog.png")]
     form = client.form("image-upscale")
     open_sweep(form)
-    tick(form, "image")
-    last(form, "values of image").value = "\n".join([*map(str, files), "gone.png"])
-    until(lambda: run_button(form).description.startswith("Run 2 cells"), form)
+    vary(form, "image_url", "\n".join([*map(str, files), "gone.png"]))
+    until(lambda: sweep(form)["run"].startswith("Run 2 cells"), form)
 
-    assert "1 cell invalid: image_url" in shown(form)
+    assert "1 cell invalid: image_url" in sweep(form)["plan"]
     finish(form)
 
 
 def test_a_rerun_keeps_what_was_chosen_to_vary(form: Form, own_client: Client) -> None:
     open_sweep(form)
-    tick(form, "duration")
-    last(form, "values of duration (s)").value = "3, 4"
+    vary(form, "duration", "3, 4")
     again = own_client.form("text-to-video", prompt="a kite", duration=3)
-    assert last(again, "Sweep…").value is False
+    assert page(again)["sweep"] is None
 
     open_sweep(again)
-    assert last(again, "values of duration (s)").value == "3, 4"
+    assert axis(again, "duration")["text"] == "3, 4"
     finish(again)
 
 
-def test_a_closed_form_frees_the_widgets_of_its_sweep(own_client: Client) -> None:
-    before = in_use()
-    form = own_client.form("text-to-video", name="freed", prompt="a kite")
-    open_sweep(form)
-    tick(form, "prompt")
-
-    finish(form)
-    assert in_use() == before
-
-
-def test_every_control_of_a_sweep_has_a_name(client: Client) -> None:
+def test_every_field_of_a_sweep_has_a_name(client: Client) -> None:
     for function in client.catalog:
         if function.kind not in WITH_EVERY_SHAPE and not IS_SOAK:
             continue
         form = client.form(function.kind)
         open_sweep(form)
-        assert form._sweep is not None
         for name in axes_of(form.state):
-            form._sweep._choose(
-                form._sweep.choice.with_varied(axes_of(form.state)[name], None)
-            )
-        for widget in every(form._sweep.widget):
-            if hasattr(widget, "description") and not isinstance(
-                widget, ipywidgets.HTML | ipywidgets.Label
-            ):
-                assert widget.description, (function.kind, widget)
+            vary(form, name)
+        assert all(each["label"] for each in sweep(form)["axes"])
         finish(form)

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from importlib.metadata import version
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,7 @@ from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from tests.support.soak import IS_SOAK
 from tests.support.widgets import (
-    box,
-    control,
+    edit,
     error_of,
     finish,
     generate_button,
@@ -47,12 +47,11 @@ def on_a_subshell(act: Act) -> None:
 
 def test_typing_moving_and_clicking_work_on_a_subshell(client: Client) -> None:
     form = Form(client, client.catalog.function("text-to-video"))
-    duration = control(form, "duration").parts[1]
     until(lambda: form.state.funds.balance is not None, form)
 
-    on_a_subshell(lambda: box(form, "prompt").set_state({"value": "a kite"}))
-    on_a_subshell(lambda: duration.set_state({"value": 3}))
-    assert "<b>$0.204</b>" in shown(form)
+    on_a_subshell(lambda: edit(form, prompt="a kite"))
+    on_a_subshell(lambda: edit(form, duration="3"))
+    assert "$0.204" in shown(form)
     on_a_subshell(generate_button(form).click)
     until(lambda: form._jobs, form)
     assert form._jobs[0].state.body["prompt"] == "a kite"
@@ -66,9 +65,7 @@ import mediakit as mk
 client = mk.Client({base_url!r}, {api_key!r}, home={home!r})
 job = client.submit("text-to-video", prompt="watched", take="next")
 form = client.form("text-to-video", prompt="a", duration=5)
-slider = form._view.controls["duration"].parts[1]
-prompt = form._view.controls["prompt"].parts[0]
-print("MODELS", slider.model_id, prompt.model_id, form._view._generate.model_id)
+print("MODEL", form.widget.model_id)
 """
 TELLS = 'print("SAYS", form.request(), len(form._jobs))'
 
@@ -102,8 +99,9 @@ class Kernel:
         reply = self.client.get_control_msg(timeout=ANSWER_S)
         return str(reply["content"]["subshell_id"])
 
-    def change(self, model: str, subshell: str | None, data: dict[str, Any]) -> None:
-        """Tell a widget what people did with it."""
+    def say(self, model: str, subshell: str | None, **content: Any) -> None:
+        """Tell a form what people did with it."""
+        data = {"method": "custom", "content": content}
         message = self.client.session.msg("comm_msg", {"comm_id": model, "data": data})
         message["header"]["subshell_id"] = subshell
         self.client.shell_channel.send(message)
@@ -112,13 +110,6 @@ class Kernel:
         """Wait until something that is sent to the page holds a text."""
         while text not in repr(self.client.get_iopub_msg(timeout=ANSWER_S)["content"]):
             pass
-
-
-def set_to(value: object) -> dict[str, Any]:
-    return {"method": "update", "state": {"value": value}, "buffer_paths": []}
-
-
-CLICK = {"method": "custom", "content": {"event": "click"}}
 
 
 @pytest.fixture
@@ -143,9 +134,13 @@ def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
 ) -> None:
     url, key, home = sandbox.base_url, sandbox.api_key, str(tmp_path / "home")
     printed = kernel.run(MAKES.format(base_url=url, api_key=key, home=home))
-    slider, prompt, go = printed.split("MODELS ")[1].split()
+    model = printed.split("MODEL ")[1].strip()
     subshell = kernel.subshell()
-    seconds = 5
+    seconds, number = 5, count(1)
+
+    def edit(subshell: str | None, **values: str) -> None:
+        said = {"view": "a", "number": next(number), "values": values}
+        kernel.say(model, subshell, do="edit", **said)
 
     busy_ones = ["time.sleep(600)"]
     if IS_SOAK:  # it takes a whole processor
@@ -155,17 +150,22 @@ def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
         kernel.hears(busy)  # it has begun
         for _ in range(2):
             seconds += 1
-            kernel.change(slider, subshell, set_to(seconds))
-            kernel.hears(f"<b>{format_usd(68_000 * seconds)}</b>")
-        kernel.change(prompt, subshell, set_to(f"typed with {seconds} s"))
-        kernel.hears(f"typed with {seconds} s")  # the echo
+            edit(subshell, duration=str(seconds))
+            kernel.hears(f"'{format_usd(68_000 * seconds)}'")
+        edit(subshell, prompt=f"typed with {seconds} s")
+        kernel.hears(f"typed with {seconds} s")
         kernel.interrupt()
         assert f"'typed with {seconds} s'" in kernel.run(TELLS)
-    # Where all is heard on the main thread, it comes after the cell, and in order.
+    # Where all is heard on the main thread, it comes after the cell; what is submitted
+    # is what the click holds, whatever comes before or after it.
     kernel.client.execute("time.sleep(1)")
-    kernel.change(slider, None, set_to(4))
-    kernel.change(prompt, None, set_to("later"))
-    kernel.change(go, None, CLICK)
+    values = {"prompt": "later", "duration": "4"}
+    click = {"values": values, "edited": [*values], "price": None, "another": False}
+    late, at_last = next(number), next(number)
+    kernel.say(model, None, do="generate", view="a", number=at_last, **click)
+    edits = {"number": late, "values": {"prompt": "lat"}}
+    kernel.say(model, None, do="edit", view="a", **edits)
     kernel.run("while form.state.sending or not form._jobs: time.sleep(0.05)")
-    assert "'later', 'duration': 4" in (said := kernel.run(TELLS))
+    said = kernel.run(TELLS)
+    assert "'later', 'duration': 4" in said
     assert said.endswith(" 1\n")

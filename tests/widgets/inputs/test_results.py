@@ -17,14 +17,12 @@ from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs import result_search
 from mediakit.widgets.inputs.result_search import Found, Results
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.media.media_fields import MediaControl
 from tests.support.widgets import (
-    control,
-    every,
+    edit,
     finish,
-    named,
     press,
     press_generate,
+    say,
     shown,
     until,
 )
@@ -80,16 +78,28 @@ def titles(found: Found) -> list[str]:
     return [result.title for result in found.results]
 
 
-def picker_button(form: Form, name: str) -> Any:
-    media = control(form, name)
-    assert isinstance(media, MediaControl)
-    (button,) = media.beside
-    return button
+class Picker:
+    """The page's list of results beside a field."""
 
+    def __init__(self, form: Form, medium: str) -> None:
+        self.form, self.medium = form, medium
+        self.said: list[dict[str, Any]] = []
+        send = form.widget.send
 
-def offered(form: Form) -> list[str]:
-    found = (e for e in every(form.widget) if "mk-pick-choose" in e._dom_classes)
-    return [str(each.description) for each in found]
+        def hear(message: dict[str, Any], *more: Any) -> None:
+            if "answer" in message:
+                self.said.append(message)
+            else:
+                send(message, *more)
+
+        form.widget.send = hear
+
+    def ask(self, do: str = "results", **more: Any) -> dict[str, Any]:
+        self.said.clear()
+        given = {"text": "", "more": False, "medium": self.medium} | more
+        say(self.form, do, picker="1", number=1, **given)
+        until(lambda: self.said)
+        return self.said[0]
 
 
 def test_results_of_the_medium_that_are_still_there_are_offered_and_searched(
@@ -125,38 +135,23 @@ def test_a_chosen_clip_becomes_the_value_firms_the_price_and_is_known_as_a_paren
     own: Client, make_form: Callable[..., Form], made: dict[str, Job]
 ) -> None:
     form = make_form("video-upscale")
-    picker = picker_button(form, "video_url")
-    picker.value = True
-    until(lambda: PROMPT in offered(form), form)
-    (search,) = (e for e in every(form.widget) if "mk-pick-search" in e._dom_classes)
-    search.value = "nothing like this"
-    until(lambda: "No clips match. Try fewer words." in shown(form), form)
-    search.value = ""
-    until(lambda: PROMPT in offered(form), form)
-    named(form, PROMPT).click()
+    picker = Picker(form, "video")
+    assert picker.ask(text="nothing like this")["rows"] == []
+    assert picker.said[0]["words"] == "No clips match. Try fewer words."
+    answer = picker.ask()
+    [row] = answer["rows"]
+    assert (row["title"], row["url"]) == (PROMPT, made["clip"].url)
+    assert not answer["more"]
+    assert picker.ask("poster", at=0)["poster"].startswith("data:image/jpeg")
+    edit(form, video_url=row["url"])
 
-    assert form.values["video_url"] == made["clip"].url
-    assert not picker.value
-    assert offered(form) == []
-    until(lambda: "<b>$0.228</b>" in shown(form), form)
+    until(lambda: "$0.228" in shown(form), form)
     assert f"{PROMPT} · " in shown(form)
     assert "data:image/jpeg" in shown(form)
     press_generate(form)
     job_id = form.jobs[0].state.record.id
     parents = tuning.parents(own.components.store, [job_id])
     assert parents == {job_id: (("video_url", made["clip"].id),)}
-
-
-def test_a_list_of_references_takes_a_chosen_result_into_its_first_free_row(
-    make_form: Callable[..., Form], made: dict[str, Job]
-) -> None:
-    form = make_form("r1", image_urls=["https://a.test/1.png"])
-    picker_button(form, "image_urls").value = True
-    until(lambda: "a red kite" in offered(form), form)
-    named(form, "a red kite").click()
-
-    wanted = ["https://a.test/1.png", made["picture"].url]
-    assert form.values["image_urls"] == wanted
 
 
 def use_as(view: JobView, title: str) -> str:

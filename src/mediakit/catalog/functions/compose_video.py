@@ -103,13 +103,14 @@ Track = Annotated[VideoTrack | ImageTrack | AudioTrack, Field(discriminator="typ
 
 
 def _something_to_see(values: Any) -> Iterator[Problem]:
-    if all(track["type"] == "audio" for track in values["tracks"]):
+    tracks = values.get("tracks") or ()
+    if tracks and all(track["type"] == "audio" for track in tracks):
         accepted = "a list with at least one whose type is video or image"
         yield Problem("tracks", Found("only audio"), accepted)
 
 
 def _few_keyframes(values: Any) -> Iterator[Problem]:
-    count = sum(len(track["keyframes"]) for track in values["tracks"])
+    count = sum(len(track["keyframes"]) for track in values.get("tracks") or ())
     if count > MAX_KEYFRAMES:
         accepted = f"a list of at most {MAX_KEYFRAMES} keyframes in all"
         yield Problem("tracks", Found(f"{count} keyframes"), accepted)

@@ -1,4 +1,4 @@
-"""Controls: one for each kind of field: texts, numbers, choices, lists and JSON.
+"""Fields on a page: their values both ways, their words, and what their controls offer.
 
-It depends on the toolkit, and knows no form and no field by its name.
+It is pure, and knows no form and no field by its name.
 """

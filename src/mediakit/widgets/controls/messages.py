@@ -1,7 +1,6 @@
 """Labels, hints and problems of fields as sentences; pure."""
 
 import re
-from collections.abc import Iterable, Iterator
 
 from mediakit.catalog.function import TITLES
 from mediakit.rules import Found, Problem, all_of
@@ -151,34 +150,6 @@ def is_within(problem: Problem, place: str) -> bool:
     )
 
 
-def problems_text(problems: Iterable[Problem], place: str) -> str:
-    """Write problems as they stand beside a value.
-
-    Args:
-        problems: Those of the value, and of what is inside it.
-        place: Where the value stands; what is inside it is named.
-    """
-    return "; ".join(_inner_text(problem, place) for problem in problems)
-
-
-def folded_text(problems: Iterable[Problem], place: str) -> str:
-    """Write problems of a value whose fields are out of sight.
-
-    Args:
-        problems: Those of the value, and of what is inside it.
-        place: Where the value stands.
-    """
-    problems = list(problems)
-    missing = [_inner_place(p, place) for p in problems if p.is_missing]
-    rest = problems_text((p for p in problems if not p.is_missing), place)
-    gaps = f"not filled in: {'; '.join(missing)}" if missing else ""
-    return "; ".join(filter(None, (rest, gaps)))
-
-
-def _inner_text(problem: Problem, place: str) -> str:
-    return placed_text(problem, _inner_place(problem, place))
-
-
 def placed_text(problem: Problem, name: str) -> str:
     """Write a problem behind the name of its place; no name is the text alone."""
     text = problem_text(problem)
@@ -190,36 +161,14 @@ def placed_text(problem: Problem, name: str) -> str:
     return f"{sentence_case(name)} {verb}{text[:1].lower()}{text[1:]}"
 
 
-def _inner_place(problem: Problem, place: str) -> str:
+def inner_place(problem: Problem, place: str) -> str:
+    """Write where a problem is inside a value that stands at a place."""
     inner = STEPS.findall(problem.field.removeprefix(place))
     words = (
         f"no. {int(index) + 1}" if index else ACRONYMS.get(name, _plain(name))
         for name, index in inner
     )
     return ", ".join(words)
-
-
-def summary_text(value: object) -> str:
-    """Write what a folded object holds: "video · intro · 2 keyframes"."""
-    facts = list(_facts(value)) if isinstance(value, dict) else [_fact("", value)]
-    return " · ".join(fact for fact in facts[:SUMMARY_FACTS] if fact)
-
-
-def _facts(value: dict[str, object]) -> Iterator[str]:
-    for name, item in value.items():
-        if isinstance(item, list):
-            each = name if len(item) != 1 else one_of(name)
-            yield f"{len(item)} {_plain(each)}"
-        else:
-            yield _fact(_plain(name), item)
-
-
-def _fact(name: str, item: object) -> str:
-    if isinstance(item, str):
-        return short_name(item)
-    if item is None or isinstance(item, dict | list):
-        return name
-    return f"{name} {str(item).lower()}".strip()
 
 
 def short_name(text: str) -> str:

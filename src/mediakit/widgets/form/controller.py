@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,13 +20,27 @@ from mediakit.client.preparing import full_names, plain_fields
 from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
-from mediakit.estimates import Estimate
 from mediakit.history import Entry, tuning
 from mediakit.media import kernel_folder
 from mediakit.records import JobStatus
-from mediakit.widgets.controls.context import WidgetContext
+from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.form.form_values import FormValues, assigned, assigned_together
+from mediakit.widgets.controls.wire import Wire, shown
+from mediakit.widgets.form.fields_payload import (
+    Payload,
+    fields_of,
+    media_specs,
+    schema_payload,
+)
+from mediakit.widgets.form.form_inputs import FormInputs
+from mediakit.widgets.form.form_values import (
+    FormValues,
+    adapted,
+    assigned,
+    assigned_together,
+    held_in,
+    started,
+)
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.memory.draft import Draft, digest_of
 from mediakit.widgets.form.memory.form_memory import (
@@ -35,24 +49,31 @@ from mediakit.widgets.form.memory.form_memory import (
     is_same,
     origin_of,
 )
+from mediakit.widgets.form.payload import (
+    Ends,
+    found_payload,
+    head_payload,
+    is_dearer,
+    own_names,
+    state_payload,
+)
 from mediakit.widgets.form.price.funds import Funds
 from mediakit.widgets.form.price.funds_store import FundsStore
-from mediakit.widgets.form.price.seen_price import ARRIVES_S, SeenPrice, is_dearer
 from mediakit.widgets.form.python_code import is_extra, python_call
 from mediakit.widgets.form.state import FormState, Owned
 from mediakit.widgets.form.submit_progress import SENDING_TEXT, explained
-from mediakit.widgets.form.view import FormView
-from mediakit.widgets.inputs.input_buttons import Beside
+from mediakit.widgets.form.widget import EditorsWidget, FormWidget
+from mediakit.widgets.inputs.inspector import Inspector
 from mediakit.widgets.inputs.result_search import Results
 from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Elsewhere, Use, Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.media.inspector import Inspector
+from mediakit.widgets.timeline.editor import TimelineEditor
+from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bundle_of
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
@@ -61,7 +82,6 @@ if TYPE_CHECKING:
     from mediakit.widgets.form.sweep.sweep_panel import SweepPanel
 
 TYPING_PAUSE_S = 0.4
-CLICK_PAUSE_S = 0.2
 STALE_S = 10.0
 """How old a balance that does not suffice is read again."""
 OLD_S = 60.0
@@ -71,6 +91,10 @@ LEFT = "Not changed."
 ANOTHER = (
     "This request has already been submitted. This click sent nothing; press the "
     "button again for another take."
+)
+CHANGED = (
+    "The form had changed when this click came, so nothing was sent. Check it, and "
+    "press the button again."
 )
 RISEN = "The price is now {}. Nothing was sent. Press Generate again to pay this price."
 CLOSED = (
@@ -136,8 +160,11 @@ class Form:
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
-        self._risen = self._keeping = False
-        self._another_since_s: float | None = None
+        self._risen = self._keeping = self._shows_code = False
+        self._focuses = 0
+        self._said = ""
+        self._heard: dict[str, int] = {}
+        self._wires: dict[str, Wire] = {}
         self._sweep: SweepPanel | None = None
         self._swept: SweepChoice | None = None
         self._media_edits = self._lookups = 0
@@ -148,18 +175,27 @@ class Form:
         self._tasks = TaskRunner(client.io, self._say)
         self._results = Results(client)
         self._guard = guarded(self._say, self._lock)
-        self._seen = SeenPrice()
         self._handle = CardHandle()
-        self._state = FormState.start(function)
+        self._state = started(FormState.start(function))
         self._given = plain_fields(function, full_names(function, values or {}))
         self._live_values = FormValues(self._read_values, self._set_values)
+        axes = {n: Axis.of(s, function.rules) for n, s in function.fields.items()}
+        self._timelines = {n: TimelineEditor(axis) for n, axis in axes.items() if axis}
+        self.widget = self._make_widget()
+        self._inputs = FormInputs(
+            client,
+            self._results,
+            UploadFolder(client.components.home or kernel_folder()),
+            self.widget,
+            value_of=lambda name: self._state.values.get(name),
+            specs=lambda: media_specs(self._fields),
+            run=self._tasks.run,
+            work=self._work,
+        )
         with self._lock:
-            self._view = self._make_view()
-            self._state = replace(self._state, values=self._view.values)
             self._begin(_open_forms.pop(self._key, None), fresh=fresh)
             self._show()
             self._handle.follow(*reversed(self._jobs))
-            self._view.hide(self._handle)
             _open_forms[self._key] = self
         self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
         self._ends = [
@@ -170,37 +206,23 @@ class Form:
         self._tasks.run(self._look)
         self._continue_watching()
 
-    def _make_view(self) -> FormView:
-        beside = Beside(
-            self._results,
-            self.client.components.remote_media,
-            lambda name: self._state.values.get(name),
-            self._tasks.run,
-            self._clock.sleep,
-        )
-        self._context = WidgetContext(
-            WidgetFactory(),
-            self._guard,
-            self._work,
-            UploadFolder(self.client.components.home or kernel_folder()),
-            beside=beside,
-        )
-        view = FormView(
-            self.function,
-            self._context,
-            meta=(
-                self.client.service.label,
-                "* required",
-            ),
-            generate=self._generate,
-            show_owned=self._show_owned,
-            refresh=self._refresh,
-            code=self.as_python,
-            sweep=self._turn_sweep,
-        )
-        for name, control in view.controls.items():
-            control.listen(partial(self._edited, name))
-        return view
+    def _make_widget(self) -> FormWidget:
+        specs = self.function.fields.values()
+        inner = (each for spec in specs for each in spec.with_inner())
+        edits = bool(self._timelines) or any(each.mask_of for each in inner)
+        make = EditorsWidget if edits else FormWidget
+        widget = make(self._hear, hides=self._handle.live_rules)
+        head = head_payload(self.function, self.client.service.label, "* required")
+        widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})
+        return widget
+
+    @property
+    def _fields(self) -> dict[str, FieldSpec]:
+        """The fields that are shown; of several kinds of body, those of the chosen."""
+        fields = fields_of(self.function, self._state.values)
+        if self.function.tag is None:
+            return fields
+        return {n: s for n, s in fields.items() if n not in self._state.disabled}
 
     # What people read.
 
@@ -243,18 +265,13 @@ class Form:
         self._job_listeners.append(listener)
         return lambda: self._job_listeners.remove(listener)
 
-    @property
-    def widget(self) -> Any:
-        """Return the widget that carries the form."""
-        return self._view.widget
-
     def _ipython_display_(self) -> None:
         """Show the live form, and a place where the cards of its jobs stay."""
         self._keep_values()
         # The cards say more than a fallback would: one of them is enough.
         self._handle.display_beside(self.widget)
 
-    def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Return the live widget, and its values for a copy without a kernel."""
         return bundle_of(self.widget, values_html(self._state), repr(self))
 
@@ -276,7 +293,8 @@ class Form:
             self._handle.close()
             if self._sweep is not None:
                 self._sweep.close()
-            self._view.close()
+            self._inputs.close()
+            self.widget.close()
             for job in self._jobs:
                 job.close()
 
@@ -292,25 +310,25 @@ class Form:
             before.close()
         values = self._given if draft is None else self._begun_with(draft)
         for name, value in values.items():
-            self._state, problem = assigned(
-                self._view.controls, self._state, name, value
-            )
+            self._state, problem = assigned(self._state, name, value)
             said += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
             touched = draft.touched | set(self._given)
             self._state = replace(
                 self._state, touched=touched, submitted=draft.submitted
             )
-        self._state = self._view.adapted(self._state)
+        self._state = adapted(self._state)
+        for name, timeline in self._timelines.items():
+            self._put(name, timeline.began(self._state.values[name]))
         if before is None and not fresh:
             self._jobs = tuple(self._recalled())
             self._memory.skip(self._draft)
         for view in self._jobs:
             self._note_failure(view)
         if self._memory.keeps and not fresh:
-            self._view.promise_return()
-        self._view.show_results(self._jobs)
-        self._view.show_error("\n".join(said))
+            self.widget.show_form({"returns": True})
+        self.widget.show_jobs(self._jobs)
+        self._said = "\n".join(said)
 
     def _begun_with(self, draft: Draft) -> Mapping[str, object]:
         """Return the values to continue with; results are where they are now."""
@@ -371,7 +389,8 @@ class Form:
         """
         name = use.spec.name
         self._set_values({name: use.value(made, self._state.values[name])})
-        self._view.focus()
+        self._focuses += 1
+        self.widget.show_form({"focus": self._focuses})
 
     def _continue_watching(self) -> None:
         """Watch what an earlier kernel left."""
@@ -395,59 +414,131 @@ class Form:
         with self._lock:
             if self._closed:
                 raise ConflictError(CLOSED)
-            # Another kind of body may be among the values, with values of its own.
-            state = self._view.adapted(self._state, chosen=False)
             try:
-                state = assigned_together(self._view.controls, state, given)
+                self._state = assigned_together(self._state, given)
             finally:
-                self._state = self._view.adapted(state)
+                self._state = adapted(self._state)
+            for name in self._timelines.keys() & given.keys():
+                self._put(name, self._timelines[name].began(self._state.values[name]))
             self._show()
             for name in given:
                 self._look_at_media_of(name)
 
+    def _put(self, name: str, value: object) -> None:
+        """Give a field a value that follows from what it holds."""
+        values = {**self._state.values, name: value}
+        self._state = replace(self._state, values=values)
+
     # What people do.
 
-    def _edited(self, name: str) -> None:
-        control = self._view.controls[name]
-        if self._risen:
-            self._risen = False
-            self._say("")  # it named a price that may be another one now
-        self._state = self._state.with_value(name, control.value)
-        self._state = self._view.adapted(self._state)
-        self._show()
-        self._look_at_media_of(name)
+    def _hear(self, said: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
+        """Take a message of the page, on whichever thread it comes."""
+        act = {
+            "edit": self._edit,
+            "timeline": self._edit_timeline,
+            "generate": self._generate,
+            "show_owned": lambda _: self._show_owned(),
+            "refresh": lambda _: self._refresh(),
+            "code": self._turn_code,
+            "sweep": self._hear_sweep,
+        }.get(str(said.get("do")))
+        if act is not None:
+            self._guard(act)(said)
+        else:
+            self._guard(self._inputs.hear)(said, buffers)
+
+    def _edit(self, said: Mapping[str, Any]) -> None:
+        """Take what was edited and not heard yet; a later message holds that too."""
+        view, number = str(said["view"]), int(said["number"])
+        if number <= self._heard.get(view, 0):
+            return
+        self._heard[view] = number
+        names = self._take(said["values"])
+        self._show(heard=[view, number])
+        for name in names:
+            self._look_at_media_of(name)
         self._refresh_stale()
 
+    def _take(self, wires: Mapping[str, Wire]) -> list[str]:
+        """Take what the page holds of some fields; return those that have changed."""
+        fields, changed = self._fields, []
+        if self._risen:
+            self._risen, self._said = False, ""  # it named another price, maybe
+        for name, wire in wires.items():
+            if name not in fields:
+                continue  # of another kind of body
+            value = held_in(self.function, fields[name], wire)
+            self._wires[name] = wire
+            if repr(value) != repr(self._state.values.get(name)):
+                changed.append(name)
+                if name in self._timelines:
+                    value = self._timelines[name].listed(value)
+                self._state = self._state.with_value(name, value)
+        self._state = adapted(self._state)
+        return changed
+
+    def _edit_timeline(self, said: Mapping[str, Any]) -> None:
+        name = str(said["name"])
+        timeline, before = self._timelines[name], self._state.values[name]
+        after, place = timeline.hear(said["edit"], before)
+        more = {} if place is None else {"reveal": place}
+        if after != before:
+            self._state = self._state.with_value(name, after)
+        self._fit(name)
+        self._show(**more)
+        if after != before:
+            self._look_at_media_of(name)
+            self._refresh_stale()
+
+    def _fit(self, name: str) -> None:
+        """Give what was just placed the length of its clip, once that is known."""
+        timeline, before = self._timelines[name], self._state.values[name]
+        after = timeline.fitted(before, self._state.inspections)
+        if after != before:
+            self._state = self._state.with_value(name, after)
+
     def _look_at_media_of(self, name: str) -> None:
-        control = self._view.controls.get(name)
-        holds_media = control is not None and control.holds_media
+        spec = self._fields.get(name)
+        holds_media = spec is not None and any(s.media_kind for s in spec.with_inner())
         # Another field may make the price depend on the length of a clip.
         if holds_media or self._state.media.unmeasured:
             self._media_edits += 1
             edits = self._media_edits
             self._tasks.run(lambda: self._look_after_typing(edits))
 
-    def _generate(self) -> None:
+    def _generate(self, said: Mapping[str, Any]) -> None:
+        """Submit what stood on the page, at the price that stood on its button."""
         if self._state.sending is not None:
             return
-        another = self._state.is_another_take
-        now_s = self._clock.monotonic_s()
-        if another and now_s - (self._another_since_s or 0.0) < ARRIVES_S:
-            # The click was meant for what the button said before.
-            self._say(ANOTHER)
-            return
-        self._state = replace(self._state, sending=SENDING_TEXT)
-        self._risen = False
-        self._view.show_error("")
-        self._show()
-        seen = self._seen.at(now_s)
-        self._tasks.run(partial(self._send, seen, another=another))
+        view, number = str(said["view"]), int(said["number"])
+        self._heard[view] = number
+        self._take({name: said["values"][name] for name in said["edited"]})
+        self._said = CHANGED if self._differs(said["values"]) else ""
+        if not self._said:
+            self._state = replace(self._state, sending=SENDING_TEXT)
+            seen = said["price"] and tuple(said["price"])
+            send = partial(self._send, self._state, seen, another=said["another"])
+            self._tasks.run(send)
+        self._show(heard=[view, number])
+
+    def _differs(self, wires: Mapping[str, Wire]) -> bool:
+        """Tell whether the page holds other values, which code has changed."""
+        fields, values = self._fields, self._state.values
+        return any(
+            repr(held_in(self.function, spec, wires[name])) != repr(values.get(name))
+            for name, spec in fields.items()
+            if name in wires and name not in self._timelines
+        )
 
     def _show_owned(self) -> None:
         owned = self._state.owned
         if owned is not None:
             digest = self._state.body_digest
             self._tasks.run(partial(self._bring_owned, owned.job_id, digest))
+
+    def _turn_code(self, said: Mapping[str, Any]) -> None:
+        self._shows_code = bool(said["open"])
+        self._show()
 
     def _refresh(self) -> None:
         self._funds.refresh()
@@ -460,24 +551,29 @@ class Form:
         if age_s > (STALE_S if is_short else OLD_S):
             self._refresh()
 
-    def _turn_sweep(self, change: Any) -> None:
-        self._sweep = self._sweep or self._make_sweep()
-        self._view.show_sweep(self._sweep.widget if change.new else None)
+    def _hear_sweep(self, said: Mapping[str, Any]) -> None:
+        if "open" in said:
+            self._sweep = self._sweep or self._make_sweep()
+            self._sweep.is_open = bool(said["open"])
+        elif self._sweep is not None:
+            self._sweep.hear(said)
         self._show()
 
     def _make_sweep(self) -> SweepPanel:
         from mediakit.widgets.form.sweep.sweep_call import SweepChoice
         from mediakit.widgets.form.sweep.sweep_panel import SweepPanel
 
+        handle = self._handle.another()
+        self.widget.hides += handle.live_rules
         return SweepPanel(
             self.client,
-            self._context,
             self._state,
             self._swept or SweepChoice(),
             tasks=self._tasks,
             clock=self._clock,
-            handle=self._handle.another(),
-            place=self._guard(self._view.show_wall),
+            handle=handle,
+            show=self._guard(self._show),
+            place=lambda wall: self.widget.show_form({"wall": [wall.model_id]}),
         )
 
     def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
@@ -496,7 +592,7 @@ class Form:
             await self._look()
 
     async def _look(self) -> None:
-        await self._look_at_files()
+        await self._look_at_files(self._state)
         results = await self._results.recognised(self._state.media.remote)
         if results:
             self._take_found(results)
@@ -504,24 +600,23 @@ class Form:
         if remote:
             self._take_found(await self._inspector.measure(remote))
 
-    async def _look_at_files(self) -> None:
-        self._take_found(await self._inspector.look(self._state.media.files))
+    async def _look_at_files(self, state: FormState) -> None:
+        self._take_found(await self._inspector.look(state.media.files))
 
     def _take_found(self, found: Mapping[MediaKey, Inspection]) -> None:
         with self._lock:
             self._state = self._state.with_inspections(found)
+            for name in self._timelines:
+                self._fit(name)
             self._show()
-            if not self._closed:
-                self._view.show_found(self._state.inspections)
 
     async def _look_for_owned_after_typing(self, looks: int) -> None:
         await self._clock.sleep(TYPING_PAUSE_S)
         if looks == self._lookups and not self._closed:
-            await self._look_for_owned()
+            await self._look_for_owned(self._state)
 
-    async def _look_for_owned(self) -> None:
-        """Ask the history for a job of the request that the form holds."""
-        state = self._state
+    async def _look_for_owned(self, state: FormState) -> None:
+        """Ask the history for a job of the request that a form holds."""
         if state.problems or state.media.unseen:
             return
         try:
@@ -555,23 +650,29 @@ class Form:
                     self._show()
                 self._accept(self._memory.recalled(entry))
 
-    async def _send(self, seen: Estimate | None, *, another: bool) -> None:
-        # A key pressed right before the click may still be in flight from the
-        # browser: what is sent is what people see, and never at a higher price than
-        # they saw when they clicked.
-        await self._clock.sleep(CLICK_PAUSE_S)
+    async def _send(
+        self, clicked: FormState, seen: Ends | None, *, another: bool
+    ) -> None:
+        """Submit what a form held, never at a higher price than was seen.
+
+        Args:
+            clicked: The form when the button was pressed.
+            seen: The price that stood on the page; None for none.
+            another: The button said that it submits another take.
+        """
         try:
-            await self._look_at_files()  # one may have vanished
-            await self._look_for_owned()
-            ready = replace(self._state, sending=None)
+            await self._look_at_files(clicked)  # one may have vanished
+            await self._look_for_owned(clicked)
+            ready = replace(self._state, values=clicked.values, sending=None)
             if ready.submit_reason is not None:
                 self._say(f"{ready.submit_reason} Nothing was sent.")
                 return
             if ready.is_another_take and not another:
                 self._say(ANOTHER)
                 return
-            if seen and ready.estimate and is_dearer(ready.estimate, seen):
-                self._say(RISEN.format(ready.estimate.text))
+            price = ready.estimate
+            if seen and price and is_dearer((price.low, price.high), seen):
+                self._say(RISEN.format(price.text))
                 self._risen = True
                 return
             names = {Path(path).name for _, path in ready.media.files}
@@ -634,7 +735,7 @@ class Form:
             self._jobs = (view, *self._jobs)
             self._note_failure(view)
             if not self._closed:
-                self._view.show_results(self._jobs)
+                self.widget.show_jobs(self._jobs)
         self._handle.follow(view)
         for listener in tuple(self._job_listeners):
             listener()
@@ -659,18 +760,57 @@ class Form:
 
     # What is shown.
 
-    def _show(self) -> None:
-        if not self._closed:
-            self._view.show(self._state)
-            if not self._state.is_another_take or self._state.sending is not None:
-                self._another_since_s = None  # nobody can read it on the button yet
-            elif self._another_since_s is None:
-                self._another_since_s = self._clock.monotonic_s()
-            self._seen.show(self._state.estimate, self._clock.monotonic_s())
-            self._look_for_owned_soon()
-            if self._sweep is not None and self._view.shows_sweep:
-                self._sweep.show(self._state)
-            self._keep_values_soon()
+    def _show(self, **more: object) -> None:
+        """Show how the form stands.
+
+        Args:
+            more: What the page is told beside that.
+        """
+        if self._closed:
+            return
+        fields = self._fields
+        set_here = self._follow_values(fields)
+        wires = {name: self._wires[name] for name in fields}
+        if self._sweep is not None:
+            self._sweep.follow(self._state)
+        parts: Payload = {
+            "schema": schema_payload(self.function, fields),
+            "values": wires,
+            "names": own_names(wires),
+            "found": found_payload(self._state.inspections),
+            "timelines": self._timelines_shown(),
+            **state_payload(self._state, fields),
+            "code": self.as_python() if self._shows_code else "",
+            "error": self._said,
+            "sweep": None if self._sweep is None else self._sweep.payload,
+        }
+        if "heard" in more:
+            more["set"] = set_here
+        self.widget.show_form(parts, **more)
+        self._look_for_owned_soon()
+        self._keep_values_soon()
+
+    def _follow_values(self, fields: Mapping[str, FieldSpec]) -> list[str]:
+        """Let the page hold the values; return the fields where it held others."""
+        changed = []
+        for name, spec in fields.items():
+            value, wire = self._state.values.get(name), self._wires.get(name)
+            if name in self._wires:
+                if repr(held_in(self.function, spec, wire)) == repr(value):
+                    continue
+                changed.append(name)
+            self._wires[name] = shown(spec, value)
+        return changed
+
+    def _timelines_shown(self) -> Payload:
+        seen = self._state.inspections.items()
+        titles = {url: each.title for (_, url), each in seen if each.title}
+        return {
+            name: timeline.payload(
+                self._state.values[name], self._state.problems_of(name), titles
+            )
+            for name, timeline in self._timelines.items()
+        }
 
     def _look_for_owned_soon(self) -> None:
         wanted = (self._state.body_digest, bool(self._state.media.unseen))
@@ -703,8 +843,9 @@ class Form:
 
     def _say(self, text: str) -> None:
         with self._lock:
+            self._said = text
             if not self._closed:
-                self._view.show_error(text)
+                self.widget.show_form({"error": text})
 
 
 def is_open(

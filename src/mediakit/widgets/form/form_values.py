@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-from traitlets import TraitError
 
 from mediakit.catalog import Function
 from mediakit.errors import InputError, NotFoundError
 from mediakit.history import Entry
 from mediakit.rules import Problem
-from mediakit.widgets.controls.control import Control
-from mediakit.widgets.controls.json_values import FURTHER
+from mediakit.schema import FieldSpec
+from mediakit.widgets.controls.json_values import FURTHER, read_further
+from mediakit.widgets.controls.wire import Wire, held, shown
+from mediakit.widgets.form.fields_payload import fields_of
 from mediakit.widgets.form.state import FormState
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ LOOKED_THROUGH = 50
 ACCEPTED = '"last", a job, or the id of a job that was submitted from here'
 UNCHANGED = "Nothing was changed."
 
-Controls = Mapping[str, Control]
 Read = Callable[[], Mapping[str, object]]
 Write = Callable[[Mapping[str, object]], None]
 
@@ -99,67 +99,89 @@ class FormValues(Mapping[str, Any]):
         return list(self)
 
 
+def held_in(function: Function, spec: FieldSpec, wire: Wire) -> object:
+    """Return the value of what the page holds of a function's field."""
+    if spec.name == FURTHER.name:
+        return read_further(wire, function.fields)
+    return held(spec, wire)
+
+
+def started(state: FormState) -> FormState:
+    """Return a new form with what its controls show before anybody has used them."""
+    fields = fields_of(state.function, state.values)
+    values = {n: held_in(state.function, s, shown(s, None)) for n, s in fields.items()}
+    return replace(state, values={**state.values, **values})
+
+
+def adapted(state: FormState) -> FormState:
+    """Return a form with values for the kind of body that is chosen.
+
+    A value that this kind of body does not take is its default.
+    """
+    function = state.function
+    if function.tag is None:
+        return state
+    values = dict(state.values)
+    for name, spec in fields_of(function, values).items():
+        if name in state.disabled or name == function.tag:
+            continue
+        try:
+            wire = shown(spec, values.get(name))
+        except ValueError:
+            wire = shown(spec, None)
+        values[name] = held_in(function, spec, wire)
+    return replace(state, values=values)
+
+
 def assigned(
-    controls: Controls, state: FormState, name: str, value: object
+    state: FormState, name: str, value: object
 ) -> tuple[FormState, Problem | None]:
     """Show a value that came from code.
 
     Args:
-        controls: The controls of the form, by field.
-        state: What the form shows.
+        state: What the form shows; of several kinds of body, it takes the values of
+            any.
         name: The field; an open function takes any name.
         value: Its value; None is the field's default.
 
     Returns:
-        The new state, and what is wrong if the value cannot be shown, as it was then.
+        The new state, and what is wrong if the value cannot be shown.
     """
     function = state.function
-    if name not in controls and function.is_open:
+    fields = {
+        **function.fields,
+        **({FURTHER.name: FURTHER} if function.is_open else {}),
+    }
+    if name not in fields and function.is_open:
         name, value = FURTHER.name, state.further | {name: value}
-    control = controls.get(name)
-    if control is None:
+    spec = fields.get(name)
+    if spec is None:
         problems = function.check({name: value})
         return state, next(p for p in problems if p.field == name)
-    before, problem = control.value, None
     try:
-        control.value = control.spec.default if value is None else value
-    except (TraitError, ValueError):
-        control.value = before
-        problem = Problem(name, value, control.spec.accepted)
-    return state.with_value(name, control.value), problem
+        wire = shown(spec, value)
+    except ValueError:
+        return state, Problem(name, value, spec.accepted)
+    return state.with_value(name, held_in(function, spec, wire)), None
 
 
-def assigned_together(
-    controls: Controls, state: FormState, values: Mapping[str, object]
-) -> FormState:
+def assigned_together(state: FormState, values: Mapping[str, object]) -> FormState:
     """Show some values, or none of them.
 
     Args:
-        controls: The controls of the form, by field.
         state: What the form shows.
         values: The values by field.
 
     Raises:
         InputError: There is no such field, or its control cannot show the value.
     """
-    before = state
     problems = []
     for name, value in values.items():
-        state, problem = assigned(controls, state, name, value)
+        state, problem = assigned(state, name, value)
         problems += [problem] if problem else []
     if problems:
-        for control, value in _differing(controls, before):
-            control.value = value
         raise InputError.of(problems, then=UNCHANGED)
     return state
-
-
-def _differing(
-    controls: Controls, state: FormState
-) -> Iterator[tuple[Control, object]]:
-    for name, control in controls.items():
-        if control.value != state.values.get(name):
-            yield control, state.values.get(name)
 
 
 def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The head of a form and its static copy, as HTML; pure."""
+"""The static copy of a form, as HTML; pure."""
 
 from __future__ import annotations
 
@@ -7,25 +7,14 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from mediakit.catalog import Function
 from mediakit.safe_text import NO_HTML, html_text, shown_url
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
-from mediakit.widgets.toolkit.styles import style_block
 from mediakit.widgets.uploads.upload_folder import with_own_names
 
 WEBHOOK = "webhook_url"
 """The field whose whole value may be a token."""
-
-
-def head_html(function: Function, meta: tuple[str, ...]) -> Markup:
-    """Write the head of a form, with the style sheet of everything below."""
-    facts = NO_HTML.join(map(Markup("<span>{}</span>").format, meta))
-    return style_block() + Markup(
-        "<div class=mk-top><h3>{}</h3><div class=mk-meta>{}</div></div>"
-        "<div class=mk-quiet>{}</div>"
-    ).format(function.title, facts, function.doc)
 
 
 def values_html(state: FormState) -> Markup:

@@ -1,4 +1,4 @@
-"""Other sources of media for a form: results from the history, and painted masks.
+"""Sources of media for a form: files, results from the history, and painted masks.
 
-It depends on the controls of media and on the previews of jobs.
+It depends on the uploads and on the previews of jobs.
 """

@@ -56,8 +56,8 @@ function drawJobs(model, element) {
   const hear = ({ jobs }) => jobs && drawing.draw(true);
   const draw = () => drawing.draw();
   const hide = () => write(hides, model.get("hides"));
-  // Otherwise JupyterLab takes arrows and letters for the cells.
-  drawing.root.dataset.lmSuppressShortcuts = "true";
+  keepKeys(drawing.root);
+  const endMark = markGone(model, drawing.root);
   element.append(hides, drawing.root);
   model.on("msg:custom", hear);
   model.on(names, draw);
@@ -67,6 +67,7 @@ function drawJobs(model, element) {
   return () => {
     clearInterval(timer);
     model.off("msg:custom", hear);
+    endMark();
     for (const name of names.split(" ")) model.off(name, draw);
     model.off("change:hides", hide);
     drawing.close();

@@ -156,13 +156,20 @@ class JobsWidget(anywidget.AnyWidget):
                 self._draw_jobs()
         view = next((view for view in self._views if view.id == said.get("job")), None)
         if view is not None:
-            view.act(str(said.get("act")), said, partial(self._answer, said))
+            view.act(str(said.get("act")), said, partial(self.answer, said))
 
-    def _answer(
+    def answer(
         self,
         said: Mapping[str, Any],
         *,
         buffers: Sequence[bytes] = (),
         **values: object,
     ) -> None:
+        """Answer what the page asked.
+
+        Args:
+            said: The question, which has a number.
+            buffers: The bytes of the answer.
+            values: Everything else of it.
+        """
         self.send({**values, "answer": said.get("number")}, list(buffers))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 from markupsafe import Markup
@@ -17,7 +17,7 @@ from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell
-from mediakit.widgets.toolkit.styles import error_html, line_html, style_block
+from mediakit.widgets.toolkit.styles import error_html, style_block
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 if TYPE_CHECKING:
@@ -26,34 +26,21 @@ if TYPE_CHECKING:
 MOST_REASONS = 8
 # A colour is given twice: sanitisers keep plain ones and drop the theme's.
 _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
-CHANGED = "The plan has changed. Press Run after the price updates."
 
 
 class PlanView:
-    """Shows a plan, and runs it; another plan may take its place.
+    """Shows a plan, and runs it; the wall of a run stands below it.
 
     Args:
-        plan: The plan; None while there is none.
-        factory: Makes the widgets.
-        handle: Keeps what the notebook shows without a kernel.
-        place: Shows the wall of a run; by default it stands below the plan.
+        plan: The plan.
     """
 
-    def __init__(
-        self,
-        plan: BasePlan | None = None,
-        *,
-        factory: WidgetFactory | None = None,
-        handle: CardHandle | None = None,
-        place: Callable[[Any], object] | None = None,
-    ) -> None:
+    def __init__(self, plan: BasePlan) -> None:
         self._lock = threading.RLock()
-        self._plan: BasePlan | None = None
         self._gallery: Gallery | None = None
         self._tasks = TaskRunner(io_thread(), self._complain)
-        self._handle = handle or CardHandle()
-        self._place = place or self._place_below
-        self._factory = factory or WidgetFactory()
+        self._handle = CardHandle()
+        self._factory = WidgetFactory()
         make, guard = self._factory.make, guarded(self._complain, self._lock)
         self._facts = make(w.HTML, "mk-live")
         self._budget = make(
@@ -73,39 +60,20 @@ class PlanView:
         self.widget = make(w.VBox, "mk-fields", children=self._lines)
         self.change(plan)
 
-    def change(self, plan: BasePlan | None, said: str = "") -> None:
-        """Show another plan.
-
-        Args:
-            plan: The plan; None for none.
-            said: The text to show where there is none.
-        """
+    def change(self, plan: BasePlan) -> None:
+        """Show another plan."""
         with self._lock:
             self._plan = plan
-            html = line_html(said) if plan is None else plan_html(plan)
-            self._facts.value = f"{self._handle.live_style}{html}"
-            self._run.description = "Run" if plan is None else run_text(plan)
-            has_drafts = plan is not None and plan.can_draft
-            drafts = (self._drafts,) if has_drafts else ()
+            self._facts.value = f"{self._handle.live_style}{plan_html(plan)}"
+            self._run.description = run_text(plan)
+            drafts = (self._drafts,) if plan.can_draft else ()
             self._row.children = (self._run, *drafts, self._budget)
             self._error.value = ""
-            self._allow(is_allowed=plan is not None)
-
-    def hold(self) -> None:
-        """Let nothing be run until another plan is shown; what stands there fades."""
-        with self._lock:
-            if self._plan is not None:
-                faded = Markup('<div style="opacity:.45">{}</div>')
-                shown = faded.format(plan_html(self._plan))
-                self._facts.value = self._handle.live_style + shown
-            self._plan = None
-            self._allow(is_allowed=False)
+            self._allow(is_allowed=True)
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
         plan = self._plan
-        if plan is None:
-            return
         if current_cell() is None:
             print(repr(plan))  # noqa: T201 - there is no cell to show it in
             return
@@ -129,9 +97,6 @@ class PlanView:
     def _show_drafts(self) -> None:
         """Show the plan of drafts, whose price is then on the button that runs it."""
         plan = self._plan
-        if plan is None:
-            self._complain(CHANGED)
-            return
 
         async def show() -> None:
             drafts = await plan._drafts()
@@ -142,9 +107,7 @@ class PlanView:
 
     def _start(self) -> None:
         plan = self._plan
-        if plan is None:
-            self._complain(CHANGED)
-        if plan is None or self._run.disabled:
+        if self._run.disabled:
             return  # the second of two clicks comes after the first one
         self._allow(is_allowed=False)
         budget = self._budget.value.strip() or None
@@ -154,7 +117,7 @@ class PlanView:
             try:
                 results = await plan._begin(budget)
             except BaseException:
-                self._allow(is_allowed=self._plan is not None)
+                self._allow(is_allowed=True)
                 raise
             self._show(results)
             await results.wait()
@@ -165,11 +128,10 @@ class PlanView:
     async def _refresh(self) -> None:
         """Show what is owned and left after a run."""
         plan = self._plan
-        if plan is not None:
-            await plan._refresh()
-            with self._lock:
-                if self._plan is plan:
-                    self.change(plan)
+        await plan._refresh()
+        with self._lock:
+            if self._plan is plan:
+                self.change(plan)
 
     def _show(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.displayed import form_opener
@@ -177,13 +139,10 @@ class PlanView:
 
         wall = wall_of(results, None, None, form_opener(results.plan))
         before, self._gallery = self._gallery, wall
-        self._place(wall.view)
+        self.widget.children = (*self._lines, wall.view)
         self._gallery.follow_with(self._handle)
         if before is not None:
             before.close()
-
-    def _place_below(self, wall: Any) -> None:
-        self.widget.children = (*self._lines, wall)
 
     def _allow(self, *, is_allowed: bool) -> None:
         for control in (self._run, self._drafts, self._budget):

@@ -1,4 +1,4 @@
 """A timeline for lists of items that have a start and a length.
 
-It depends on the nested controls; what a timeline shows and edits is pure.
+It depends on the fields' values and words; it is pure but for its script.
 """

@@ -10,7 +10,7 @@ const FAR_MS = 1000;
 const LEAST_MS = 100;
 const EMPTY_MS = 10_000;
 const SEND_EVERY_MS = 100;
-const ANSWER_MS = 3000;
+const TIMELINE_ANSWER_MS = 3000;
 const SNAP_PX = 7;
 const MOVED_PX = 3;
 const EDGE_PX = 24;
@@ -22,21 +22,11 @@ const TICKS_MS = [
 ];
 const GONE = "The kernel is gone, so this timeline is read-only. It shows the last state.";
 const SLOW = "Waiting for the kernel …";
-const KEYS =
+const TIMELINE_KEYS =
   "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
   "it is; up and down choose another block, Enter goes to its fields, Delete " +
   "removes it.";
 
-const make = (tag, name, text) => {
-  const element = document.createElement(tag);
-  element.className = name;
-  if (text !== undefined) element.textContent = text;
-  return element;
-};
-// What does not change is not written: writing moves the page's focus and costs time.
-const write = (element, text) => {
-  if (element.textContent !== text) element.textContent = text;
-};
 const seconds = (ms) => String(Math.round(ms) / 1000);
 const grouped = (ms) => (ms / 1000).toLocaleString("en");
 const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
@@ -50,8 +40,9 @@ const tickStep = (perMs) =>
   TICKS_MS.find((step) => step * perMs >= TICK_PX) ?? TICKS_MS.at(-1);
 
 class Timeline {
-  constructor(model, el) {
-    this.model = model;
+  // `source` has send(edit), pictureOf(medium, url) and isOff().
+  constructor(source, shown) {
+    this.source = source;
     this.lastSent = 0; // the number of the last edit that was sent
     this.local = new Map(); // what was done and not heard yet, by block
     this.picked = null; // the block that was chosen and not heard yet
@@ -61,22 +52,15 @@ class Timeline {
     this.wantsFocus = false;
     this.rows = [];
     this.build();
-    el.append(this.root);
-    this.changed = () => this.hear();
-    for (const name of ["timeline", "posters", "disabled"])
-      model.on(`change:${name}`, this.changed);
     this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.scroll);
-    this.shown = model.get("timeline");
-    this.draw();
+    this.shown = shown;
   }
 
   close() {
     this.sizes.disconnect();
     clearTimeout(this.sendTimer);
     clearTimeout(this.answerTimer);
-    for (const name of ["timeline", "posters", "disabled"])
-      this.model.off(`change:${name}`, this.changed);
   }
 
   // What is there once.
@@ -84,8 +68,6 @@ class Timeline {
   build() {
     this.root = make("div", "mk-timeline");
     this.root.setAttribute("role", "group");
-    // The notebook's own keys (delete a cell, choose another one) rest in here.
-    this.root.dataset.lmSuppressShortcuts = "true";
     this.root.tabIndex = -1;
     this.summary = make("span", "mk-tl-summary");
     this.zooms = ["−", "Fit", "+"].map((text, at) => {
@@ -143,9 +125,9 @@ class Timeline {
 
   // What the kernel says.
 
-  hear() {
+  show(shown) {
     const before = this.shown;
-    this.shown = this.model.get("timeline");
+    this.shown = shown;
     const heard = this.shown.heard;
     if (before.shape !== this.shown.shape) {
       this.local.clear();
@@ -164,11 +146,11 @@ class Timeline {
   }
 
   get gone() {
-    return this.lost || Boolean(this.root.closest(".jupyter-widgets-disconnected"));
+    return this.lost || Boolean(this.root.closest(".mk-gone"));
   }
 
   get locked() {
-    return this.gone || this.model.get("disabled");
+    return this.gone || this.source.isOff();
   }
 
   // Returns the number of the edit, or 0 when nobody can hear of it.
@@ -186,13 +168,13 @@ class Timeline {
     this.answerTimer = setTimeout(() => {
       this.trouble = this.gone ? GONE : SLOW;
       this.draw();
-    }, ANSWER_MS);
+    }, TIMELINE_ANSWER_MS);
     return number;
   }
 
   reaches(message) {
     try {
-      this.model.send(message);
+      this.source.send(message);
     } catch {
       this.lost = true; // there is no kernel at all
     }
@@ -499,7 +481,7 @@ class Timeline {
     if (!this.drag) this.scale = this.perMs ?? this.fit;
     const far = Math.max(this.span, this.drag ? this.room / this.scale : 0);
     this.lanePx = Math.max(this.room, Math.floor(far * this.scale));
-    this.root.setAttribute("aria-label", `Timeline. ${KEYS}`);
+    this.root.setAttribute("aria-label", `Timeline. ${TIMELINE_KEYS}`);
     this.drawSummary();
     this.drawRuler();
     this.drawRows();
@@ -653,11 +635,11 @@ class Timeline {
     ].filter(Boolean);
     view.root.setAttribute("aria-label", capital(facts.join(", ")));
     view.root.title = [block.url || label, ...facts.slice(1)].join("\n");
-    this.drawPicture(view.picture, block, width);
+    this.drawPicture(view.picture, block, width, row.medium);
   }
 
-  drawPicture(picture, block, width) {
-    const source = this.model.get("posters")[block.url] ?? "";
+  drawPicture(picture, block, width, medium) {
+    const source = this.source.pictureOf(medium, block.url);
     const broken = picture.dataset.broken === source;
     picture.hidden = !source || broken || width < 120;
     if (source && picture.getAttribute("src") !== source) picture.src = source;
@@ -702,8 +684,8 @@ class Timeline {
     }
     const [place, ...others] = this.adds.children;
     const full = !rows[row] || (rows[row].full && !rows[row].bare.length);
-    place.disabled = full || this.model.get("disabled");
-    for (const button of others) button.disabled = this.model.get("disabled");
+    place.disabled = full || this.source.isOff();
+    for (const button of others) button.disabled = this.source.isOff();
   }
 
   makeAdds(row) {
@@ -739,10 +721,3 @@ class Timeline {
     this.says.replaceChildren(...lines.map(([name, text]) => make("div", name, text)));
   }
 }
-
-function render({ model, el }) {
-  const timeline = new Timeline(model, el);
-  return () => timeline.close();
-}
-
-export default { render };

@@ -37,6 +37,19 @@ const comes = (element, names, ms) =>
     for (const name of names) element.addEventListener(name, end);
   });
 
+// Keeps the keys that are pressed inside an element from JupyterLab, which takes arrows and
+// letters for the cells: it looks at what has the focus, and at nothing above that.
+const keepKeys = (root) =>
+  root.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"));
+
+// Marks an element once the kernel of its widget is gone: JupyterLab marks views of its own
+// alone. Returns what ends that.
+const markGone = (model, root) => {
+  const gone = () => root.classList.add("mk-gone");
+  model.on("comm_live_update", gone);
+  return () => model.off("comm_live_update", gone);
+};
+
 // Asks the kernel; resolves with its answer and the bytes that came with it.
 const ask = (model, content) =>
   new Promise((resolve) => {

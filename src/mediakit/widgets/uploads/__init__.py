@@ -1,4 +1,4 @@
 """Uploads from the browser, of any size.
 
-It makes no widgets and depends on the media; the controls of media use it.
+It makes no widgets and depends on the media.
 """

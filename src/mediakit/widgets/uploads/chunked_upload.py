@@ -6,10 +6,10 @@ been written. So one piece is under way at a time, whatever the file's length: t
 kernel's memory stays flat, no message comes near a server's limit, and a slow disk
 slows the page.
 
-    page    {kind: "offer", id, name, size, type}
+    page    {kind: "offer", id, name, size, type, ...}
     kernel  {kind: "refused", id, text}     or     {kind: "want", id, at, length}
     page    {kind: "piece", id, at} and a buffer   or   {kind: "cancel", id}
-    kernel  {kind: "done", id}
+    kernel  {kind: "done", id, path, name}
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.media import size_text
-from mediakit.widgets.uploads.upload_folder import Spool, UploadFolder
+from mediakit.widgets.uploads.upload_folder import Spool, UploadFolder, own_name
 
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
 
 Work = Callable[[Callable[[], Any], Callable[[Any], object]], object]
 """Does something on a worker thread, and hands over what it returns."""
-Check = Callable[[str, int, str], str | None]
-"""Says why a file is not taken, by its name, length and type; None when it is."""
+Check = Callable[[Mapping[str, Any]], str | None]
+"""Says why a file is not taken, by the page's offer of it; None when it is."""
 
 
 @dataclass
@@ -83,7 +83,6 @@ class Receiver:
         folder: Where the files are kept.
         work: Writes on a worker thread.
         check: Says why a file is not taken.
-        take: Hears where a file is that has arrived.
     """
 
     def __init__(
@@ -93,18 +92,14 @@ class Receiver:
         work: Work,
         *,
         check: Check,
-        take: Callable[[Path], object],
     ) -> None:
         self._send = send
         self._folder = folder
         self._work = work
         self._check = check
-        self._take = take
         self._incoming: dict[str, Incoming] = {}
 
-    def hear(
-        self, _: object, content: Mapping[str, Any], buffers: Sequence[memoryview]
-    ) -> None:
+    def hear(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
         """Take a message of the page."""
         upload = str(content.get("id"))
         match content.get("kind"):
@@ -122,7 +117,7 @@ class Receiver:
 
     def _offered(self, upload: str, content: Mapping[str, Any]) -> None:
         name, size_bytes = str(content["name"]), int(content["size"])
-        problem = self._check(name, size_bytes, str(content["type"]))
+        problem = self._check(content)
         if problem is not None:
             self._refuse(upload, problem)
             return
@@ -160,8 +155,9 @@ class Receiver:
             self._fail(upload, file, found.strerror or str(found))
         elif found is not None:
             del self._incoming[upload]
-            self._send({"kind": "done", "id": upload})
-            self._take(found)
+            name = own_name(str(found)) or found.name
+            done = {"kind": "done", "path": str(found), "name": name}
+            self._send({"id": upload, **done})
         else:
             length = min(PIECE_BYTES, file.size_bytes - file.at)
             wanted = {"kind": "want", "at": file.at, "length": length}

@@ -11,7 +11,7 @@ from mediakit.client.media_inputs import RemoteMedia
 from mediakit.clock import SystemClock
 from mediakit.media_limits import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection
-from mediakit.widgets.media.inspector import Inspector
+from mediakit.widgets.inputs.inspector import Inspector
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 
 

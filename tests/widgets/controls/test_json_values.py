@@ -1,4 +1,4 @@
-"""JSON in a form: read, shown, and never sent when it is none."""
+"""JSON as people type it: read, kept with what is wrong, and taken out."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.json_box import JsonBox
 from mediakit.widgets.controls.json_values import (
     NotJson,
     read_further,
@@ -19,11 +17,6 @@ from mediakit.widgets.controls.json_values import (
     unreadable,
 )
 from tests.support.samples.field_values import JSON
-from tests.support.widgets import make_context
-
-
-def box() -> JsonBox:
-    return JsonBox(FieldSpec("settings", "json"), make_context())
 
 
 @given(JSON)
@@ -86,29 +79,3 @@ def test_what_is_no_json_is_found_and_taken_out_at_any_depth() -> None:
     assert sendable(value) == {"a": [1, None], "b": {}, "d": None}
     assert [p.field for p in unreadable("x", value)] == ["x.a[1]", "x.b.c"]
     assert "line 1" in next(unreadable("x", value)).accepted
-
-
-def test_a_box_shows_small_things_on_one_line_and_large_ones_on_several() -> None:
-    settings = box()
-
-    settings.value = {"strength": 0.5, "names": ["ä"]}
-    assert settings.widget.value == '{"strength": 0.5, "names": ["ä"]}'
-    settings.value = {"names": ["a long name of something"] * 4}
-    assert settings.widget.value.count("\n") > 4
-
-
-def test_a_text_that_means_the_value_stays_as_it_was_typed() -> None:
-    settings = box()
-
-    settings.widget.value = '{ "a":1 }'
-    settings.value = {"a": 1}
-    assert settings.widget.value == '{ "a":1 }'
-    settings.value = {"a": True}
-    assert settings.widget.value == '{"a": true}'
-    settings.widget.value = '{"a": '  # this is no JSON, and comes back as it is
-    after = box()
-    after.value = settings.value
-    assert after.widget.value == '{"a": '
-    for value in ({"a": {1, 2}}, float("nan")):
-        with pytest.raises(ValueError, match="JSON"):
-            after.value = value

@@ -1,6 +1,5 @@
 // A mask painted on a frame of a clip: rectangles, brush and eraser, by mouse, finger
-// or keys. All numbers of a stroke are pixels of the clip; the kernel makes the mask
-// of them, and this file shows what it will be. All text is set as text.
+// or keys. All numbers of a stroke are pixels of the clip, in whose size the mask is made.
 
 const TINT = "rgba(255, 45, 85, 0.55)";
 const CURSOR = ["rgba(0, 0, 0, 0.8)", "rgba(255, 255, 255, 0.95)"];
@@ -19,17 +18,11 @@ const LEAST_PX = 4;
 const GROW = 1.25;
 const STEPS_ACROSS = 50;
 const HALF = 127;
-const KEYS =
+const MASK_KEYS =
   "Drag to paint. Keys: arrows move the cursor (with Shift by one pixel, with Alt " +
   "they change a rectangle's shape), + and − change the size, Enter paints, " +
   "Ctrl+Z undoes.";
 
-const make = (tag, name, text) => {
-  const element = document.createElement(tag);
-  element.className = name;
-  if (text !== undefined) element.textContent = text;
-  return element;
-};
 const clamp = (number, low, high) => Math.min(Math.max(number, low), high);
 const canvasOf = (width, height) =>
   Object.assign(document.createElement("canvas"), { width, height });
@@ -50,12 +43,11 @@ function asAlpha(bitmap, width, height) {
   return canvas;
 }
 
+// Gives the mask as a file once it is done: white is the region, and black all else.
 class Painter {
-  constructor(model, el) {
-    this.model = model;
-    this.width = model.get("width");
-    this.height = model.get("height");
-    this.strokes = [...model.get("strokes")];
+  constructor({ width, height, frame, base }, done) {
+    Object.assign(this, { width, height, done });
+    this.strokes = [];
     this.tool = "rectangle";
     this.box = { w: this.width / 4, h: this.height / 4 };
     this.brush = Math.round(Math.min(this.width, this.height) / 10);
@@ -63,27 +55,24 @@ class Painter {
     this.now = null; // the stroke that is being drawn
     this.showsCursor = false;
     this.build();
-    el.append(this.root);
-    this.load();
+    this.load(frame, base);
   }
 
   build() {
     this.root = make("div", "mk-mask");
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", "Paint the mask");
-    // The notebook's own keys (delete a cell, choose another one) rest in here.
-    this.root.dataset.lmSuppressShortcuts = "true";
     this.canvas = make("canvas", "mk-mask-canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label", `A frame of the video. ${KEYS}`);
+    this.canvas.setAttribute("aria-label", `A frame of the video. ${MASK_KEYS}`);
     this.says = make("div", "mk-mask-says");
     this.says.setAttribute("role", "status");
-    this.done = this.button("Use this mask", "Make this the mask", () => this.finish());
-    this.done.classList.add("mk-mask-done");
+    this.use = this.button("Use this mask", "Make this the mask", () => this.finish());
+    this.use.classList.add("mk-mask-done");
     const foot = make("div", "mk-mask-bar");
-    foot.append(this.done, this.says);
-    const help = make("div", "mk-mask-says", KEYS);
+    foot.append(this.use, this.says);
+    const help = make("div", "mk-mask-says", MASK_KEYS);
     this.root.append(this.buildBar(), this.canvas, help, foot);
     this.listen();
     this.choose(this.tool);
@@ -128,15 +117,15 @@ class Painter {
     hear("focus", () => this.point(this.canvas.matches(":focus-visible")));
   }
 
-  async load() {
+  async load(frameBytes, baseBytes) {
     const [frame, base] = await Promise.all([
-      picture(this.model.get("frame"), "image/jpeg"),
-      picture(this.model.get("base"), "image/png"),
+      picture(frameBytes, "image/jpeg"),
+      picture(baseBytes, "image/png").catch(() => null), // it may be no picture
     ]);
     const { width, height } = frame;
     Object.assign(this.canvas, { width, height });
     this.scale = width / this.width;
-    this.base = base && asAlpha(base, width, height);
+    this.before = base && asAlpha(base, this.width, this.height);
     this.mask = canvasOf(width, height);
     this.frame = frame;
     this.redo();
@@ -146,29 +135,30 @@ class Painter {
 
   add(stroke) {
     this.strokes.push(stroke);
-    this.keep();
+    this.redo();
   }
 
   undoLast() {
     this.strokes.pop();
-    this.keep();
+    this.redo();
   }
 
-  keep() {
-    this.model.set("strokes", [...this.strokes]);
-    this.model.save_changes();
-    this.redo();
+  // Draws the mask, at whatever size a canvas has.
+  paint(canvas) {
+    const { width, height } = canvas;
+    const context = canvas.getContext("2d", { willReadFrequently: true });
+    context.clearRect(0, 0, width, height);
+    if (this.before) context.drawImage(this.before, 0, 0, width, height);
+    for (const stroke of this.strokes) this.apply(context, stroke, width / this.width);
+    return context;
   }
 
   redo() {
     if (!this.frame) return;
-    const context = this.mask.getContext("2d", { willReadFrequently: true });
-    context.clearRect(0, 0, this.mask.width, this.mask.height);
-    if (this.base) context.drawImage(this.base, 0, 0);
-    for (const stroke of this.strokes) this.apply(context, stroke);
+    const context = this.paint(this.mask);
     this.undo.disabled = !this.strokes.length;
     const share = this.share(context);
-    this.done.disabled = !share;
+    this.use.disabled = !share;
     const percent = share < 0.01 ? "Less than 1" : Math.round(share * 100);
     this.says.textContent = share
       ? `${percent}% of the frame is painted.`
@@ -184,16 +174,16 @@ class Painter {
     return painted / (width * height);
   }
 
-  apply(context, { tool, points = [], size = 0 }) {
+  apply(context, { tool, points = [], size = 0 }, scale) {
     context.save();
     context.fillStyle = context.strokeStyle = "#fff";
     if (tool === "clear" || tool === "invert") {
-      const { width, height } = this.mask;
+      const { width, height } = context.canvas;
       context.globalCompositeOperation =
         tool === "clear" ? "destination-out" : "source-out";
       context.fillRect(0, 0, width, height);
     }
-    context.scale(this.scale, this.scale);
+    context.scale(scale, scale);
     if (tool === "rectangle") {
       const [x, y, right, bottom] = points;
       context.fillRect(x, y, right - x, bottom - y);
@@ -218,7 +208,7 @@ class Painter {
     const shown = canvasOf(width, height);
     const tint = shown.getContext("2d");
     tint.drawImage(this.mask, 0, 0);
-    if (this.now) this.apply(tint, this.now);
+    if (this.now) this.apply(tint, this.now, this.scale);
     tint.globalCompositeOperation = "source-in";
     tint.fillStyle = TINT;
     tint.fillRect(0, 0, width, height);
@@ -376,13 +366,17 @@ class Painter {
     else this.add({ tool, points: at, size: this.brush });
   }
 
+  // Each pixel is white or black, also at the edge of a brush.
   finish() {
-    this.model.send({ done: true, strokes: this.strokes });
+    const { width, height } = this;
+    const canvas = canvasOf(width, height);
+    const context = this.paint(canvas);
+    const image = context.getImageData(0, 0, width, height);
+    for (let at = 0; at < image.data.length; at += 4) {
+      image.data.fill(image.data[at + 3] > HALF ? 255 : 0, at, at + 3);
+      image.data[at + 3] = 255;
+    }
+    context.putImageData(image, 0, 0);
+    canvas.toBlob((blob) => this.done(new File([blob], "mask.png", { type: "image/png" })));
   }
 }
-
-function render({ model, el }) {
-  new Painter(model, el);
-}
-
-export default { render };

@@ -1,0 +1,143 @@
+"""What a form's page asks for to fill in media: uploads, earlier results, frames."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio import to_thread
+
+from mediakit.history import Entry
+from mediakit.media import is_url
+from mediakit.schema import FieldSpec
+from mediakit.widgets.form.fields_payload import SEVERAL
+from mediakit.widgets.form.widget import FormWidget
+from mediakit.widgets.inputs.frames import frame_of
+from mediakit.widgets.inputs.result_search import Result, Results
+from mediakit.widgets.toolkit.styles import data_url
+from mediakit.widgets.uploads.accepted_files import refusal
+from mediakit.widgets.uploads.chunked_upload import Receiver, Work
+from mediakit.widgets.uploads.upload_folder import UploadFolder
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
+NO_CLIP = "Choose the video first: the mask is painted on a frame of it."
+UNREADABLE = "No frame of the video can be read, so there is nothing to paint on."
+
+Said = Mapping[str, Any]
+
+
+class FormInputs:
+    """Answers the page.
+
+    Args:
+        client: The client of the form.
+        results: Finds results.
+        uploads: Where files from the browser stay.
+        widget: The form's connection.
+        value_of: Returns what a field of the form holds.
+        specs: Returns the fields that take media, by the path that the page names.
+        run: Starts a coroutine function on the I/O thread.
+        work: Does something on a worker thread.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        results: Results,
+        uploads: UploadFolder,
+        widget: FormWidget,
+        *,
+        value_of: Callable[[str], object],
+        specs: Callable[[], Mapping[str, FieldSpec]],
+        run: Callable[[Callable[[], Awaitable[object]]], object],
+        work: Work,
+    ) -> None:
+        self._remote = client.components.remote_media
+        self._results = results
+        self._widget = widget
+        self._value_of, self._specs, self._run = value_of, specs, run
+        self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
+        self._receiver = Receiver(
+            lambda message: widget.send({"upload": message}),
+            uploads,
+            work,
+            check=self._refusal,
+        )
+
+    def hear(self, said: Said, buffers: Sequence[memoryview]) -> None:
+        """Take a message of the page."""
+        match said.get("do"):
+            case "upload":
+                self._receiver.hear(said, buffers)
+            case "results":
+                self._run(partial(self._send_results, said))
+            case "poster":
+                self._run(partial(self._send_poster, said))
+            case "frame":
+                self._run(partial(self._send_frame, said))
+
+    def close(self) -> None:
+        """Remove what has not arrived in full."""
+        self._receiver.close()
+
+    def _refusal(self, offer: Said) -> str | None:
+        spec, name = self._specs()[str(offer["path"])], str(offer["name"])
+        most = spec.max_length if spec.item else None
+        if most is not None and int(offer["count"]) >= most:
+            files = "file" if most == 1 else "files"
+            return f"{name} was not uploaded: this field takes {most} {files}."
+        return refusal(spec, name, int(offer["size"]), str(offer["type"]))
+
+    async def _send_results(self, said: Said) -> None:
+        """Send some results of the history, newest first."""
+        picker, medium, text = str(said["picker"]), said["medium"], str(said["text"])
+        before, last = self._pages.get(picker, ([], None))
+        if not said["more"]:
+            before, last = [], None
+        found = await self._results.page(medium, text, last)
+        self._pages[picker] = ([*before, *found.results], found.last)
+        name, words = SEVERAL[medium], ""
+        if not before and not found.results:
+            words = f"No {name} match. Try fewer words."
+            if not text.strip():
+                words = f"No {name} yet. Completed results appear here."
+        rows = [
+            {"url": each.made.url, "title": each.title, "facts": each.facts}
+            for each in found.results
+        ]
+        more = found.last is not None
+        self._widget.answer(said, rows=rows, more=more, words=words)
+
+    async def _send_poster(self, said: Said) -> None:
+        shown, _ = self._pages[str(said["picker"])]
+        poster = await self._results.poster(shown[int(said["at"])])
+        self._widget.answer(said, poster=data_url(poster) if poster else "")
+
+    async def _send_frame(self, said: Said) -> None:
+        """Send a frame of the clip, and the mask that is there to continue with."""
+        clip = self._value_of(str(said["mask_of"]))
+        if not isinstance(clip, str) or not clip:
+            self._widget.answer(said, problem=NO_CLIP)
+            return
+        frame = await frame_of("video", clip, self._remote)
+        base = await to_thread.run_sync(_file_at, str(said["value"]))
+        if frame is None:
+            self._widget.answer(said, problem=UNREADABLE)
+            return
+        width, height = frame.size
+        buffers = [frame.jpeg, base]
+        self._widget.answer(said, width=width, height=height, buffers=buffers)
+
+
+def _file_at(value: str) -> bytes:
+    """Return a mask to continue with; nothing for none on this machine."""
+    if not value.strip() or is_url(value):
+        return b""
+    try:
+        return Path(value.strip()).expanduser().read_bytes()
+    except (OSError, RuntimeError, ValueError):
+        return b""

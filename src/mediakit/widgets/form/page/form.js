@@ -1,0 +1,509 @@
+// A form: its fields, its price with the buttons that pay, and its jobs.
+//
+// Values live on the page. An edit sends the fields that the kernel has not heard of yet,
+// one message at a time, and the answer says all that follows from them. Generate sends
+// every value and the price that stands on the button.
+
+const ANSWER_MS = 3000;
+const CODE_HINT = "This call does the same. Click the code to select all of it.";
+const GONE_TEXT = "The kernel does not answer any more, so this form is read-only. Run its cell again.";
+
+// Once for each model: what the kernel sends is kept for whoever draws it later.
+const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
+function hearForm(model) {
+  const hear = ({ form }) => {
+    const state = model.get("form");
+    for (const [name, part] of Object.entries(form ?? {}))
+      state[name] = PARTS.includes(name) ? { ...state[name], ...part } : part;
+  };
+  model.on("msg:custom", hear);
+  return () => model.off("msg:custom", hear);
+}
+
+function showError(place, text) {
+  if (place.textContent === text) return;
+  const line = make("div", "mk-error", text);
+  line.setAttribute("role", "alert");
+  place.replaceChildren(...(text ? [line] : []));
+}
+
+// Code behind a button, with another one that copies it.
+class Code {
+  constructor(title, turn) {
+    this.root = make("div", "mk-codes");
+    this.fold = folding(title, (isOpen) => {
+      setFold(this.fold, isOpen);
+      this.body.hidden = !isOpen;
+      turn(isOpen);
+    });
+    this.body = make("div");
+    this.body.hidden = true;
+    this.hint = make("div", "mk-quiet mk-small-print");
+    this.code = make("pre", "mk-code");
+    this.code.tabIndex = 0;
+    this.code.setAttribute("role", "region");
+    this.code.setAttribute("aria-label", "Code");
+    this.copy = button("Copy", "", () => this.take());
+    this.body.append(this.hint, this.code, this.copy);
+    this.root.append(this.fold, this.body);
+  }
+
+  show(code, hint) {
+    write(this.hint, hint);
+    write(this.code, code);
+  }
+
+  async take() {
+    let words = "Copied";
+    try {
+      await navigator.clipboard.writeText(this.code.textContent);
+    } catch {
+      // Without a secure context the browser offers no clipboard; a selection is next.
+      getSelection().selectAllChildren(this.code);
+      words = "Press Ctrl+C to copy";
+    }
+    write(this.copy, words);
+    setTimeout(() => write(this.copy, "Copy"), 2000);
+  }
+}
+
+class Form {
+  constructor(model, el) {
+    Object.assign(this, { model, view: newId(), number: 0, heard: 0, focused: 0 });
+    this.members = new Set(); // what stands at a place and has a line for problems
+    this.media = new Set();
+    this.uploads = new Map();
+    this.fields = new Map();
+    this.edits = new Map(); // the number of the last message that holds a field's edit
+    this.unsent = new Set();
+    this.build();
+    el.append(this.root);
+    this.endJobs = drawJobs(model, this.results);
+    this.wall = new FormSlots(model, "mk-below");
+    this.root.append(this.wall.root);
+    this.hear = (said) => this.told(said);
+    model.on("msg:custom", this.hear);
+    this.showFields();
+    this.writeValues(Object.keys(this.state.values));
+    this.showState();
+    this.showFocus();
+  }
+
+  get state() {
+    return this.model.get("form");
+  }
+
+  close() {
+    this.model.off("msg:custom", this.hear);
+    clearTimeout(this.timer);
+    clearTimeout(this.focusing);
+    this.endJobs();
+    this.endMark();
+    this.wall.close();
+    for (const member of this.fields.values()) member.control.close?.();
+  }
+
+  // -- what is there once
+
+  build() {
+    const { title, doc, facts } = this.state.head;
+    this.root = make("div", "mk-form");
+    keepKeys(this.root);
+    this.endMark = markGone(this.model, this.root);
+    const [head, top, meta] = [make("div", "mk-head"), make("div", "mk-top"), make("div", "mk-meta")];
+    meta.append(...facts.map((fact) => make("span", "", fact)));
+    top.append(make("h3", "", title), meta);
+    head.append(top, make("div", "mk-quiet", doc));
+    const body = make("div", "mk-body");
+    this.controls = make("div", "mk-controls");
+    this.results = make("div", "mk-results");
+    body.append(this.controls, this.results);
+    this.main = make("div", "mk-fields");
+    this.more = make("div", "mk-fields");
+    this.more.hidden = true;
+    this.fold = folding("More settings", (isOpen) => {
+      setFold(this.fold, isOpen);
+      this.more.hidden = !isOpen;
+      this.showState();
+    });
+    this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
+    this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root);
+    this.root.append(head, body);
+    this.root.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.go.click();
+    });
+  }
+
+  buildPay() {
+    const pay = make("div", "mk-pay");
+    const row = (...parts) => {
+      const line = make("div", "mk-pay-row");
+      line.append(...parts);
+      return line;
+    };
+    this.amount = make("div", "mk-amount mk-price");
+    this.amount.setAttribute("role", "status"); // read aloud; the balance below is not
+    this.go = button("Generate", "Send the request; you pay when it completes", () => this.generate(), "mk-go mk-paid");
+    this.go.disabled = true;
+    this.ownedText = make("span");
+    this.ownedText.setAttribute("role", "status");
+    this.owned = row(this.ownedText, button("Show it", "Show your existing result; nothing is sent or charged", () => this.model.send({ do: "show_owned" })));
+    this.owned.classList.add("mk-owned");
+    this.reason = make("div", "mk-reason mk-quiet");
+    this.reason.setAttribute("role", "status");
+    this.bar = make("div", "mk-bar");
+    this.bar.append(make("i"));
+    this.funds = make("div", "mk-quiet mk-small-print");
+    this.caution = make("div", "mk-warn");
+    this.lines = make("div");
+    this.lines.hidden = true;
+    const breakdown = folding("Price breakdown", (isOpen) => {
+      setFold(breakdown, isOpen);
+      this.lines.hidden = !isOpen;
+      this.showLines();
+    }, "mk-small mk-opens");
+    breakdown.title = "Show how the price is calculated";
+    const refresh = button("Refresh balance", "Read the balance again", () => this.model.send({ do: "refresh" }), "mk-small mk-quiet-button");
+    this.sweeping = folding("Sweep…", (open) => {
+      setFold(this.sweeping, open);
+      this.model.send({ do: "sweep", open });
+    }, "mk-small mk-opens");
+    this.sweeping.title = "Turn fields into lists, and see what all combinations cost";
+    this.error = make("div");
+    const balance = make("div", "mk-balance");
+    balance.append(this.bar, this.funds, this.caution);
+    const buttons = row(breakdown, refresh, this.sweeping);
+    pay.append(row(this.amount, this.go), this.owned, this.reason, balance, buttons, this.lines, this.error);
+    return pay;
+  }
+
+  // -- fields
+
+  // A field with its label, its control and a line below it; it is known by its place.
+  field(spec, at) {
+    const member = { spec, where: at.where, note: make("div", "mk-note"), used: false, isInner: Boolean(at.isInner) };
+    const tell = () => {
+      member.used = true;
+      at.tell();
+    };
+    const control = CONTROLS[spec.kind](this, spec, { ...at, tell });
+    const root = make("div", `mk-field mk-${spec.kind}`);
+    member.control = control;
+    member.root = root;
+    member.note.id = newId();
+    if (control.isTick) {
+      const line = make("label", "mk-check");
+      member.name = make("span", "", spec.label);
+      line.title = spec.hint ?? "";
+      line.append(control.root, member.name);
+      root.append(line);
+    } else if (control.isNamed) {
+      member.name = control.name;
+      root.append(control.root);
+    } else if (control.isGroup) {
+      root.setAttribute("role", "group");
+      root.setAttribute("aria-label", spec.label ?? "");
+      member.name = make("span", "mk-label", spec.label);
+      member.name.title = spec.hint ?? "";
+      if (control.bar) control.bar.prepend(member.name);
+      else if (spec.label) root.append(member.name);
+      root.append(control.root);
+    } else {
+      const label = labelFor(spec.label, control.input);
+      label.title = spec.hint ?? "";
+      member.name = label;
+      root.append(label, control.root);
+    }
+    control.input?.setAttribute("aria-describedby", member.note.id);
+    member.require = (isRequired) => write(member.name, isRequired ? `${spec.label} *` : (spec.label ?? ""));
+    member.require(Boolean(spec.required));
+    if (spec.start !== undefined || at.isInner) control.write(spec.start);
+    root.append(member.note);
+    this.members.add(member);
+    return member;
+  }
+
+  drop(member) {
+    member.control.close?.();
+    member.root.remove();
+    this.members.delete(member);
+  }
+
+  // Fields whose description stays keep their place on the page, and their focus.
+  showFields() {
+    const { fields } = this.state.schema;
+    const before = this.fields;
+    this.fields = new Map();
+    for (const spec of fields) {
+      const { name } = spec;
+      const kept = before.get(name);
+      const stays = kept && isSame(kept.spec, spec);
+      if (stays) before.delete(name);
+      this.fields.set(name, stays ? kept : this.topField(spec));
+    }
+    for (const member of before.values()) {
+      member.timeline?.close();
+      this.drop(member);
+    }
+    for (const [place, isMain] of [[this.main, true], [this.more, false]]) {
+      const wanted = fields.filter(({ main }) => Boolean(main) === isMain).map(({ name }) => this.fields.get(name).root);
+      wanted.forEach((root, at) => {
+        if (place.children[at] !== root) place.insertBefore(root, place.children[at] ?? null);
+      });
+    }
+    this.fold.hidden = fields.every(({ main }) => main);
+  }
+
+  topField(spec) {
+    const { name } = spec;
+    const at = { where: () => name, tell: () => this.edited(name) };
+    const member = this.field(spec, at);
+    if (spec.timeline) this.addTimeline(member, name);
+    const prompt = this.fields.get("prompt");
+    if (name === "prompt" || prompt) this.cite = (text) => this.addCitation(text);
+    return member;
+  }
+
+  addTimeline(member, name) {
+    const source = {
+      send: (edit) => this.model.send({ do: "timeline", name, edit }),
+      pictureOf: (medium, url) => {
+        const picture = this.state.found?.[`${medium} ${url}`]?.picture;
+        return picture || (medium === "image" && /^https?:/i.test(url) ? url : "");
+      },
+      isOff: () => false,
+    };
+    member.timeline = new Timeline(source, this.state.timelines[name]);
+    member.root.prepend(member.timeline.root);
+    member.timeline.draw();
+  }
+
+  // Writes a citation behind the prompt, as if it were typed there.
+  addCitation(citation) {
+    const { control } = this.fields.get("prompt");
+    const text = control.read().trimEnd();
+    control.write(text ? `${text} ${citation}` : citation);
+    this.edited("prompt");
+  }
+
+  // -- what people do
+
+  edited(name) {
+    this.unsent.add(name);
+    this.showNotes();
+    if (this.isWaiting) return;
+    this.sendEdits();
+  }
+
+  sendEdits() {
+    clearTimeout(this.timer);
+    this.isWaiting = this.unsent.size > 0;
+    if (!this.isWaiting) return;
+    this.number += 1;
+    for (const name of this.unsent) this.edits.set(name, this.number);
+    this.unsent.clear();
+    const values = Object.fromEntries([...this.edits.keys()].map((name) => [name, this.valueOf(name)]));
+    this.send({ do: "edit", values });
+    // A message that was lost is not waited for.
+    this.timer = setTimeout(() => this.sendEdits(), ANSWER_MS);
+  }
+
+  send(said) {
+    try {
+      this.model.send({ ...said, view: this.view, number: this.number });
+    } catch {
+      showError(this.error, GONE_TEXT); // there is no kernel at all
+    }
+  }
+
+  valueOf(name) {
+    return this.fields.get(name)?.control.read() ?? null;
+  }
+
+  generate() {
+    const { price, go } = this.state;
+    const values = Object.fromEntries([...this.fields.keys()].map((name) => [name, this.valueOf(name)]));
+    const edited = [...new Set([...this.edits.keys(), ...this.unsent])].filter((name) => name in values);
+    this.number += 1;
+    for (const name of edited) this.edits.set(name, this.number);
+    this.unsent.clear();
+    this.go.disabled = true;
+    this.send({ do: "generate", values, edited, price: price.ends ?? null, another: go.another });
+  }
+
+  // -- what the kernel says
+
+  told({ form, heard, set: forced = [], reveal, upload }) {
+    if (upload) this.uploads.get(upload.id)?.(upload);
+    const [view, number] = heard ?? [];
+    const isMine = view === this.view;
+    if (isMine) {
+      this.heard = Math.max(this.heard, number);
+      for (const [name, last] of this.edits) if (last <= this.heard) this.edits.delete(name);
+    }
+    if (form) {
+      if (form.schema) this.showFields();
+      const names = Object.keys(form.values ?? {}).filter((name) => this.fields.has(name));
+      // What was typed since stays; the kernel will hear of it.
+      const isOpen = (name) => !this.edits.has(name) && !this.unsent.has(name);
+      this.writeValues(names.filter((name) => isOpen(name) && (!isMine || forced.includes(name))));
+      if (form.schema) this.writeValues([...this.fields.keys()].filter(isOpen));
+      if (form.found || form.names) for (const medium of this.media) medium.showFound();
+      this.showState();
+      if (form.focus) this.showFocus();
+    }
+    if (reveal) for (const member of this.fields.values()) if (isAround(member.where(), reveal)) member.control.reveal?.(reveal);
+    if (isMine && this.heard >= this.number) this.sendEdits();
+  }
+
+  writeValues(names) {
+    const { values } = this.state;
+    for (const name of names) this.fields.get(name)?.control.write(values[name]);
+  }
+
+  showState() {
+    const { state } = this;
+    if (!state.price) return;
+    this.root.classList.toggle("mk-returns", Boolean(state.returns));
+    for (const [name, member] of this.fields) {
+      const isOff = name in state.off;
+      // The reason stays in reach of screen readers.
+      for (const part of member.root.children) part.toggleAttribute("inert", isOff && part !== member.note);
+      member.root.classList.toggle("mk-off", isOff);
+      member.require(state.required.includes(name));
+      if (member.timeline && state.timelines[name]) member.timeline.show(state.timelines[name]);
+    }
+    this.showNotes();
+    this.showPay();
+    this.showSweep();
+    setFold(this.sweeping, Boolean(state.sweep?.open));
+    this.code.show(state.code, state.code_hint);
+    showError(this.error, state.error);
+    this.wall.draw(state.wall.map((id) => [id]));
+  }
+
+  // Each problem stands at the nearest place around it that is on the page. That
+  // something is missing is said only where somebody was: what was just added is not
+  // wrong, it is empty.
+  showNotes() {
+    const { state } = this;
+    if (!state.problems) return;
+    const places = new Map();
+    for (const member of this.members) {
+      const place = member.where();
+      if (place !== null && !places.has(place)) places.set(place, member);
+    }
+    const said = new Map();
+    const gaps = new Map();
+    const add = (map, member, text, tone) => map.set(member, [...(map.get(member) ?? []), { text, tone }]);
+    for (const { missing, tone, at } of state.problems) {
+      const found = at.find(([place]) => places.has(place));
+      if (!found) continue;
+      const [place, name, text] = found;
+      const member = places.get(place);
+      if (member.isFolded && missing) add(gaps, member, name);
+      else if (!missing || !(member.isInner ?? true) || member.used) add(said, member, text, tone);
+    }
+    for (const [member, names] of gaps)
+      add(said, member, `Not filled in: ${names.map(({ text }) => text).join("; ")}`, "bad");
+    for (const member of this.members) this.showNote(member, said.get(member));
+  }
+
+  showNote(member, said) {
+    const reason = member.isInner === false ? this.state.off[member.spec.name] : null;
+    let [text, tone] = ["", "quiet"];
+    if (reason) text = reason;
+    else if (said) [text, tone] = [said.map((each) => each.text).join("; "), said[0].tone];
+    else text = member.control?.note?.() ?? "";
+    member.note.className = `mk-note mk-${tone}`;
+    write(member.note, text);
+    const { input } = member.control ?? {};
+    if (input) set(input, "aria-invalid", said && tone === "bad" ? "true" : null);
+  }
+
+  showPay() {
+    const { price, go, owned } = this.state;
+    const key = JSON.stringify(price);
+    if (this.priceKey !== key) {
+      this.priceKey = key;
+      this.amount.className = `mk-amount mk-price mk-${price.tone}`;
+      const parts = price.text ? [make("b", "", price.text)] : [make("span", "mk-quiet", price.gap ?? "")];
+      if (price.kind) parts.push(make("span", "mk-tag", price.kind));
+      this.amount.replaceChildren(...parts);
+      this.bar.className = `mk-bar mk-${price.tone}`;
+      this.bar.firstChild.style.width = `${price.share * 100}%`;
+      write(this.funds, price.funds);
+      write(this.caution, price.caution);
+      this.showLines();
+    }
+    write(this.go, go.text);
+    this.go.disabled = go.off;
+    write(this.reason, go.hint);
+    write(this.ownedText, owned);
+    this.owned.hidden = !owned;
+  }
+
+  showSweep() {
+    const { sweep } = this.state;
+    if (!sweep?.open) {
+      this.sweep?.root.remove();
+      return;
+    }
+    this.sweep ??= new Sweep(this);
+    if (!this.sweep.root.parentNode) this.code.root.before(this.sweep.root);
+    this.sweep.show(sweep);
+  }
+
+  showLines() {
+    if (this.lines.hidden) {
+      this.lines.replaceChildren();
+      return;
+    }
+    const { lines = [], total, notes = [], no_lines: none } = this.state.price;
+    if (!lines.length) {
+      this.lines.replaceChildren(make("div", "mk-quiet", none));
+      return;
+    }
+    const table = make("table", "mk-lines");
+    const row = (tag, texts, span) => {
+      const line = make("tr");
+      texts.forEach((text, at) => {
+        const cell = make(tag, at === texts.length - 1 ? "mk-num" : "", text);
+        if (span && !at) cell.colSpan = span;
+        line.append(cell);
+      });
+      table.append(line);
+    };
+    row("th", ["What", "Quantity", "Rate", "Amount"]);
+    for (const line of lines) row("td", line);
+    row("td", ["Total", total], 3);
+    this.lines.replaceChildren(table, ...notes.map((note) => make("div", "mk-quiet", note)));
+  }
+
+  // Once the form is on the page, and only once for each wish.
+  showFocus(tries = 40) {
+    clearTimeout(this.focusing);
+    const { focus } = this.state;
+    if (!focus || focus === this.focused) return;
+    const first = [...this.controls.querySelectorAll(FOCUSABLE)].find((each) => !each.disabled && each.getClientRects().length);
+    if (first) {
+      this.focused = focus;
+      first.focus();
+    } else if (tries) this.focusing = setTimeout(() => this.showFocus(tries - 1), 50);
+  }
+}
+
+function initialize({ model }) {
+  const ends = [hearJobs(model), hearForm(model)];
+  return () => ends.forEach((end) => end());
+}
+
+function render({ model, el }) {
+  const form = new Form(model, el);
+  return () => form.close();
+}
+
+export default { initialize, render };

@@ -1,0 +1,465 @@
+// Media in a form: paths and URLs with their pictures and facts, uploads, earlier results
+// and painted masks.
+//
+// A file is sent to the kernel in pieces, each when the kernel asks for it: it is never
+// read as a whole, and no message is long. What is offered is refused before its first
+// byte is sent.
+
+const MB = 1e6;
+const QUIET_MS = 3000; // after which the kernel seems busy
+const SEARCH_MS = 300;
+
+const sizeText = (bytes) => (bytes >= MB ? `${(bytes / MB).toFixed(1)} MB` : `${Math.ceil(bytes / 1000)} kB`);
+const holdsFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+
+// One path or URL. An uploaded file is shown by its own name, until somebody types there.
+class Medium {
+  constructor(form, spec, tell) {
+    Object.assign(this, { form, spec, path: "" });
+    this.input = box("input", { placeholder: "Path or URL", className: "mk-wide" }, () => {
+      this.path = "";
+      this.showFound();
+      tell();
+    });
+    this.picture = make("div", "mk-media-picture");
+    this.facts = make("div", "mk-media-facts mk-quiet");
+  }
+
+  get value() {
+    return this.path || this.input.value;
+  }
+
+  set value(wire) {
+    if (this.value === wire) return;
+    const name = this.form.state.names?.[wire];
+    this.path = name ? wire : "";
+    fill(this.input, name ?? wire);
+    this.showFound();
+  }
+
+  // Takes a file that was just uploaded, whose name is not in the state yet.
+  take(path, name) {
+    this.path = path;
+    fill(this.input, name);
+    this.showFound();
+  }
+
+  // A remote picture is fetched by the browser; nothing of it is kept.
+  showFound() {
+    const value = this.value.trim();
+    const seen = this.form.state.found?.[`${this.spec.medium} ${value}`];
+    const isUrl = /^https?:\/\//i.test(value);
+    const source = seen?.picture || (isUrl && this.spec.medium === "image" ? value : "");
+    const facts = seen?.facts ?? (value && !isUrl ? "" : isUrl && !source ? "remote; length unknown" : "");
+    const key = JSON.stringify([source, facts]);
+    if (this.drawn === key) return;
+    this.drawn = key;
+    this.picture.replaceChildren();
+    if (source) {
+      const picture = Object.assign(make("img"), { src: source, alt: "" });
+      picture.addEventListener("error", () => picture.remove());
+      this.picture.append(picture);
+    }
+    write(this.facts, facts);
+  }
+}
+
+// What stands beside a box or a list of boxes: upload, earlier results, a mask to paint.
+function mediaTools(form, spec, zone, { take, count, value, changed }) {
+  const arrived = (path, name) => {
+    take(path, name);
+    if (!isPainted) return;
+    // The painting is there until its mask is.
+    close();
+    buttons[1].focus();
+  };
+  const uploads = new Uploads(form, spec, zone, { take: arrived, count });
+  const panel = make("div", "mk-pick");
+  panel.hidden = true;
+  const opens = [["From history", `Choose one of your results for ${spec.label}`, () => new Picker(form, spec, panel, choose)]];
+  if (spec.mask_of)
+    opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), painted)]);
+  let [open, isPainted] = [null, false];
+  const close = () => {
+    isPainted = false;
+    open?.end?.();
+    open = null;
+    panel.replaceChildren();
+    panel.hidden = true;
+    buttons.forEach((each) => setFold(each, false));
+  };
+  const buttons = opens.map(([text, title, make_]) => {
+    const fold = folding(text, (on) => {
+      close();
+      if (!on) return;
+      setFold(fold, true);
+      panel.hidden = false;
+      open = make_();
+    }, "mk-small mk-opens");
+    fold.title = title;
+    return fold;
+  });
+  const choose = (url) => {
+    close();
+    take(url);
+    changed();
+    buttons[0].focus();
+  };
+  const painted = (file) => {
+    isPainted = true;
+    uploads.add([file]);
+  };
+  return { uploads, buttons, panel, close, all: [uploads.button, ...buttons] };
+}
+
+function mediumControl(form, given, at) {
+  const [root, spec] = [make("div", "mk-media"), { ...given }];
+  const medium = new Medium(form, spec, at.tell);
+  const take = (path, name) => {
+    if (name) medium.take(path, name);
+    else medium.value = path;
+  };
+  const tools = mediaTools(form, spec, root, {
+    take,
+    count: () => 0,
+    value: () => medium.value,
+    changed: at.tell,
+  });
+  const line = make("div", "mk-row");
+  line.append(medium.input, ...tools.all);
+  const found = make("div", "mk-media-found");
+  found.append(medium.picture, medium.facts);
+  root.append(line, tools.uploads.state, tools.panel, found);
+  form.media.add(medium);
+  return {
+    root,
+    input: medium.input,
+    read: () => medium.value,
+    write: (wire) => (medium.value = wire ?? ""),
+    note: () => spec.limits ?? "",
+    become(next) {
+      if (next.kind !== spec.kind || next.mask_of !== spec.mask_of) return false;
+      Object.assign(spec, { limits: "" }, next);
+      tools.uploads.input.accept = spec.accept;
+      medium.showFound();
+      return true;
+    },
+    close() {
+      form.media.delete(medium);
+      tools.uploads.close();
+    },
+  };
+}
+
+// Several media, in an order that people can change, one line each.
+function mediaControl(form, spec, at) {
+  const [root, list] = [make("div", "mk-media mk-medialist"), make("div", "mk-mediarows")];
+  const rows = [];
+  const given = () => rows.filter((row) => row.medium.value.trim());
+  const changed = () => {
+    arrange();
+    at.tell();
+  };
+  const grow = (wire = "") => {
+    const row = { root: make("div", "mk-mediarow"), note: make("div", "mk-note") };
+    row.medium = new Medium(form, spec, changed);
+    row.medium.value = wire;
+    row.label = labelFor("", row.medium.input);
+    row.where = () => {
+      const place = given().indexOf(row);
+      return place < 0 ? null : `${at.where()}[${place}]`;
+    };
+    row.up = button("↑", "Move one place up", () => move(row, -1), "mk-small mk-icon");
+    row.down = button("↓", "Move one place down", () => move(row, 1), "mk-small mk-icon");
+    row.remove = button("✕", "Remove this row", () => remove(row), "mk-small mk-icon");
+    for (const [each, name] of [[row.up, "Up"], [row.down, "Down"], [row.remove, "Remove"]])
+      each.setAttribute("aria-label", name);
+    const tools = [row.up, row.down, row.remove];
+    if (spec.cites && form.cite) {
+      row.cite = button("Cite", "Add this reference to the end of the prompt", () => form.cite(row.label.textContent));
+      tools.push(row.cite);
+    }
+    const { picture, input, facts } = row.medium;
+    row.root.append(picture, row.label, input, ...tools, facts, row.note);
+    form.media.add(row.medium);
+    form.members.add(row);
+    rows.push(row);
+    return row;
+  };
+  const drop = (row) => {
+    form.media.delete(row.medium);
+    form.members.delete(row);
+    row.root.remove();
+  };
+  const remove = (row) => {
+    drop(...rows.splice(rows.indexOf(row), 1));
+    changed();
+  };
+  const move = (row, by) => {
+    const from = rows.indexOf(row);
+    rows.splice(from + by, 0, ...rows.splice(from, 1));
+    changed();
+    (by < 0 ? row.up : row.down).focus();
+  };
+  const take = (path, name) => {
+    const row = rows.find((each) => !each.medium.value.trim()) ?? grow();
+    if (name) row.medium.take(path, name);
+    else row.medium.value = path;
+    arrange();
+  };
+  const arrange = () => {
+    const [count, most] = [given().length, spec.most];
+    let number = 0;
+    rows.forEach((row, place) => {
+      if (list.children[place] !== row.root) list.insertBefore(row.root, list.children[place] ?? null);
+      const isGiven = Boolean(row.medium.value.trim());
+      if (isGiven) number += 1;
+      write(row.label, isGiven ? `${spec.tag}${number}` : "new");
+      row.up.disabled = place === 0;
+      row.down.disabled = place === rows.length - 1;
+      if (row.cite) row.cite.disabled = !isGiven;
+    });
+    write(head, count && most ? `${count} of ${most}` : String(count || "none"));
+    more.disabled = Boolean(most) && rows.length >= most;
+    for (const each of tools.all) each.disabled = Boolean(most) && count >= most;
+  };
+  const head = make("span", "mk-quiet mk-count");
+  const more = button("Add", `Add a row to ${spec.label.toLowerCase()}`, () => {
+    const row = grow();
+    changed();
+    row.medium.input.focus();
+  });
+  const tools = mediaTools(form, spec, root, { take, count: () => given().length, value: () => "", changed });
+  const bar = make("div", "mk-row");
+  bar.append(head, more, ...tools.all);
+  root.append(bar, tools.uploads.state, tools.panel, list);
+  arrange();
+  return {
+    root,
+    bar,
+    isGroup: true,
+    read: () => rows.map((row) => row.medium.value),
+    write(wires = []) {
+      while (rows.length > wires.length) drop(rows.pop());
+      wires.forEach((wire, place) => (rows[place] ? (rows[place].medium.value = wire) : grow(wire)));
+      arrange();
+    },
+    note: () => spec.limits ?? "",
+    close() {
+      rows.forEach(drop);
+      tools.uploads.close();
+    },
+  };
+}
+
+class Uploads {
+  constructor(form, spec, zone, { take, count }) {
+    Object.assign(this, { form, spec, take, count, waiting: [], now: null, problem: "" });
+    this.input = Object.assign(make("input"), { type: "file", hidden: true, accept: spec.accept, multiple: spec.kind === "media_list" });
+    this.input.addEventListener("change", () => {
+      this.add([...this.input.files]);
+      this.input.value = ""; // the same file may be chosen again
+    });
+    const words = spec.limits ? ` ${spec.limits}.` : "";
+    this.button = button("Upload", `Upload from this computer, or drop a file here.${words}`, () => this.input.click());
+    this.button.setAttribute("aria-label", `Upload: ${spec.label}`);
+    this.state = make("div", "mk-upload");
+    this.line = make("div", "mk-upload-state");
+    this.name = make("span", "mk-upload-name");
+    this.bar = make("progress", "mk-upload-bar");
+    this.words = make("span", "mk-upload-words mk-quiet");
+    this.cancelling = button("Cancel", "", () => {
+      this.cancel();
+      this.button.focus();
+    });
+    this.failed = make("div", "mk-upload-problem mk-bad");
+    this.failed.setAttribute("role", "alert");
+    this.line.append(this.name, this.bar, this.words, this.cancelling);
+    this.state.append(this.input, this.line, this.failed);
+    this.takeDrops(zone);
+    this.draw();
+  }
+
+  // Files may be dropped anywhere on the field.
+  takeDrops(zone) {
+    const mark = (on) => zone.classList.toggle("mk-upload-over", on);
+    const hear = (name, act) =>
+      zone.addEventListener(name, (event) => {
+        if (!holdsFiles(event)) return;
+        event.preventDefault();
+        event.stopPropagation();
+        act(event);
+      });
+    hear("dragenter", () => mark(!this.button.disabled));
+    hear("dragover", () => mark(!this.button.disabled));
+    hear("drop", (event) => {
+      mark(false);
+      if (!this.button.disabled) this.add([...event.dataTransfer.files]);
+    });
+    zone.addEventListener("dragleave", (event) => zone.contains(event.relatedTarget) || mark(false));
+  }
+
+  add(files) {
+    if (!files.length) return;
+    this.problem = "";
+    if (files.length > 1 && !this.input.multiple) this.problem = "This field takes one file. Choose one of them.";
+    else this.waiting.push(...files);
+    if (!this.now) this.next();
+    this.draw();
+  }
+
+  next() {
+    const file = this.waiting.shift();
+    this.now = file ? { id: newId(), file, at: 0 } : null;
+    if (file) {
+      const { name, size, type } = file;
+      this.form.uploads.set(this.now.id, (message) => this.hear(message));
+      this.send({ kind: "offer", path: this.spec.path, name, size, type, count: this.count() });
+    }
+    this.draw();
+  }
+
+  send(message, buffers) {
+    const { now } = this;
+    clearTimeout(this.timer);
+    now.slow = false;
+    this.timer = setTimeout(() => {
+      now.slow = true;
+      this.draw();
+    }, QUIET_MS);
+    this.form.model.send({ do: "upload", id: now.id, ...message }, undefined, buffers);
+  }
+
+  hear(message) {
+    if (message.id !== this.now?.id) return;
+    clearTimeout(this.timer);
+    if (message.kind === "want") this.give(message);
+    if (message.kind === "refused") this.end(message.text);
+    if (message.kind === "done") {
+      this.take(message.path, message.name);
+      this.form.edited(this.spec.path.split("/")[0]);
+      this.end("");
+    }
+  }
+
+  async give({ id, at, length }) {
+    const { file } = this.now;
+    this.now.at = at;
+    this.draw();
+    let piece;
+    try {
+      piece = await file.slice(at, at + length).arrayBuffer();
+    } catch {
+      if (this.now?.id === id) this.cancel(`The browser cannot read ${file.name} any more.`);
+      return;
+    }
+    // It may have been cancelled while the piece was read.
+    if (this.now?.id === id) this.send({ kind: "piece", at }, [piece]);
+  }
+
+  cancel(problem = "") {
+    if (!this.now) return;
+    this.send({ kind: "cancel" });
+    if (!problem) this.waiting = [];
+    this.end(problem);
+  }
+
+  end(problem) {
+    clearTimeout(this.timer);
+    this.form.uploads.delete(this.now.id);
+    if (problem) this.problem = [this.problem, problem].filter(Boolean).join(" ");
+    this.next();
+  }
+
+  close() {
+    clearTimeout(this.timer);
+    if (this.now) this.form.uploads.delete(this.now.id);
+  }
+
+  draw() {
+    const { now } = this;
+    this.button.hidden = Boolean(now);
+    this.line.hidden = !now;
+    write(this.failed, this.problem);
+    this.failed.hidden = !this.problem;
+    this.state.hidden = !now && !this.problem;
+    if (!now) return;
+    const { file, at, slow } = now;
+    write(this.name, file.name);
+    this.name.title = file.name;
+    Object.assign(this.bar, { max: file.size, value: at });
+    this.bar.setAttribute("aria-label", `Upload of ${file.name}`);
+    const more = this.waiting.length ? ` · ${this.waiting.length} more` : "";
+    write(this.words, `${sizeText(at)} of ${sizeText(file.size)}${more}${slow ? " · waiting for the kernel" : ""}`);
+    this.cancelling.setAttribute("aria-label", `Cancel the upload of ${file.name}`);
+  }
+}
+
+// A list of earlier results, of which one is chosen.
+class Picker {
+  constructor(form, spec, panel, choose) {
+    Object.assign(this, { form, spec, choose, id: newId(), asked: 0, count: 0 });
+    this.search = box("input", { placeholder: `Search your ${spec.several}`, className: "mk-wide" }, () => {
+      clearTimeout(this.timer);
+      this.timer = setTimeout(() => this.ask(false), SEARCH_MS);
+    });
+    this.search.setAttribute("aria-label", "Search results");
+    this.list = make("div", "mk-pick-list");
+    this.said = make("div", "mk-quiet", "Reading the history…");
+    this.said.setAttribute("role", "status");
+    this.older = button("Show older results", "", () => this.ask(true), "mk-small mk-add");
+    this.older.hidden = true;
+    panel.append(this.search, this.list, this.said, this.older);
+    this.ask(false);
+  }
+
+  end() {
+    clearTimeout(this.timer);
+    this.asked = -1;
+  }
+
+  async ask(more) {
+    const asked = (this.asked += 1);
+    const { id, spec, form } = this;
+    const said = { do: "results", picker: id, medium: spec.medium, text: this.search.value, more };
+    const answer = await ask(form.model, said);
+    if (asked !== this.asked) return;
+    if (!more) this.list.replaceChildren();
+    const first = this.list.children.length;
+    const places = answer.rows.map((row) => this.add(row));
+    write(this.said, answer.words);
+    this.older.hidden = !answer.more;
+    for (const [at, place] of places.entries()) {
+      const { poster } = await ask(form.model, { do: "poster", picker: id, at: first + at });
+      if (asked !== this.asked) return;
+      if (poster) place.replaceChildren(Object.assign(make("img"), { src: poster, alt: "" }));
+    }
+  }
+
+  add({ url, title, facts }) {
+    const [row, place, words] = [make("div", "mk-pick-row"), make("div", "mk-pick-poster"), make("div", "mk-pick-words")];
+    const choose = make("button", "mk-pick-choose", title);
+    choose.type = "button";
+    choose.title = `Use ${title} · ${facts}`;
+    choose.addEventListener("click", () => this.choose(url));
+    place.append(make("span"));
+    words.append(choose, make("div", "mk-quiet mk-pick-facts", facts));
+    row.append(place, words);
+    this.list.append(row);
+    return place;
+  }
+}
+
+function openPainter(form, spec, panel, value, done) {
+  const said = make("div", "mk-quiet", "Reading a frame of the video…");
+  said.setAttribute("role", "status");
+  panel.append(said);
+  ask(form.model, { do: "frame", mask_of: spec.mask_of, value }).then(({ problem, width, height, buffers }) => {
+    if (!said.isConnected) return;
+    write(said, problem ?? "");
+    if (problem) return;
+    const [frame, base] = buffers;
+    panel.append(new Painter({ width, height, frame, base }, done).root);
+  });
+  return {};
+}

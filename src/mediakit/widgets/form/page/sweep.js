@@ -1,0 +1,135 @@
+// The part of a form that varies fields, and runs every combination.
+
+class Sweep {
+  constructor(form) {
+    this.form = form;
+    this.axes = new Map();
+    this.root = make("div", "mk-pay mk-sweep");
+    this.varies = make("div", "mk-ticks");
+    const ticks = make("div", "mk-field");
+    ticks.setAttribute("role", "group");
+    ticks.setAttribute("aria-label", "What varies");
+    ticks.append(make("div", "mk-label", "What varies"), this.varies);
+    this.boxes = make("div", "mk-fields");
+    this.takes = this.textBox("Takes", { type: "number", min: 1, title: "How many draws of each combination" }, "takes");
+    this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
+    this.plan = make("div", "mk-plan");
+    this.said = make("div", "mk-quiet");
+    this.fits = make("div", "mk-quiet");
+    for (const each of [this.plan, this.said, this.fits]) each.setAttribute("role", "status");
+    this.run = button("Run", "Send the new ones; you pay for each when it completes", () => this.tell({ run: this.run.textContent }), "mk-go mk-paid");
+    this.drafts = button("Drafts first…", "", () => this.tell({ drafts: true }));
+    this.error = make("div");
+    const row = make("div", "mk-pay-row");
+    row.append(this.run, this.drafts);
+    const amounts = make("div", "mk-row mk-amounts");
+    amounts.append(this.takes.root, this.budget.root);
+    this.code = new Code("Copy sweep as Python", () => {});
+    this.root.append(ticks, this.boxes, amounts, this.plan, this.said, this.fits, row, this.error, this.code.root);
+  }
+
+  tell(said) {
+    this.form.model.send({ do: "sweep", ...said });
+  }
+
+  textBox(text, traits, name) {
+    const root = make("div", "mk-field mk-budget");
+    const input = box("input", traits, () => this.tell({ [name]: input.value }));
+    root.append(labelFor(text, input), input);
+    return { root, input };
+  }
+
+  show(sweep) {
+    this.showVaries(sweep.varies);
+    this.showAxes(sweep.axes);
+    for (const [name, { input }] of [["takes", this.takes], ["budget", this.budget]])
+      if (document.activeElement !== input) fill(input, sweep[name]);
+    if (this.planHtml !== sweep.plan) {
+      this.planHtml = sweep.plan;
+      this.plan.innerHTML = sweep.plan; // escaped by the kernel, as in a saved notebook
+    }
+    this.plan.classList.toggle("mk-fades", sweep.fades);
+    write(this.said, sweep.said);
+    write(this.fits, sweep.fits);
+    write(this.run, sweep.run);
+    this.run.disabled = sweep.off;
+    this.drafts.hidden = !sweep.drafts;
+    showError(this.error, sweep.error);
+    this.code.show(sweep.code, CODE_HINT);
+  }
+
+  showVaries(varies) {
+    const key = JSON.stringify(varies.map(([name, label]) => [name, label]));
+    if (this.variesKey !== key) {
+      this.variesKey = key;
+      this.ticks = new Map();
+      this.varies.replaceChildren(
+        ...varies.map(([name, label]) => {
+          const { line, input } = ticked(label, (on) => this.tell({ vary: name, on }));
+          this.ticks.set(name, input);
+          return line;
+        }),
+      );
+    }
+    for (const [name, , isOn] of varies) this.ticks.get(name).checked = isOn;
+  }
+
+  showAxes(axes) {
+    const names = new Set(axes.map(({ name, way }) => `${way} ${name}`));
+    for (const [key, axis] of this.axes) {
+      if (names.has(key)) continue;
+      axis.root.remove();
+      this.axes.delete(key);
+    }
+    axes.forEach((axis, at) => {
+      const key = `${axis.way} ${axis.name}`;
+      if (!this.axes.has(key)) this.axes.set(key, this.makeAxis(axis));
+      const view = this.axes.get(key);
+      if (this.boxes.children[at] !== view.root) this.boxes.insertBefore(view.root, this.boxes.children[at] ?? null);
+      view.show(axis);
+    });
+  }
+
+  makeAxis({ name, label, way, hint, options }) {
+    const [root, note] = [make("div", "mk-field mk-axis"), make("div", "mk-note mk-bad")];
+    const isNamed = ["choices", "both"].includes(way);
+    if (isNamed) {
+      root.setAttribute("role", "group");
+      root.setAttribute("aria-label", label);
+      root.append(make("div", "mk-label", label));
+    }
+    let show = () => {};
+    if (way === "choices") {
+      const inputs = options.map((text) => ticked(text, () => this.tell({ axis: name, ticked: chosen() })));
+      const chosen = () => inputs.flatMap(({ input }, at) => (input.checked ? [at] : []));
+      const row = make("div", "mk-ticks");
+      row.append(...inputs.map(({ line }) => line));
+      root.append(row);
+      show = (axis) => inputs.forEach(({ input }, at) => (input.checked = axis.ticked.includes(at)));
+    } else if (way === "both") {
+      root.append(make("div", "mk-quiet", "no and yes"));
+    } else {
+      const input = box(way === "numbers" ? "input" : "textarea", { placeholder: hint }, () => this.tell({ axis: name, text: input.value }));
+      root.append(labelFor(label, input), input, make("div", "mk-quiet mk-note", titleCase(hint)));
+      show = ({ text }) => {
+        if (document.activeElement !== input) fill(input, text);
+      };
+    }
+    root.append(note);
+    return {
+      root,
+      show(axis) {
+        show(axis);
+        write(note, axis.problem);
+      },
+    };
+  }
+}
+
+const ticked = (text, turn) => {
+  const [line, input] = [make("label", "mk-tick"), make("input")];
+  input.type = "checkbox";
+  input.addEventListener("change", () => turn(input.checked));
+  line.append(input, make("span", "", text));
+  return { line, input };
+};

@@ -1,0 +1,88 @@
+"""The widget of a form: one connection for its fields, its price and its jobs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from traitlets import Any as AnyTrait
+
+from mediakit.widgets.form.fields_payload import Payload
+from mediakit.widgets.job.jobs import DRAWS_JOBS, JobsWidget
+
+HERE = Path(__file__).parent
+BY_NAME = ("values", "names", "found", "posters")
+"""Parts of which only the entries that have changed are sent."""
+
+Hear = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
+
+
+def _text(*names: str) -> str:
+    return "\n".join((HERE / name).read_text("utf-8") for name in names)
+
+
+SCRIPTS = ("page/controls.js", "page/media.js", "page/sweep.js")
+EDITORS = ("../timeline/timeline.js", "../inputs/mask.js")
+STYLES = ("../job/jobs.css", "page/form.css")
+
+
+class FormWidget(JobsWidget):
+    """A form on a page.
+
+    `form` is what a page that is loaded finds, by its parts. A page that is open is
+    sent the parts that have changed, by messages: setting the trait sends nothing.
+    What people do comes as messages, too, each with all that it depends on; so their
+    order does not matter, and no message waits for another one.
+
+    Args:
+        hear: Takes a message of the page and its bytes.
+    """
+
+    _esm = f"{DRAWS_JOBS}\n{_text(*SCRIPTS, 'page/form.js')}"
+    _css = _text(*STYLES)
+    form: Any = AnyTrait().tag(sync=True)
+
+    def __init__(self, hear: Hear, **traits: Any) -> None:
+        super().__init__(form={}, **traits)
+        self._form_lock = threading.RLock()
+        self.on_msg(lambda _, said, buffers: hear(said, buffers))
+
+    def _should_send_property(self, key: str, value: object) -> bool:
+        return key != "form" and super()._should_send_property(key, value)
+
+    def show_form(self, parts: Payload, **more: object) -> None:
+        """Show these parts from now on; the others stay.
+
+        Args:
+            parts: The parts. Those of `BY_NAME` are joined to what is there.
+            more: What the page is told beside them, once.
+        """
+        with self._form_lock:
+            news = {n: new for n, part in parts.items() if (new := self._new(n, part))}
+            changed = {name: part for name, [part] in news.items()}
+            whole = {
+                name: {**self.form.get(name, {}), **part} if name in BY_NAME else part
+                for name, part in changed.items()
+            }
+            self.form = {**self.form, **whole}
+            if changed or more:
+                self.send({"form": changed, **more})
+
+    def _new(self, name: str, part: Any) -> list[Any]:
+        """Return what is new of a part, in a list; an empty one for nothing."""
+        before = self.form.get(name)
+        if name not in BY_NAME:
+            return [] if before == part and name in self.form else [part]
+        known = before or {}
+        missing = object()
+        news = {n: each for n, each in part.items() if known.get(n, missing) != each}
+        return [news] if news else []
+
+
+class EditorsWidget(FormWidget):
+    """The widget of a form with a timeline, or with a mask to paint."""
+
+    _esm = f"{DRAWS_JOBS}\n{_text(*EDITORS, *SCRIPTS, 'page/form.js')}"
+    _css = _text(*STYLES, "../timeline/timeline.css", "../inputs/mask.css")

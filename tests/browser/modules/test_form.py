@@ -1,0 +1,423 @@
+"""A form on a page: each kind of field, media, and the buttons that pay."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import Locator, expect
+
+from mediakit import Client
+from mediakit.catalog import Function
+from mediakit.widgets.form.controller import Form
+from tests.browser.modules.bare_page import BarePage, until
+from tests.support.job_states import HOSTILE
+from tests.support.samples.media_samples import make_mp4, make_png
+from tests.support.samples.sample_requests import MADE_UP
+from tests.support.widgets import finish
+
+pytestmark = pytest.mark.browser
+
+DROP = """(field, [name, text]) => {
+    const data = new DataTransfer();
+    data.items.add(new File([window.toBytes(text)], name, { type: "image/png" }));
+    const fire = (kind) => field.dispatchEvent(new DragEvent(
+        kind, { dataTransfer: data, bubbles: true, cancelable: true }));
+    fire("dragover");
+    const marked = Boolean(field.closest(".mk-upload-over"));
+    fire("drop");
+    return marked && !field.closest(".mk-upload-over");
+}"""
+# A key that is held down comes again and again.
+HOLD = """(element, [key, times]) => {
+    for (let n = 0; n < times; n += 1)
+        element.dispatchEvent(new KeyboardEvent(
+            "keydown", { key, bubbles: true, cancelable: true, repeat: n > 0 }));
+}"""
+
+
+class Shown:
+    """A form on a page.
+
+    Args:
+        bare: The page.
+        form: The form.
+    """
+
+    def __init__(self, bare: BarePage, form: Form) -> None:
+        self.bare, self.page, self.form = bare, bare.page, form
+        self.page.set_viewport_size({"width": 1000, "height": 1400})
+        self.el = bare.show(form.widget).locator(".mk-form")
+
+    def field(self, name: str) -> Locator:
+        return self.el.get_by_label(name).first
+
+    def press(self, name: str) -> None:
+        self.el.get_by_role("button", name=name, exact=True).first.click()
+
+    def becomes(self, **values: object) -> None:
+        """Wait until the kernel has these values."""
+
+        def held() -> dict[str, object]:
+            return {name: self.form.values[name] for name in values}
+
+        until(self.page, lambda: held() == values, lambda: held())
+
+    def said(self, do: str) -> list[dict[str, Any]]:
+        """Return the messages of a kind that the page has sent."""
+        return [each for each in self.bare.heard if each.get("do") == do]
+
+
+@pytest.fixture
+def show(bare: BarePage, client: Client) -> Iterator[Callable[..., Shown]]:
+    forms: list[Form] = []
+
+    def make(kind: str | Function, **values: object) -> Shown:
+        function = client.catalog.function(kind) if isinstance(kind, str) else kind
+        forms.append(Form(client, function, values, name=f"page {len(forms)}"))
+        until(bare.page, lambda: forms[-1].state.funds.balance is not None)
+        return Shown(bare, forms[-1])
+
+    yield make
+    for form in forms:
+        finish(form)
+
+
+# -- fields ---------------------------------------------------------------------------
+
+
+def test_a_number_is_typed_or_drawn_and_a_cleared_box_takes_its_last_good_one(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite")
+    box, slider = shown.field("Duration"), shown.el.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    shown.becomes(duration=6)
+    expect(box).to_have_value("6")
+    expect(shown.el.locator(".mk-price b")).to_have_text("$0.408")
+    box.fill("45")
+    expect(shown.el).to_contain_text("Must be a whole number from 3 to 15 seconds")
+    expect(box).to_have_attribute("aria-invalid", "true")
+    expect(slider).to_have_value("6")
+    box.fill("")
+    box.press("Tab")
+    expect(box).to_have_value("6")
+    shown.becomes(duration=6)
+    box.press("ArrowUp")
+    shown.becomes(duration=7)
+
+
+def test_what_is_typed_fast_arrives_whole_in_few_messages_and_keeps_the_cursor(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video")
+    prompt = shown.field("Prompt")
+    prompt.press_sequentially("a kite over dunes", delay=15)
+    for _ in range(5):
+        prompt.press("ArrowLeft")
+    prompt.press_sequentially("high ")
+    shown.becomes(prompt="a kite over high dunes")
+    expect(prompt).to_have_value("a kite over high dunes")
+    expect(shown.el).to_contain_text("22 of 3,072 characters")
+    assert len(shown.said("edit")) <= 22
+    shown.form.values.prompt = "from code"
+    expect(prompt).to_have_value("from code")
+
+
+def test_choices_switches_and_what_a_rule_switches_off(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("image-upscale", model="wonder")
+    shown.press("More settings")
+    crop = shown.field("Crop to fill")
+    crop.select_option("Yes")
+    shown.becomes(crop_to_fill=True)
+    crop.select_option("Service default")
+    shown.becomes(crop_to_fill=None)
+    sharpen = shown.el.get_by_role("checkbox", name="Sharpen")
+    sharpen.check()
+    shown.becomes(sharpen=0.5)
+    sharpen.uncheck()
+    shown.becomes(sharpen=None)
+    model = shown.el.get_by_label("Model").first
+    model.select_option(index=1)
+    off = shown.el.locator(".mk-field.mk-off").first
+    expect(off).to_contain_text("Applies only when")
+    assert off.locator("[inert]").count() > 0
+
+
+def test_rows_are_added_moved_folded_and_removed(show: Callable[..., Shown]) -> None:
+    shown = show(MADE_UP)
+    shown.press("More settings")
+    shown.press("Add source")
+    shown.press("Add source")
+    sources = shown.el.locator(".mk-fields > .mk-rows", has_text="Add source")
+    rows = sources.locator(".mk-entry")
+    expect(rows).to_have_count(2)
+    rows.nth(1).get_by_role("button", name="Clip").click()
+    rows.nth(1).get_by_label("name").fill("dawn")
+    rows.nth(1).get_by_role("button", name="Up", exact=True).click()
+    expect(rows.nth(0).get_by_label("name")).to_have_value("dawn")
+    rows.nth(0).locator(".mk-title").click()
+    expect(rows.nth(0).locator(".mk-title")).to_have_text("Source 1 · clip · dawn")
+    until(
+        shown.page,
+        lambda: (
+            [each["type"] for each in shown.form.values["sources"] or ()]
+            == ["clip", "still"]
+        ),
+        lambda: shown.form.values["sources"],
+    )
+    rows.nth(1).get_by_role("button", name="Remove").click()
+    expect(rows).to_have_count(1)
+    shown.becomes(sources=[{"type": "clip", "name": "dawn", "size": "m"}])
+
+
+def test_one_of_several_kinds_keeps_what_it_has_in_common_with_the_last(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show(MADE_UP)
+    shown.press("More settings")
+    source = shown.el.locator(".mk-fields > .mk-variants").first
+    chooser = source.get_by_role("combobox").first
+    chooser.select_option("Still")
+    source.get_by_label("name").fill("dawn")
+    source.get_by_label("picture").first.fill("https://a.test/1.png")
+    chooser.select_option("Clip")
+    expect(source.get_by_label("name")).to_have_value("dawn")
+    shown.becomes(source={"type": "clip", "name": "dawn", "size": "m"})
+    source.get_by_role("button", name="L", exact=True).click()
+    chooser.select_option("Still")
+    expect(source.get_by_label("picture").first).to_have_value("https://a.test/1.png")
+    pressed = source.get_by_role("button", name="L", exact=True)
+    expect(pressed).to_have_attribute("aria-pressed", "true")
+    chooser.select_option("Service default")
+    shown.becomes(source=None)
+
+
+def test_an_object_is_switched_on_and_off_and_json_is_typed(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show(MADE_UP)
+    shown.press("More settings")
+    camera = shown.el.locator(".mk-fields > .mk-object", has_text="Camera").last
+    camera.get_by_role("checkbox", name="Camera").check()
+    shown.becomes(camera={"lens": "wide"})
+    camera.get_by_role("checkbox", name="Camera").uncheck()
+    shown.becomes(camera=None)
+    stage = shown.el.get_by_role("group", name="Stage")
+    stage.get_by_label("Place").fill("a quay")
+    further = stage.get_by_label("Additional fields (JSON)").first
+    further.fill('{"fog": 0.5')
+    expect(stage).to_contain_text("this is not valid JSON")
+    further.fill('{"fog": 0.5}')
+    shown.becomes(stage={"place": "a quay", "fog": 0.5})
+
+
+def test_words_from_outside_stay_words(show: Callable[..., Shown]) -> None:
+    shown = show("r1", prompt=HOSTILE, image_urls=[HOSTILE])
+    shown.press("Copy as Python")
+    expect(shown.el.locator("pre.mk-code")).to_contain_text("img src=x")
+    until(shown.page, lambda: bool(shown.form.state.problems))
+    shown.form._say(HOSTILE)
+    expect(shown.el.get_by_role("alert").first).to_contain_text(HOSTILE)
+    assert shown.page.evaluate("() => window.canary") is None
+    assert shown.el.locator("script, img[onerror]").count() == 0
+
+
+# -- paying ---------------------------------------------------------------------------
+
+
+def test_a_click_carries_every_value_and_the_price_that_stood_there(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite", duration=3)
+    go = shown.el.locator("button.mk-go")
+    expect(go).to_have_text("Generate · $0.20")
+    shown.page.wait_for_timeout(700)
+    shown.field("Prompt").fill("a kite, typed last")
+    go.click()
+    until(shown.page, lambda: len(shown.form.jobs) == 1)
+    [said] = shown.said("generate")
+    assert said["values"]["prompt"] == "a kite, typed last"
+    assert said["values"]["duration"] == "3"
+    assert said["price"] == [204_000, 204_000]
+    assert shown.form.jobs[0].state.body["prompt"] == "a kite, typed last"
+    expect(shown.el.locator(".mk-job")).to_have_count(1)
+    expect(go).to_have_text("Another take · $0.20")
+    shown.page.wait_for_timeout(1000)
+    shown.field("Prompt").press("Control+Enter")
+    until(shown.page, lambda: len(shown.form.jobs) == 2)
+
+
+def test_the_lines_of_a_price_and_the_code_are_there_on_demand(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite")
+    shown.press("Price breakdown")
+    expect(shown.el.locator("table.mk-lines .mk-num")).to_have_count(3)
+    shown.press("Price breakdown")
+    expect(shown.el.locator("table.mk-lines")).to_have_count(0)
+    shown.press("Copy as Python")
+    code = shown.el.locator("pre.mk-code")
+    expect(code).to_have_text('client.submit("text-to-video", prompt="a kite")')
+    shown.press("Copy")
+    expect(shown.el.get_by_role("button", name="Copied")).to_be_visible()
+    assert shown.page.evaluate("navigator.clipboard.readText()") == code.inner_text()
+
+
+# -- media ----------------------------------------------------------------------------
+
+
+def choose(shown: Shown, field: str, *files: Path) -> None:
+    with shown.page.expect_file_chooser() as dialog:
+        shown.el.get_by_role("button", name=f"Upload: {field}").click()
+    dialog.value.set_files(files)
+
+
+def test_files_are_uploaded_listed_moved_and_cited(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    shown = show("r1", prompt="a kite", duration=5)
+    files = [make_png(tmp_path / f"{name}.png", (320, 320)) for name in ("cat", "dog")]
+    choose(shown, "Reference images", *files)
+    expect(shown.field("@Image2")).to_have_value("dog.png")
+    images = shown.el.get_by_role("group", name="Reference images")
+    expect(images.locator("img")).to_have_count(2)
+    images.get_by_role("button", name="Down").first.click()
+    expect(shown.field("@Image1")).to_have_value("dog.png")
+    images.get_by_role("button", name="Cite").nth(1).click()
+    expect(shown.field("Prompt")).to_have_value("a kite @Image2")
+    shown.becomes(prompt="a kite @Image2")
+    paths = shown.form.values["image_urls"]
+    assert [Path(path).name for path in paths] == ["dog.png", "cat.png"]
+    images.get_by_role("button", name="Remove").first.click()
+    shown.becomes(image_urls=paths[1:])
+
+
+def test_a_file_that_is_refused_is_not_sent_and_one_is_dropped(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    shown = show("image-upscale")
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no picture")
+    choose(shown, "Image", notes)
+    expect(shown.el.get_by_role("alert").first).to_contain_text(
+        "notes.txt is not a picture that this field accepts"
+    )
+    assert [each["kind"] for each in shown.said("upload")] == ["offer"]
+    content = b64encode(make_png(tmp_path / "a.png", (64, 48)).read_bytes()).decode()
+    assert shown.el.locator(".mk-media input").first.evaluate(DROP, ["a.png", content])
+    expect(shown.field("Image")).to_have_value("a.png")
+    expect(shown.el).to_contain_text("Uploaded · 64")
+
+
+def test_the_list_of_earlier_results_says_when_it_has_none(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("image-upscale")
+    button = shown.el.get_by_role("button", name="From history").first
+    button.click()
+    expect(shown.el).to_contain_text("No pictures yet. Completed results appear here.")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    button.click()
+    expect(shown.el.locator(".mk-pick").first).to_be_hidden()
+
+
+class Mask:
+    """A mask that is painted on a frame of a clip of 640 x 360."""
+
+    def __init__(self, show: Callable[..., Shown], folder: Path) -> None:
+        clip = make_mp4(folder / "clip.mp4", (640, 360), 0.5)
+        self.shown = show("region-replace", video=str(clip), prompt="a tent")
+        self.open()
+
+    def open(self) -> None:
+        self.shown.press("Paint…")
+        self.canvas = self.shown.el.locator(".mk-mask-canvas")
+        self.status = self.shown.el.locator(".mk-mask-says[role=status]")
+        expect(self.status).not_to_be_empty()
+
+    def drag(self, *shares: tuple[float, float]) -> None:
+        self.canvas.scroll_into_view_if_needed()
+        box = self.canvas.bounding_box()
+        assert box is not None
+        places = [
+            (box["x"] + x * box["width"], box["y"] + y * box["height"])
+            for x, y in shares
+        ]
+        mouse = self.shown.page.mouse
+        mouse.move(*places[0])
+        mouse.down()
+        for place in places[1:]:
+            mouse.move(*place, steps=3)
+        mouse.up()
+
+    def used(self, before: object = None) -> Any:
+        """Take the mask; return its pixels."""
+        self.shown.press("Use this mask")
+        values = self.shown.form.values
+        until(
+            self.shown.page,
+            lambda: values["modify_region_mask"] not in (None, before),
+        )
+        content = Path(str(values["modify_region_mask"])).read_bytes()
+        with Image.open(BytesIO(content)) as mask:
+            assert mask.size == (640, 360)
+            return np.asarray(mask.convert("L"))
+
+
+def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip_and_painted_on_again(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    mask = Mask(show, tmp_path)
+    expect(mask.shown.el.get_by_role("button", name="Use this mask")).to_be_disabled()
+    mask.drag((0.1, 0.2), (0.4, 0.6))
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    mask.shown.press("Brush")
+    mask.drag((0.6, 0.3), (0.8, 0.3), (0.8, 0.5))
+    mask.shown.press("Undo")
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    pixels = mask.used()
+    assert set(np.unique(pixels)) == {0, 255}
+    assert (pixels[76:212, 68:252] == 255).all()
+    assert (pixels == 255).sum() == pytest.approx(192 * 144, rel=0.03)
+    expect(mask.shown.el.get_by_role("button", name="Paint…")).to_be_focused()
+
+    before = mask.shown.form.values["modify_region_mask"]
+    mask.open()
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    mask.shown.press("Invert")
+    again = mask.used(before)
+    assert (again == 255 - pixels).all()
+
+
+def test_a_mask_is_painted_by_keys(show: Callable[..., Shown], tmp_path: Path) -> None:
+    mask = Mask(show, tmp_path)
+    mask.canvas.focus()
+    for key in ("-", "ArrowRight", "ArrowDown"):
+        mask.shown.page.keyboard.press(key)
+    mask.canvas.evaluate(HOLD, ["ArrowRight", 39])
+    mask.canvas.evaluate(HOLD, ["ArrowDown", 39])
+    mask.shown.page.keyboard.press("Alt+ArrowUp")
+    expect(mask.status).to_contain_text("Rectangle of 128 by ")
+    mask.shown.page.keyboard.press("Enter")
+    expect(mask.status).to_contain_text("% of the frame is painted.")
+    pixels = mask.used()
+    assert pixels[300, 600] == 255
+    assert pixels[10, 10] == 0
+
+
+def test_a_form_is_small_on_its_way_to_the_page(client: Client) -> None:
+    form = client.form("text-to-video", prompt="a kite", name="small")
+    state = {n: getattr(form.widget, n) for n in form.widget.keys if n != "comm"}
+    assert len(json.dumps(state, default=str)) < 140_000
+    finish(form)

@@ -1,1 +1,0 @@
-"""Controls of media."""

@@ -1,1 +1,0 @@
-"""Controls that hold other controls."""
