@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import comm
 import pytest
+from comm.base_comm import BaseComm
 
 from mediakit import Client
+from mediakit.client.submitting import asking_from
 from mediakit.errors import InputError
 from mediakit.history import Entry, tuning
 from mediakit.records import JobStatus
@@ -19,6 +23,7 @@ from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form.controller import ANOTHER, Form, is_open
 from mediakit.widgets.form.memory import form_memory
 from mediakit.widgets.form.memory.form_memory import origin_of
+from mediakit.widgets.job.jobs import MOST_JOBS
 from mediakit.widgets.job.payload import next_text
 from mediakit.widgets.studio import Studio
 from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
@@ -198,6 +203,37 @@ def test_jobs_come_back_newest_first_without_the_network(
         assert view.state.record.id in view.card_html
         assert "data:image/jpeg" in view.card_html
     assert [path for path in asked if "media" in path] == []
+
+
+@pytest.mark.soak
+def test_a_form_of_a_hundred_jobs_comes_back_in_few_small_messages(
+    kernels: Kernels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = kernels.form(**KITE)
+    core, origin = form.client.core, form._memory.origin
+
+    async def submit(number: int) -> None:
+        with asking_from(origin):
+            await core.submit(KIND, prompt=f"kite {number}", duration=3)
+
+    for number in range(100):
+        form.client.io.call(submit, number)
+    kernels.restart()
+    sizes_bytes: list[int] = []
+
+    class MeasuredComm(BaseComm):
+        """A connection to nowhere that measures what goes through it."""
+
+        def publish_msg(self, *args: Any, **content: Any) -> None:
+            sizes_bytes.append(len(json.dumps([args, content], default=str)))
+
+    monkeypatch.setattr(comm, "create_comm", MeasuredComm)
+    again = kernels.form(**KITE)
+    assert len(again.jobs) == 100
+    assert len(drawn_jobs(again)) == MOST_JOBS
+    until(lambda: not again._tasks._tasks)
+    assert len(sizes_bytes) <= 20
+    assert sum(sizes_bytes) <= 200_000
 
 
 def test_a_running_job_is_watched_again(kernels: Kernels) -> None:

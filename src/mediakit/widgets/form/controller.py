@@ -160,7 +160,7 @@ class Form:
         self._clock = clock or SystemClock()
         self._lock = threading.RLock()
         self._closed = False
-        self._risen = self._keeping = self._shows_code = False
+        self._is_outdated = self._keeping = self._shows_code = False
         self._focuses = 0
         self._said = ""
         self._heard: dict[str, int] = {}
@@ -462,8 +462,8 @@ class Form:
     def _take(self, wires: Mapping[str, Wire]) -> list[str]:
         """Take what the page holds of some fields; return those that have changed."""
         fields, changed = self._fields, []
-        if self._risen:
-            self._risen, self._said = False, ""  # it named another price, maybe
+        if self._is_outdated:
+            self._is_outdated, self._said = False, ""
         for name, wire in wires.items():
             if name not in fields:
                 continue  # of another kind of body
@@ -513,7 +513,8 @@ class Form:
         view, number = str(said["view"]), int(said["number"])
         self._heard[view] = number
         self._take({name: said["values"][name] for name in said["edited"]})
-        self._said = CHANGED if self._differs(said["values"]) else ""
+        self._is_outdated = self._differs(said["values"])
+        self._said = CHANGED if self._is_outdated else ""
         if not self._said:
             self._state = replace(self._state, sending=SENDING_TEXT)
             seen = said["price"] and tuple(said["price"])
@@ -673,7 +674,7 @@ class Form:
             price = ready.estimate
             if seen and price and is_dearer((price.low, price.high), seen):
                 self._say(RISEN.format(price.text))
-                self._risen = True
+                self._is_outdated = True
                 return
             names = {Path(path).name for _, path in ready.media.files}
             async with explained(
