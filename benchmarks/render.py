@@ -22,6 +22,8 @@ from typing import Any
 import av
 import numpy as np
 
+from mediakit.sandbox.render.protocol import PROBE, RenderRequest
+
 ROUNDS = 5
 FPS = 24
 LIMIT, MEMORY_LIMIT_MB = 2.5, 250.0
@@ -62,11 +64,11 @@ def rendered(kind: str, body: dict[str, Any], folder: Path) -> tuple[float, floa
         stdout=subprocess.PIPE,
     )
     with worker:
-        ask(worker, "warm", {}, folder)
+        ask(worker, PROBE, {}, folder)
         started = time.perf_counter()
         answer = ask(worker, kind, {"prompt": "a kite over dunes", **body}, folder)
         took_s = time.perf_counter() - started
-        assert answer["ok"], answer
+        assert "result" in answer, answer
         status = Path(f"/proc/{worker.pid}/status").read_text()
     peak_kb = next(line.split()[1] for line in status.splitlines() if "VmHWM" in line)
     return took_s, int(peak_kb) / 1_000
@@ -77,9 +79,8 @@ def ask(
 ) -> dict[str, Any]:
     assert worker.stdin is not None
     assert worker.stdout is not None
-    order = {"job": kind, "kind": kind, "body": body, "inputs": {}, "seed": 1}
-    line = json.dumps({**order, "output": str(folder / "rendered.mp4")})
-    worker.stdin.write(f"{line}\n".encode())
+    request = RenderRequest(kind, kind, body, {}, folder / "rendered.mp4", seed=1)
+    worker.stdin.write(request.line())
     worker.stdin.flush()
     answer: dict[str, Any] = json.loads(worker.stdout.readline())
     return answer

@@ -606,4 +606,4 @@ def test_a_task_that_waits_when_its_client_s_block_ends_hears_that_it_was_closed
         error, job_id = runner.run(main())
     assert type(error) is WaitTimeoutError
     assert str(error).startswith("The client was closed.")
-    assert f"{job_id}, which is queued. The job continues" in str(error)
+    assert f"{job_id} (queued). The job continues" in str(error)
