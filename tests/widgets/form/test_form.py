@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 
 from mediakit import Client
-from mediakit.errors import ConflictError
+from mediakit.errors import ConflictError, InputError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import (
@@ -22,6 +24,7 @@ from tests.spec import accepted
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.rows import assert_each
 from tests.support.samples.media_samples import make_png
+from tests.support.soak import trials
 from tests.support.widgets import (
     box,
     drawn_jobs,
@@ -118,6 +121,44 @@ def test_what_has_become_cheaper_is_submitted_at_once(make_form: MakeForm) -> No
     generate_button(form).click(duration="4")
     until(lambda: not form.state.sending, form)
     assert [job.state.body["duration"] for job in form.jobs] == [4]
+
+
+def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
+    make_form: MakeForm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    form = make_form("text-to-video", prompt="a kite", duration=3)
+    sent: list[dict[str, Any]] = []
+
+    async def submit(body: dict[str, Any]) -> None:
+        sent.append(body)
+        raise InputError("prompt", got="a test", accepted="nothing")
+
+    monkeypatch.setattr(form, "_submit", submit)
+    draw, number = Random(7), 0
+    for turn in range(trials(60, 1_000)):
+        values, (_, seen) = dict(page(form)["values"]), page(form)["price"]["ends"]
+        edited: dict[str, str] = {}
+        messages: list[tuple[str, dict[str, Any]]] = []
+        for _ in range(2):
+            typed = {"prompt": f"{turn} {draw.random()}"}
+            edited |= draw.choice((typed, {"duration": str(draw.randint(3, 15))}))
+            number += 1
+            messages.append(("edit", {"number": number, "values": dict(edited)}))
+        values |= edited
+        number += 1
+        click = {"values": values, "edited": [*edited], "price": [seen, seen]}
+        messages.append(("generate", {"number": number, "another": False, **click}))
+        draw.shuffle(messages)
+        sent.clear()
+        for do, said in messages:
+            say(form, do, view="a", **said)
+        until(lambda: not form.state.sending, form)
+        if 68_000 * int(values["duration"]) > seen:
+            assert sent == []
+        else:
+            [body] = sent
+            assert body["prompt"] == values["prompt"]
+            assert body["duration"] == int(values["duration"])
 
 
 def test_a_click_on_values_that_code_has_changed_sends_nothing(
