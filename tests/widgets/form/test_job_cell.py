@@ -19,7 +19,14 @@ from tests.support.job_states import (
     BODY,
     state_of,
 )
-from tests.support.widgets import alert, in_use, note, press, press_generate
+from tests.support.widgets import (
+    alert,
+    generate_button,
+    in_use,
+    note,
+    press,
+    press_generate,
+)
 from tests.support.widgets import until as eventually
 
 
@@ -105,7 +112,8 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
     assert not elsewhere._closed
 
     # The job that is varied is the same request, which the button says first.
-    eventually(lambda: form.state.is_another_take and not form.state.submit_reason)
+    button = generate_button(form)
+    eventually(lambda: "Another take" in button.description and not button.disabled)
     press_generate(form)
     eventually(lambda: len(form.jobs) == 1)
     eventually(lambda: len(sent.cards) == 2)

@@ -134,6 +134,17 @@ def test_what_is_required_comes_from_the_fields_and_the_rules_that_apply() -> No
     assert wonder.with_value("model", "cgi").required == {"image_url"}
 
 
+def test_an_unfilled_slot_of_a_prompt_is_a_warning_and_can_be_sent() -> None:
+    state = start("text-to-video").with_value("prompt", "a {animal} in {light}, {{x}}")
+
+    (warning,) = state.warnings_of("prompt")
+    assert warning.predicate == (
+        "contains {animal} and {light}, which only a sweep fills"
+    )
+    assert state.submit_reason is None
+    assert state.with_value("prompt", "a fox").warnings == ()
+
+
 def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> None:
     untouched = start("text-to-video", duration=99)
 

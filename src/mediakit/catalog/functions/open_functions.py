@@ -56,7 +56,7 @@ class TextToImage(
     """Make a picture from a prompt."""
 
     prompt: OpenPrompt = None
-    """What the picture shows."""
+    """What the picture shows, such as "a paper boat on a canal at dawn"."""
 
 
 class ImageToImage(
@@ -72,4 +72,4 @@ class ImageToImage(
     """Make a picture from another one."""
 
     prompt: OpenPrompt = None
-    """What the picture shows."""
+    """What the picture shows, such as "a paper boat on a canal at dawn"."""

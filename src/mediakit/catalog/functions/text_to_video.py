@@ -31,7 +31,7 @@ class TextToVideo(
     """Make a video from a prompt, with native audio if wanted."""
 
     prompt: Annotated[str, Field(min_length=1, max_length=3072), Prompt()]
-    """What the video shows."""
+    """What the video shows, such as "a paper boat on a canal at dawn, slow pan"."""
     duration: Annotated[int, Field(ge=3, le=15), Unit("s")] = 5
     """Length of the video."""
     resolution: Literal["720p", "1080p", "4k"] = "720p"

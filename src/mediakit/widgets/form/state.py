@@ -17,6 +17,7 @@ from mediakit.forks import cached_property
 from mediakit.money import format_cents, format_usd
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
+from mediakit.sweep.grid import slots_in
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
@@ -232,8 +233,20 @@ class FormState:
     def warnings(self) -> tuple[Problem, ...]:
         """Return what keeps nothing from being sent and is likely a mistake."""
         wrong = {problem.field for problem in self.problems}
-        found = (*self.function.warnings(self.body()), *self.media.warnings())
+        found = (
+            *self.function.warnings(self.body()),
+            *self.media.warnings(),
+            *self._unfilled_slots(),
+        )
         return tuple(warning for warning in found if warning.field not in wrong)
+
+    def _unfilled_slots(self) -> Iterator[Problem]:
+        for name, value in self.body().items():
+            slots = slots_in(value) if self._spec(name).multiline else ()
+            if slots:
+                named = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
+                said = f"contains {named}, which only a sweep fills"
+                yield Problem(name, value, "a text without slots", said)
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
         """Return the warnings to show beside a field; none before it was touched."""

@@ -674,12 +674,13 @@ class Row {
   }
 }
 
-// What a folded row holds: "video · intro · 2 keyframes".
+// What a folded row holds: "video · intro · 2 keyframes", "timestamp 500 · a.png".
 function summaryOf(wire) {
   if (!wire?.of) return typeof wire === "string" ? shortName(wire) : "";
   const facts = Object.entries(wire.of).map(([name, item]) => {
     if (Array.isArray(item)) return `${item.length} ${item.length === 1 ? name.replace(/s$/, "") : name}`;
-    return typeof item === "string" && item ? shortName(item) : "";
+    if (typeof item !== "string" || !item) return "";
+    return Number.isFinite(Number(item)) ? `${name} ${item}` : shortName(item);
   });
   return [wire.tag, ...facts].filter(Boolean).slice(0, 4).join(" · ");
 }
