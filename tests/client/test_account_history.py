@@ -21,8 +21,8 @@ from mediakit.client import Service
 from mediakit.client.account_history import AccountHistory
 from mediakit.errors import MediakitError
 from mediakit.history import History
+from mediakit.history.forms import draft
 from mediakit.history.tables import drafts
-from mediakit.history.tuning import draft
 from tests.support.submissions import START, submission
 
 BLOCKED = "The history file"

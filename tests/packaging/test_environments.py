@@ -45,7 +45,7 @@ QUICK_TESTS = (
     "tests/schema",
     "tests/catalog/test_spec_tables.py",
     "tests/client/submissions/test_idempotency.py",
-    "tests/history/test_tuning.py",
+    "tests/history/test_ratings_and_drafts.py",
     "tests/widgets/form/test_state.py",
     "tests/spend/test_charges.py",
     "tests/spend/test_daily.py",

@@ -18,7 +18,7 @@ from sqlalchemy.dialects import sqlite
 
 from mediakit import Client
 from mediakit.errors import InputError
-from mediakit.history import History, tuning
+from mediakit.history import History, ratings
 from mediakit.history.frames import charges_query
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
@@ -115,7 +115,7 @@ def test_a_charge_says_what_it_was_for_and_how_far_the_estimate_was_off(
 ) -> None:
     body = json.dumps({"prompt": "a kite", "duration": 5, "model": "wonder"})
     buy(history, 1, 350_000, project="spring", sweep="3f2a", body=body.encode())
-    tuning.judge(
+    ratings.judge(
         history, service=HERE, account="mine", job_id="media_1", rating=4, keep=True
     )
     asyncio.run(clock.advance(5))

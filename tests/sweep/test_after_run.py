@@ -11,7 +11,7 @@ import pytest
 import mediakit as mk
 from mediakit import Client
 from mediakit.errors import BudgetError, InputError, NotFoundError
-from mediakit.history import tuning
+from mediakit.history import ratings
 from tests.support.rows import assert_each
 
 PATIENCE_S = 120.0
@@ -173,5 +173,5 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     first, second = results.frame()["job_id"]
     owner: dict[str, Any] = dict(client.components.account_history.owner)
     for _ in range(3):
-        tuning.prefer(client.components.store, **owner, winner=second, loser=first)
+        ratings.prefer(client.components.store, **owner, winner=second, loser=first)
     assert results.ranking()["item"].tolist() == [second, first]

@@ -20,7 +20,7 @@ from mediakit import Client, InputError, Job, NotFoundError
 from mediakit.client import AsyncJob
 from mediakit.client.loop import io_thread
 from mediakit.errors import MediakitError, WaitTimeoutError
-from mediakit.history import tuning
+from mediakit.history import ratings
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import Progress
 from mediakit.sweep.blocking import Results
@@ -312,7 +312,7 @@ def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None
         assert list(frame["rating"][:2]) == [4, 2]
         assert frame["rating"][2:].isna().all()
         assert list(frame["keep"]) == [False, True, False, False]
-        (said,) = tuning.judgements(
+        (said,) = ratings.judgements(
             client.components.store,
             **client.components.account_history.owner,
             job_ids=[first],

@@ -35,7 +35,7 @@ from mediakit.client.titles import MediaNames
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
-from mediakit.history import History, tuning
+from mediakit.history import History, uploads
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
 
@@ -286,7 +286,7 @@ class Outputs:
             await self._account_history.ask(History.find, state.record.id),
             self._service,
             await self._account_history.ask(
-                tuning.uploads_at,
+                uploads.uploads_at,
                 urls_in(state.body),
                 service=self._account_history.service,
             ),

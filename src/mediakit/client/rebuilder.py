@@ -22,7 +22,7 @@ from mediakit.client.limits import process_read_limiter
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
-from mediakit.history import Entry, History, Upload, importing, tuning
+from mediakit.history import Entry, History, Upload, importing, uploads
 from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 from mediakit.webhooks import Event
@@ -156,7 +156,7 @@ class Rebuilder:
         )
         for sent in known.inputs:
             await self._account_history.write(
-                tuning.remember_upload,
+                uploads.remember_upload,
                 service=self._service.identity,
                 upload=Upload(**sent.model_dump()),
             )

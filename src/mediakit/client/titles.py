@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 
 from mediakit.catalog import title_at
-from mediakit.history import Entry, History, tuning
+from mediakit.history import Entry, History, uploads
 from mediakit.media.bodies import urls_in
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ class MediaNames:
         if self._home is None or not urls:
             return {}
         service = self._account_history.service
-        sent = await self._account_history.ask(tuning.uploads_at, urls, service=service)
+        sent = await self._account_history.ask(
+            uploads.uploads_at, urls, service=service
+        )
         home = self._home
         found = await to_thread.run_sync(
             lambda: {each.url: _kept_file(home, each.sha256) for each in sent}

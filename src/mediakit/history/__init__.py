@@ -1,16 +1,13 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
-from mediakit.history import importing, tuning
+from mediakit.history import forms, importing, lineage, ratings, uploads
 from mediakit.history.budget_limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
+from mediakit.history.lineage import OwnedDraw
+from mediakit.history.ratings import Judgement, Preference
 from mediakit.history.rows import Order
 from mediakit.history.store import History, Parent
-from mediakit.history.tuning import (
-    Judgement,
-    OwnedDraw,
-    Preference,
-    Upload,
-)
+from mediakit.history.uploads import Upload
 
 __all__ = [
     "BudgetLimit",
@@ -26,7 +23,10 @@ __all__ = [
     "Spendable",
     "Submission",
     "Upload",
+    "forms",
     "importing",
+    "lineage",
     "plain_values",
-    "tuning",
+    "ratings",
+    "uploads",
 ]

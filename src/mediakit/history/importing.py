@@ -22,6 +22,7 @@ from mediakit.history.entry import (
     plain_values,
     rebuilt_key,
 )
+from mediakit.history.ratings import Judgement
 from mediakit.history.rows import (
     change_entry,
     first_entry,
@@ -32,7 +33,6 @@ from mediakit.history.rows import (
 )
 from mediakit.history.store import History
 from mediakit.history.tables import entries, judgements, upsert, upserting
-from mediakit.history.tuning import Judgement
 from mediakit.records import Job
 
 

@@ -1,6 +1,6 @@
 """The history: jobs and money, each change one unit of work.
 
-What people add to results (ratings, scores, drafts of forms) is in `tuning`.
+What people say of results is in `ratings`, the drafts of forms are in `forms`.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -18,7 +18,8 @@ from mediakit.history import (
     Judgement,
     OwnedDraw,
     Preference,
-    tuning,
+    lineage,
+    ratings,
 )
 from mediakit.history.frames import text_array
 from mediakit.money import MICRO_PER_USD, format_usd
@@ -205,18 +206,18 @@ def rows_of(run: Run) -> list[Row]:
         for cell, outcome in enumerate(outcomes)
         if outcome.job_id is not None
     }
-    inputs = tuning.parents(store, cell_of)
+    inputs = lineage.parents(store, cell_of)
     found = [
         (cell, outcome, inputs.get(outcome.job_id or "", _NONE)[0][1], False)
         for cell, outcome in enumerate(outcomes)
     ]
-    for parent, entry in tuning.children(store, run.plan.id):
+    for parent, entry in lineage.children(store, run.plan.id):
         if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
             cell = cell_of[entry.job_id] = cell_of[parent]
             outcome = replace(outcome_of(entry), problem=entry.error_message)
             found.append((cell, outcome, parent, True))
     owner = run.components.account_history.owner
-    said = tuning.judgements(store, **owner, job_ids=[*cell_of])
+    said = ratings.judgements(store, **owner, job_ids=[*cell_of])
     judged = {each.job_id: each for each in said}
     return [
         Row(cell, outcome, parent, judged.get(outcome.job_id or ""), is_repair)
@@ -228,7 +229,7 @@ def preferences_of(run: Run) -> list[Preference]:
     """Return the blind comparisons of the results with each other."""
     mine = {row.outcome.job_id for row in rows_of(run)}
     owner = run.components.account_history.owner
-    said = tuning.preferences(run.components.store, **owner)
+    said = ratings.preferences(run.components.store, **owner)
     return [each for each in said if {each.winner, each.loser} <= mine]
 
 

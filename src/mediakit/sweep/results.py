@@ -20,7 +20,7 @@ from mediakit.client.loop import (
     networked,
 )
 from mediakit.errors import HasId, InputError, WaitTimeoutError
-from mediakit.history import tuning
+from mediakit.history import ratings
 from mediakit.sweep.comparing import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
 from mediakit.sweep.outcomes import Progress, frame_of, preferences_of, rows_of
@@ -481,7 +481,7 @@ class AsyncResults(ProcessBound):
         entry = await entry_of(self.client, _id_of(job))
         account_history = self.components.account_history
         owner: dict[str, Any] = {**account_history.owner, "job_id": entry.job_id}
-        await account_history.write(tuning.judge, **owner, **said)
+        await account_history.write(ratings.judge, **owner, **said)
         self.run.changed()
 
 

@@ -43,8 +43,8 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from mediakit.errors import InputError
-from mediakit.history import History, tuning
-from mediakit.history.tuning import Score
+from mediakit.history import History, ratings
+from mediakit.history.ratings import Score
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,7 +164,7 @@ class _Run:
     def items(self) -> Generator[Item]:
         """Fetch the outputs without a score, and yield each that differs once."""
         job_ids = [output.job_id for output in self.outputs]
-        sha256s = tuning.sha256s(self.history, job_ids, **self.owner)
+        sha256s = ratings.sha256s(self.history, job_ids, **self.owner)
         for output in self.outputs:
             if output.job_id in sha256s:
                 self.keys[output.job_id] = self._key(output, sha256s[output.job_id])
@@ -199,7 +199,7 @@ class _Run:
     def _hashed(self, output: Output, path: Path) -> str:
         with path.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-        tuning.save_sha256s(self.history, {output.job_id: sha256}, **self.owner)
+        ratings.save_sha256s(self.history, {output.job_id: sha256}, **self.owner)
         key = self.keys[output.job_id] = self._key(output, sha256)
         self._look_up([key])
         return key
@@ -211,7 +211,7 @@ class _Run:
 
     def _look_up(self, keys: Iterable[str]) -> None:
         if self.version is not None:
-            found = tuning.scores(self.history, keys, self.scorer, self.version)
+            found = ratings.scores(self.history, keys, self.scorer, self.version)
             self.answers |= {key: (values, None) for key, values in found.items()}
 
     def record(self, item: Item, answer: Answer) -> None:
@@ -220,7 +220,7 @@ class _Run:
         values, _ = answer
         if self.version is not None and values is not None:
             score = Score(item.key, self.scorer, self.version, values)
-            tuning.save_scores(self.history, [score])
+            ratings.save_scores(self.history, [score])
 
     def frame(self) -> pd.DataFrame:
         """Return one row for each output."""

@@ -12,7 +12,7 @@ import pytest
 from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
-from mediakit.history import Entry, EntryState, tuning
+from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
 from mediakit.widgets.studio.functions import offers_of
@@ -122,7 +122,7 @@ def test_the_history_is_narrowed_by_words_rating_tag_sweep_and_day(
     for number, rating in enumerate((None, 2, 4, 5)):
         tags = ["best ☀"] if rating == 4 else ["50%"]
         its: dict[str, Any] = {**owner, "job_id": f"media_{number}"}
-        tuning.judge(store, **its, rating=rating, keep=rating == 5, tags=tags)
+        ratings.judge(store, **its, rating=rating, keep=rating == 5, tags=tags)
 
     def found(**wishes: str) -> list[str | None]:
         page = client.history.page(**Query(**wishes).wanted)
@@ -142,4 +142,4 @@ def test_the_history_is_narrowed_by_words_rating_tag_sweep_and_day(
     assert found(since="2999-01-01") == []
     with pytest.raises(InputError, match="until"):
         found(until="yesterday")
-    assert tuning.tags(store, **owner) == ["50%", "best ☀"]
+    assert ratings.tags(store, **owner) == ["50%", "best ☀"]

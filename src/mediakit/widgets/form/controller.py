@@ -20,7 +20,7 @@ from mediakit.client.preparing import full_names, plain_fields
 from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
-from mediakit.history import Entry, tuning
+from mediakit.history import Entry, forms
 from mediakit.media import kernel_folder
 from mediakit.records import JobStatus
 from mediakit.schema import FieldSpec
@@ -864,7 +864,7 @@ def is_open(
     key = (kind, _places.next(kind, cell))
     origin = origin_of(client.components.store, key)
     is_kept = (
-        origin is not None and tuning.draft(client.components.store, origin) is not None
+        origin is not None and forms.draft(client.components.store, origin) is not None
     )
     return key in _open_forms or is_kept
 

@@ -11,7 +11,7 @@ from mediakit.widgets.job.player import web_url
 
 if TYPE_CHECKING:
     from mediakit.client import AsyncJob
-    from mediakit.history.tuning import Judgement
+    from mediakit.history.ratings import Judgement
 
 CellStatus = Literal[
     "planned", "invalid", "unsent", "queued", "running", "completed", "failed"

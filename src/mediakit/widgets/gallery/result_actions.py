@@ -9,7 +9,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
-from mediakit.history import tuning
+from mediakit.history import ratings
 from mediakit.records import JobStatus
 from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery.cells import Done, Offer, WallActions, WallCell
@@ -52,7 +52,7 @@ class ResultActions:
         """Store how a person judges a job."""
         history = self._client.components.account_history
         owner: dict[str, Any] = {**history.owner, "job_id": job_id}
-        await history.write(tuning.judge, **owner, **changes)
+        await history.write(ratings.judge, **owner, **changes)
 
     async def _copy(self, job_id: str) -> bytes:
         return await playable_copy(await self._client.job(job_id))

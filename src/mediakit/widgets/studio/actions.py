@@ -10,7 +10,7 @@ from anyio import to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.errors import InputError, MediakitError
-from mediakit.history import Entry, tuning
+from mediakit.history import Entry, ratings
 from mediakit.widgets.gallery import Gallery, ResultActions, WallCell, judged_as
 from mediakit.widgets.studio.history import results_text, row_of
 
@@ -80,7 +80,7 @@ async def _each(
 def wall_of(
     client: Client,
     entries: Sequence[Entry],
-    judged: Sequence[tuning.Judgement],
+    judged: Sequence[ratings.Judgement],
 ) -> Gallery:
     """Return a wall of results, on which they are played together and rated.
 

@@ -17,7 +17,7 @@ from mediakit.client.job_words import (
 )
 from mediakit.client.titles import NO_NAMES, title_of
 from mediakit.errors import InputError
-from mediakit.history import Entry, EntryState, tuning
+from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names
 from mediakit.money import format_usd
 from mediakit.widgets.job.player import web_url
@@ -122,7 +122,7 @@ class Page:
     entries: tuple[Entry, ...] | None = None
     has_more: bool = False
     before: tuple[Entry, ...] = ()
-    judged: Mapping[str, tuning.Judgement] = field(default_factory=dict)
+    judged: Mapping[str, ratings.Judgement] = field(default_factory=dict)
 
     @property
     def rows(self) -> tuple[Entry, ...]:
@@ -149,11 +149,11 @@ class Page:
 # -- what belongs to a page -----------------------------------------------------------
 
 
-def judgements_of(client: Client, entries: Iterable[Entry]) -> list[tuning.Judgement]:
+def judgements_of(client: Client, entries: Iterable[Entry]) -> list[ratings.Judgement]:
     """Return how the results of entries were judged; blocks."""
     parts = client.components
     ids = [entry.job_id for entry in entries if entry.job_id]
-    return tuning.judgements(parts.store, **parts.account_history.owner, job_ids=ids)
+    return ratings.judgements(parts.store, **parts.account_history.owner, job_ids=ids)
 
 
 def read_choices(client: Client) -> dict[str, list[list[str]]]:
@@ -165,7 +165,7 @@ def read_choices(client: Client) -> dict[str, list[list[str]]]:
         "kinds": [[kind, title] for title, kind in kinds],
         "projects": [[name, name] for name in store.projects(service=service)],
         "sweeps": [list(each) for each in sweep_names(store, service=service)],
-        "tags": [[tag, tag] for tag in tuning.tags(store, **owner)],
+        "tags": [[tag, tag] for tag in ratings.tags(store, **owner)],
     }
 
 
@@ -176,7 +176,7 @@ def row_of(
     entry: Entry,
     catalog: Catalog,
     names: Mapping[str, str] = NO_NAMES,
-    judged: tuning.Judgement | None = None,
+    judged: ratings.Judgement | None = None,
 ) -> dict[str, Any]:
     """Return a submission as it is listed.
 

@@ -12,7 +12,7 @@ from mediakit.client import JobState
 from mediakit.client.loop import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
-from mediakit.history import tuning
+from mediakit.history import ratings
 from mediakit.money import format_usd
 from mediakit.sweep import (
     AsyncResults,
@@ -142,7 +142,7 @@ class Wall:
     async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
         account_history = self._results.components.account_history
         await account_history.write(
-            tuning.prefer, **self._owner, winner=winner, loser=loser, tie=tie
+            ratings.prefer, **self._owner, winner=winner, loser=loser, tie=tie
         )
 
     def _preferences(self) -> list[Preference]:

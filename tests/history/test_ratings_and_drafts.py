@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from mediakit.errors import InputError
-from mediakit.history import History, Judgement, Preference, tuning
-from mediakit.history.tuning import DRAFTS_KEPT_FOR
+from mediakit.history import History, Judgement, Preference, forms, ratings
+from mediakit.history.forms import DRAFTS_KEPT_FOR
 from tests.support.frames import TEXT
 from tests.support.submissions import HERE, START, completed, job, submission
 from tests.support.virtual_clock import VirtualClock
@@ -97,7 +97,7 @@ def test_runtime_and_ratings_are_columns_beside_the_parameters(
     history.record_job("k1", job("running"))
     asyncio.run(clock.advance(12.5))
     history.record_job("k1", completed())
-    tuning.judge(history, **MINE, job_id="media_1", rating=4, keep=True)
+    ratings.judge(history, **MINE, job_id="media_1", rating=4, keep=True)
 
     frame = history.frame(params=True).set_index("key")
     names = ["runtime_s", "rating", "keep", "sweep"]
@@ -115,7 +115,7 @@ def later(clock: VirtualClock, seconds: float) -> None:
 
 
 def test_a_judgement_is_read_unchanged(history: History) -> None:
-    said = tuning.judge(
+    said = ratings.judge(
         history,
         **MINE,
         job_id="media_1",
@@ -128,7 +128,7 @@ def test_a_judgement_is_read_unchanged(history: History) -> None:
     assert said == Judgement(
         "media_1", 4, True, ("sharp", "warm"), "the best so far\ufffd", "Ada", START
     )
-    assert tuning.judgements(history, **MINE) == [said]
+    assert ratings.judgements(history, **MINE) == [said]
 
 
 @pytest.mark.parametrize(
@@ -155,24 +155,24 @@ def test_an_invalid_value_is_refused_with_a_sentence_and_changes_nothing(
     wrong: dict[str, Any], sentence: str, tmp_path: Path
 ) -> None:
     with History(tmp_path / "history.db") as history:
-        before = tuning.judge(history, **MINE, job_id="media_1", rating=3)
+        before = ratings.judge(history, **MINE, job_id="media_1", rating=3)
         with pytest.raises(InputError) as caught:
-            tuning.judge(history, **MINE, **{"job_id": "media_1", **wrong})
+            ratings.judge(history, **MINE, **{"job_id": "media_1", **wrong})
         assert sentence in str(caught.value)
-        assert tuning.judgements(history, **MINE) == [before]
+        assert ratings.judgements(history, **MINE) == [before]
 
 
 def test_comparisons_are_read_in_the_order_they_were_made(
     history: History, clock: VirtualClock
 ) -> None:
-    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
+    ratings.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
     later(clock, 1)
-    tuning.prefer(history, **MINE, winner="media_1", loser="media_2", tie=True)
+    ratings.prefer(history, **MINE, winner="media_1", loser="media_2", tie=True)
     later(clock, 1)
-    tuning.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
-    tuning.prefer(history, service="sandbox", account="other", winner="a", loser="b")
+    ratings.prefer(history, **MINE, winner="media_2", loser="media_1", rater="Ada")
+    ratings.prefer(history, service="sandbox", account="other", winner="a", loser="b")
 
-    found = tuning.preferences(history, **MINE)
+    found = ratings.preferences(history, **MINE)
     assert found[0] == Preference("media_2", "media_1", False, "Ada", START)
     assert [(each.winner, each.tie) for each in found] == [
         ("media_2", False),
@@ -195,29 +195,29 @@ def test_a_comparison_is_of_two_jobs(
 ) -> None:
     with History(tmp_path / "history.db") as history:
         with pytest.raises(InputError) as caught:
-            tuning.prefer(
+            ratings.prefer(
                 history, **{**MINE, "winner": "media_1", "loser": "media_2", **wrong}
             )
         assert sentence in str(caught.value)
-        assert tuning.preferences(history, **MINE) == []
+        assert ratings.preferences(history, **MINE) == []
 
 
 def test_judgements_of_any_number_of_jobs_are_read(
     history: History, clock: VirtualClock
 ) -> None:
     for job_id in ("media_2400", "media_7", "media_none"):
-        tuning.judge(history, **MINE, job_id=job_id, rating=3)
+        ratings.judge(history, **MINE, job_id=job_id, rating=3)
         later(clock, 1)
-    tuning.judge(
+    ratings.judge(
         history, service="sandbox", account="other", job_id="media_7", rating=1
     )
 
-    found = tuning.judgements(
+    found = ratings.judgements(
         history, **MINE, job_ids=[f"media_{n}" for n in range(2_500)]
     )
     assert [each.job_id for each in found] == ["media_2400", "media_7"]
-    assert tuning.judgements(history, **MINE, job_ids=[]) == []
-    assert len(tuning.judgements(history, **MINE)) == 3
+    assert ratings.judgements(history, **MINE, job_ids=[]) == []
+    assert len(ratings.judgements(history, **MINE)) == 3
 
 
 # -- drafts of forms -------------------------------------------------------------------
@@ -239,32 +239,32 @@ def test_a_form_finds_only_its_own_requests_newest_first(history):
         history.claim(submission(f"k{number}"), origin=origin)
     history.claim(submission("of no form"))
 
-    assert keys(tuning.asked_from(history, MY_FORM, limit=9)) == ["k3", "k1", "k0"]
-    assert keys(tuning.asked_from(history, MY_FORM, limit=2)) == ["k3", "k1"]
-    second = tuning.asked_from(history, MY_FORM, limit=9)[1]
-    after_a_reset = tuning.asked_from(history, MY_FORM, limit=9, after=second.number)
+    assert keys(forms.asked_from(history, MY_FORM, limit=9)) == ["k3", "k1", "k0"]
+    assert keys(forms.asked_from(history, MY_FORM, limit=2)) == ["k3", "k1"]
+    second = forms.asked_from(history, MY_FORM, limit=9)[1]
+    after_a_reset = forms.asked_from(history, MY_FORM, limit=9, after=second.number)
     assert keys(after_a_reset) == ["k3"]
-    assert keys(tuning.asked_from(history, OTHER_FORM, limit=9)) == ["k2"]
-    assert tuning.asked_from(history, "elsewhere", limit=9) == []
+    assert keys(forms.asked_from(history, OTHER_FORM, limit=9)) == ["k2"]
+    assert forms.asked_from(history, "elsewhere", limit=9) == []
 
 
 def test_a_claim_of_an_existing_key_does_not_change_its_form(history):
     history.claim(submission("k0"), origin=MY_FORM)
     assert not history.claim(submission("k0"), origin=OTHER_FORM)[1]
-    assert tuning.asked_from(history, OTHER_FORM, limit=9) == []
+    assert forms.asked_from(history, OTHER_FORM, limit=9) == []
 
 
 def test_drafts_that_are_unused_for_a_year_are_deleted(tmp_path):
     path = tmp_path / "history.db"
     with History(path, clock=VirtualClock(START)) as history:
-        tuning.save_draft(history, "unused", "{}")
-        tuning.save_draft(history, "used", "{}")
+        forms.save_draft(history, "unused", "{}")
+        forms.save_draft(history, "used", "{}")
     later = VirtualClock(START + DRAFTS_KEPT_FOR)
     with History(path, clock=later) as history:
-        tuning.save_draft(history, "used", "{}")
-        assert tuning.draft(history, "unused") == "{}"
+        forms.save_draft(history, "used", "{}")
+        assert forms.draft(history, "unused") == "{}"
     later = VirtualClock(START + DRAFTS_KEPT_FOR + timedelta(seconds=1))
     with History(path, clock=later) as history:
-        tuning.save_draft(history, "new", "{}")
-        assert tuning.draft(history, "unused") is None
-        assert tuning.draft(history, "used") == "{}"
+        forms.save_draft(history, "new", "{}")
+        assert forms.draft(history, "unused") is None
+        assert forms.draft(history, "used") == "{}"
