@@ -43,6 +43,7 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(
     expect(prompts).to_have_value("a kite over dunes")
     prompts.press("Control+End")
     lab.page.keyboard.type("\na {animal} in snow")
+    expect(prompts).to_have_value("a kite over dunes\na {animal} in snow")
     lab.see(0, "Enter at least one value, one per line.")
     animals = panel.get_by_label("Values of {animal}")
     lab.screenshot("sweep-slot", form)

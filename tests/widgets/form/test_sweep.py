@@ -272,6 +272,13 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     assert len(own_client.history.frame()) == 0
 
 
+def test_a_slot_of_the_prompt_is_swept_without_a_field_that_varies(form: Form) -> None:
+    form.values.prompt = "a {animal} by a river"
+    open_sweep(form)
+    say(form, "sweep", axis="animal", text="fox\nowl")
+    until_planned(form, "Run 2 cells · $0.408")
+
+
 def test_what_is_invalid_or_cannot_be_read_is_said_and_keeps_from_running(
     form: Form,
 ) -> None:

@@ -306,7 +306,7 @@ class Studio:
             return
         if has_result(entry) and entry.status is JobStatus.COMPLETED:
             owned = (
-                "You already have this result: Open shows it, free of charge. "
+                "You already have this result: “Show it” costs nothing. "
                 "Generating it again makes another paid take."
             )
             said = f"{said} {owned}".strip()

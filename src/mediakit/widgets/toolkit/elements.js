@@ -39,8 +39,17 @@ const comes = (element, names, ms) =>
 
 // Keeps the keys that are pressed inside an element from JupyterLab, which takes arrows and
 // letters for the cells: it looks at what has the focus, and at nothing above that.
-const keepKeys = (root) =>
+const keepKeys = (root) => {
   root.addEventListener("focusin", ({ target }) => (target.dataset.lmSuppressShortcuts = "true"));
+  // It forbids line breaks in cells, so that running one adds no line to it.
+  root.addEventListener("keydown", (event) => {
+    const isPlain = event.key === "Enter" && !event.ctrlKey && !event.metaKey && !event.isComposing;
+    // A form may stand in another element that keeps its keys.
+    if (!isPlain || event.defaultPrevented || event.target.tagName !== "TEXTAREA") return;
+    event.preventDefault();
+    document.execCommand("insertText", false, "\n");
+  });
+};
 
 // Marks an element once the kernel of its widget is gone: JupyterLab marks views of its own
 // alone. Returns what ends that.

@@ -196,7 +196,7 @@ class SweepPanel:
         others = [t for n, t in self._call.problems.items() if n not in axes]
         if self._call.problems:
             self._html, self._said = "", " ".join(others) or INCOMPLETE
-        elif not self.choice.varied and self.choice.takes == 1:
+        elif not axes and self.choice.takes == 1:
             self._html, self._said = "", NOTHING_VARIES
         else:
             # What stands there fades until the new plan is made.
