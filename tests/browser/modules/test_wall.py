@@ -431,7 +431,8 @@ def test_a_large_view_shows_the_frame_itself_before_it_plays(wall: Wall) -> None
 
     large = wall.dialog.locator("video")
     expect(large).not_to_have_attribute("poster", re.compile(""))
-    assert large.evaluate("v => [v.videoWidth, v.paused]") == [160, True]
+    expect(large).to_have_js_property("videoWidth", 160)
+    expect(large).to_have_js_property("paused", True)
 
 
 def test_no_plain_key_on_a_tile_reaches_the_notebook(wall: Wall) -> None:
