@@ -142,7 +142,7 @@ class Timeline {
 
   answered() {
     clearTimeout(this.answerTimer);
-    this.trouble = "";
+    if (!this.gone) this.trouble = "";
   }
 
   get gone() {
