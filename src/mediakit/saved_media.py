@@ -87,7 +87,7 @@ def tile_html(
     Args:
         medium: The result, or why there is none.
         rating: How many stars it has; None for none.
-        facts: What stands in one line with the stars, such as the price.
+        facts: Shown in one line with the stars, such as the price.
         lines: What stands below, each in a line.
         keep: Whether it is kept.
     """

@@ -34,7 +34,7 @@ const JOB_QUESTIONS = {
   replace: { text: "The folder has a file of this name. Replace it?", points: [], yes: "Replace" },
 };
 const USED_AS = { image: "picture", video: "clip", audio: "sound" };
-// Once for each model: what the kernel sends is kept for whoever draws it later.
+// Listens once for each model, and keeps what the kernel sends until it is drawn.
 function hearJobs(model) {
   const hear = ({ jobs }) => {
     if (!jobs) return;

@@ -8,7 +8,7 @@ const ANSWER_MS = 3000;
 const CODE_HINT = "This call does the same. Click the code to select all of it.";
 const GONE_TEXT = "The kernel does not answer any more, so this form is read-only. Run its cell again.";
 
-// Once for each model: what the kernel sends is kept for whoever draws it later.
+// Listens once for each model, and keeps what the kernel sends until it is drawn.
 const PARTS = ["values", "names", "found"]; // of which only what has changed is sent
 function hearForm(model) {
   const hear = ({ form }) => {
