@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sqlite3
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from threading import Thread
@@ -95,7 +96,8 @@ def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
     mode = stat.S_IMODE(Path(inbox.place).stat().st_mode)
 
     assert (mode, inbox.count("handled")) == (0o600, 1)
-    assert inbox._row("SELECT body FROM mediakit_inbox") == (None,)
+    with closing(sqlite3.connect(inbox.place)) as file:
+        assert file.execute("SELECT body FROM mediakit_inbox").fetchall() == [(None,)]
 
 
 def test_a_replay_is_not_ended_by_a_try_of_before_it(inbox: Inbox) -> None:

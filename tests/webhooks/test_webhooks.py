@@ -382,7 +382,7 @@ BASE64 = SECRET.removeprefix("whsec_")
         (None, "NoneType"),
         ([], "No secret"),
         ([SECRET, None], "Secret number 2 is NoneType"),
-        ([OTHER_SECRET, ""], "Secret number 2 is empty"),
+        ([OTHER_SECRET, ""], "Secret number 2 does not start with whsec_"),
     ],
 )
 def test_a_secret_that_cannot_be_read_is_named_by_its_place(

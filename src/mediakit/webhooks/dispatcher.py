@@ -70,31 +70,28 @@ class Dispatcher:
         while True:
             self._wakeup.clear()
             while len(self._running) < AT_ONCE and (event := await self._claim()):
-                await self._start(event)
+                if event.id in self._running:  # its lease expired: the clock jumped
+                    same = replace(event, tries=event.tries - 1)
+                    await self._postpone(same, self._inbox.lease_s)
+                else:
+                    task = asyncio.create_task(self._handle(event), name=event.id)
+                    self._running[event.id] = task
+                    task.add_done_callback(self._end)
             await self._sleep_until_due()
-
-    async def _start(self, event: ClaimedEvent) -> None:
-        if event.id in self._running:  # the clock jumped, so the lease has expired
-            same = replace(event, tries=event.tries - 1)
-            await self._postpone(same, self._inbox.lease_s)
-            return
-        task = asyncio.create_task(self._handle(event), name=event.id)
-        self._running[event.id] = task
-        task.add_done_callback(self._end)
 
     async def _claim(self) -> ClaimedEvent | None:
         return await to_thread.run_sync(self._inbox.claim, self._clock.now())
 
     async def _sleep_until_due(self) -> None:
         due_at = await to_thread.run_sync(self._inbox.next_due)
-        if due_at is None or len(self._running) >= AT_ONCE:
-            await self._wakeup.wait()
-            return
-        timer = asyncio.create_task(self._wake_at(due_at))
+        timer = None
+        if due_at is not None and len(self._running) < AT_ONCE:
+            timer = asyncio.create_task(self._wake_at(due_at))
         try:
             await self._wakeup.wait()
         finally:
-            timer.cancel()
+            if timer is not None:
+                timer.cancel()
 
     async def _wake_at(self, due_at: datetime) -> None:
         await self._clock.sleep((due_at - self._clock.now()).total_seconds())
@@ -126,7 +123,8 @@ class Dispatcher:
 
     async def _call(self, event: ClaimedEvent) -> None:
         parsed = read_event(event.id, event.body)
-        if _is_async(self._on_event):
+        call = getattr(self._on_event, "__call__", None)  # noqa: B004
+        if any(map(inspect.iscoroutinefunction, (self._on_event, call))):
             result = self._on_event(parsed)
         else:
             result = await to_thread.run_sync(self._on_event, parsed)
@@ -152,11 +150,6 @@ class Dispatcher:
         await to_thread.run_sync(lambda: self._inbox.finish(event, handled=False))
         words = "%s failed after %d tries; replay it to handle it again"
         logger.error(words, event.id, event.tries, exc_info=problem)
-
-
-def _is_async(function: OnEvent) -> bool:
-    is_async = inspect.iscoroutinefunction
-    return is_async(function) or is_async(getattr(function, "__call__", None))  # noqa: B004
 
 
 def _report(task: asyncio.Task[None]) -> None:

@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,7 @@ class Receiver:
         secret: Returns the secrets that are valid now.
         on_event: The function that handles the events.
         inbox: Where the events are stored.
+        handler: A name of the handler, which with the secrets names the inbox.
         clock: The receiver's clock.
     """
 
@@ -69,23 +70,22 @@ class Receiver:
         on_event: OnEvent,
         inbox: Inbox,
         *,
+        handler: str | None = None,
         clock: Clock = _SYSTEM,
     ) -> None:
         self.inbox = inbox
+        self._handler = handler
+        self._keys: tuple[bytes, ...] = ()
         self._secret = secret
         self._clock = clock
         self._dispatcher = Dispatcher(inbox, on_event, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Receive one delivery, or start and stop with the application."""
-        match scope["type"]:
-            case "lifespan":
-                await self._lifespan(receive, send)
-            case "websocket":
-                await receive()
-                await send({"type": "websocket.close"})
-            case _:
-                await self._answer(scope, receive, send)
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        else:
+            await self._answer(scope, receive, send)
 
     async def start(self) -> None:
         """Start to handle events that an earlier process left in the inbox.
@@ -125,23 +125,29 @@ class Receiver:
 
     async def _receive(self, scope: Scope, receive: Receive) -> None:
         if scope["method"] != "POST":
-            allowed = ((b"allow", b"POST"),)
-            raise RejectedError(405, "Webhooks are sent with POST.", allowed)
+            raise RejectedError(405, "Webhooks are sent with POST.")
         try:
             signed = parse_headers(scope["headers"], self._clock.now())
-            _check_size(scope)
-            body = await _read_body(receive)
+            body = await _read_body(scope, receive)
             keys = keys_of(self._secret())
             check_body(body)
             check_signature(signed, body, keys)
             read_event(signed.id, body)
         except SignatureError as error:
-            raise _refused(error) from error
+            status = _STATUSES[error.reason]
+            own = "This receiver cannot read its own secret."
+            raise RejectedError(status, str(error) if status < 500 else own) from error
         await to_thread.run_sync(self._store, signed.id, body, keys)
 
     def _store(self, event_id: str, body: bytes, keys: tuple[bytes, ...]) -> None:
-        self.inbox.know_keys(keys)
+        self.know_keys(keys)
         self.inbox.add(event_id, body, self._clock.now())
+
+    def know_keys(self, keys: tuple[bytes, ...]) -> None:
+        """Name the inbox by the keys that are valid now, unless it has a name."""
+        if self._handler is not None and keys != self._keys:
+            self.inbox.name_by_keys(self._handler, keys)
+        self._keys = keys
 
 
 def receiver(
@@ -187,12 +193,12 @@ def receiver(
     """
     current = _current(secret)
     keys = keys_of(current())
-    if inbox is None and name is None:
-        inbox = Inbox(_file(), handler=_name_of(on_event))
-        inbox.know_keys(keys)
-    elif not isinstance(inbox, Inbox):
-        inbox = Inbox(inbox or _file(), name=name or "default")
-    return Receiver(current, on_event, inbox, clock=clock)
+    handler = _name_of(on_event) if inbox is None and name is None else None
+    if not isinstance(inbox, Inbox):
+        inbox = Inbox(inbox or _file(), name=name or handler or "default")
+    made = Receiver(current, on_event, inbox, handler=handler, clock=clock)
+    made.know_keys(keys)
+    return made
 
 
 def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
@@ -223,91 +229,66 @@ def _program() -> str:
     return str(Path(file).absolute()) if file else str(Path.cwd())
 
 
-def _refused(error: SignatureError) -> RejectedError:
-    status = _STATUSES[error.reason]
-    words = str(error) if status < 500 else "This receiver cannot read its own secret."
-    return RejectedError(status, words)
-
-
-async def _refuse(scope: Scope, send: Send, error: RejectedError) -> None:
-    log = logger.error if error.status >= 500 else logger.warning
-    log("a webhook was rejected with %d: %s", error.status, error.__cause__ or error)
-    # The rest of the body is not read.
-    ends = scope.get("http_version", "1.1").startswith("1")
-    close = ((b"connection", b"close"),) if ends else ()
-    await _respond(send, error.status, error.words, error.headers + close)
-
-
 # -- ASGI -------------------------------------------------------------------------
 
 
 class RejectedError(Exception):
-    """A delivery is rejected."""
+    """A delivery is rejected with this status."""
 
-    def __init__(
-        self, status: int, words: str, headers: tuple[tuple[bytes, bytes], ...] = ()
-    ) -> None:
+    def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
         self.words = words
-        self.headers = headers
 
 
 class DisconnectedError(Exception):
     """The sender disconnected before the body was complete."""
 
 
-def _check_size(scope: Scope) -> None:
-    """Reject a body whose `Content-Length` is too large."""
-    for name, value in scope["headers"]:
-        # A number with more digits cannot be a valid length.
-        if name == b"content-length" and value.isdigit() and _too_large(value):
-            raise _large()
+async def _refuse(scope: Scope, send: Send, error: RejectedError) -> None:
+    log = logger.error if error.status >= 500 else logger.warning
+    log("a webhook was rejected with %d: %s", error.status, error.__cause__ or error)
+    headers = [(b"allow", b"POST")]
+    if scope.get("http_version", "1.1").startswith("1"):
+        headers.append((b"connection", b"close"))  # the rest of the body is not read
+    await _respond(send, error.status, error.words, headers)
 
 
-def _too_large(digits: bytes) -> bool:
-    return len(digits) > 18 or int(digits) > MAX_BODY_BYTES
-
-
-async def _read_body(receive: Receive) -> bytes:
+async def _read_body(scope: Scope, receive: Receive) -> bytes:
     """Read a body of at most 1 MiB that arrives in time."""
+    too_large = RejectedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
+    said = dict(scope["headers"]).get(b"content-length", b"")
+    if said.isdigit() and int(said[:18]) > MAX_BODY_BYTES:
+        raise too_large
+    body, more = bytearray(), True
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
-            return await _whole(receive)
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise DisconnectedError
+                body += message.get("body", b"")
+                if len(body) > MAX_BODY_BYTES:
+                    raise too_large
+                more = message.get("more_body", False)
     except TimeoutError:
         words = f"The body did not arrive within {BODY_TIMEOUT_S:g} s."
         raise RejectedError(408, words) from None
-
-
-async def _whole(receive: Receive) -> bytes:
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise DisconnectedError
-        body += message.get("body", b"")
-        if len(body) > MAX_BODY_BYTES:
-            raise _large()
-        more = message.get("more_body", False)
     return bytes(body)
-
-
-def _large() -> RejectedError:
-    return RejectedError(413, f"The body is larger than {MAX_BODY_BYTES:,} bytes.")
 
 
 async def _respond(
     send: Send,
     status: int,
-    words: str | None = None,
-    headers: tuple[tuple[bytes, bytes], ...] = (),
+    words: str = "",
+    headers: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
     """Send a response with a status and, if given, a sentence."""
-    body = b"" if words is None else json.dumps({"message": words}).encode()
-    more = list(headers)
+    body = json.dumps({"message": words}).encode() if words else b""
     if body:
-        more.append((b"content-type", b"application/json"))
-        more.append((b"content-length", str(len(body)).encode()))
+        length = str(len(body)).encode()
+        content = [(b"content-type", b"application/json"), (b"content-length", length)]
+        headers = [*headers, *content]
     start = {"type": "http.response.start", "status": status}
-    await send({**start, "headers": more})
+    await send({**start, "headers": list(headers)})
     await send({"type": "http.response.body", "body": body})
