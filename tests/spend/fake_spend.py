@@ -139,6 +139,7 @@ class FakeForecast:
     days: tuple[date, ...]
     today: date
     budget: Any = None
+    complete_days: int = 60
     method: str = "habit"
     text: str = "The month is likely to come to about that."
 

@@ -59,6 +59,7 @@ class Forecast:
         method: How it was made, in a sentence.
         text: A summary, in a sentence or two.
         budget: The budget that it is compared with; None for none.
+        complete_days: How many complete days of spend it rests on.
     """
 
     month: str
@@ -69,6 +70,7 @@ class Forecast:
     method: str
     text: str
     budget: Budget | None
+    complete_days: int
     _days: pd.DataFrame = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
@@ -140,7 +142,7 @@ def forecast_month(
     spent = np.cumsum(totals[HISTORY.days :])
     so_far, where = int(spent[-1]), f"{month_name(month)}{of}"
     if today > last:
-        ahead = np.zeros((0, 3), "int64")
+        complete, ahead = totals, np.zeros((0, 3), "int64")
         low = expected = high = so_far
         method = "The sum of the month's charges; nothing is estimated."
         text = f"{format_usd(so_far)} was charged in {where}; the month is over."
@@ -169,6 +171,7 @@ def forecast_month(
         method=method,
         text=" ".join([text, *notes]),
         budget=budget,
+        complete_days=len(complete),
         _days=days,
     )
 

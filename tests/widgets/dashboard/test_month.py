@@ -13,6 +13,7 @@ import pytest
 from mediakit.errors import InputError, ServiceError
 from mediakit.widgets.dashboard.exports import jobs_text
 from mediakit.widgets.dashboard.figures import (
+    UNKNOWN,
     figures_of,
     narrowed,
     range_text,
@@ -29,6 +30,7 @@ from mediakit.widgets.dashboard.month import (
     readable_month,
 )
 from mediakit.widgets.dashboard.page import table_html
+from mediakit.widgets.dashboard.plots import so_far
 from tests.spend.fake_spend import TODAY, FakeReconciliation, FakeSpend
 
 MONTH = "2026-10"
@@ -118,6 +120,24 @@ def test_the_parts_of_a_month_are_the_whole(by: By) -> None:
         assert own == sums
     # What the whole month comes to says nothing of one part.
     assert parts[0].forecast is None
+
+
+@pytest.mark.parametrize(
+    ("days", "text", "label"),
+    [
+        (0, UNKNOWN, "forecast, after a complete day of spend"),
+        (1, "$74.76", "rough forecast from 1 day"),
+        (6, "$74.76", "rough forecast from 6 days"),
+    ],
+)
+def test_a_forecast_says_how_little_it_rests_on_and_draws_no_range(
+    reading: MonthReading, days: int, text: str, label: str
+) -> None:
+    early = replace(reading, forecast=replace(reading.forecast, complete_days=days))
+    figure = figures_of(early, None)[1]
+    assert (figure.text, figure.label) == (text, label)
+    assert "80 %" not in so_far(early).alt
+    assert "80 %" in so_far(reading).alt
 
 
 def test_keys_have_the_names_that_they_were_given() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents, format_usd
+from mediakit.spend.outlook import WEEK
 from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:
@@ -177,8 +178,17 @@ def _daily_sum(reading: MonthReading) -> int:
 
 
 def forecast_figure(forecast: Any) -> Figure:
-    """Return the range of the month's end."""
-    low, high = forecast.low_micro_usd, forecast.high_micro_usd
+    """Return the range of the month's end, or how little there is to tell it from."""
+    low, high, days = (
+        forecast.low_micro_usd,
+        forecast.high_micro_usd,
+        forecast.complete_days,
+    )
+    if not days:
+        return Figure(UNKNOWN, "forecast, after a complete day of spend")
+    if days < WEEK:
+        words = f"rough forecast from {days} day{'' if days == 1 else 's'}"
+        return Figure(format_cents(forecast.expected_micro_usd), words, forecast.text)
     exact = f"{format_usd(low)} to {format_usd(high)}"
     return Figure(range_text(low, high), "forecast, 80 % interval", exact)
 

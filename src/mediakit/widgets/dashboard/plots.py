@@ -15,6 +15,7 @@ from mediakit import plots
 from mediakit.errors import MediakitError
 from mediakit.plots.style import DARK, LIGHT
 from mediakit.safe_text import NO_HTML
+from mediakit.spend.outlook import WEEK
 from mediakit.widgets.dashboard.figures import named
 from mediakit.widgets.dashboard.month import By, MonthReading
 
@@ -77,6 +78,8 @@ def so_far_title(reading: MonthReading) -> str:
 def so_far(reading: MonthReading) -> Plot:
     """Draw the month against its budget, with the forecast; blocks."""
     budget, forecast, days = reading.budget, reading.forecast, reading.daily
+    if forecast is not None and forecast.complete_days < WEEK:
+        forecast = None  # too little for a range
     if reading.budget_days is not None:
         days = reading.budget_days
         if budget.period is None:
