@@ -9,27 +9,36 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 from markupsafe import Markup
 
+from mediakit.client import AsyncJob
 from mediakit.client.loop import io_thread
+from mediakit.clock import SystemClock
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
+from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell
 from mediakit.widgets.toolkit.styles import error_html, style_block
+from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
 
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
 
 MOST_REASONS = 8
+UPDATES_EVERY_S = 1.0
+CHANGED = (
+    "The plan has changed since it was shown. Nothing was sent. Press again to run it "
+    "as it is now."
+)
 # A colour is given twice: sanitisers keep plain ones and drop the theme's.
 _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 
 
 class PlanView:
-    """Shows a plan, and runs it; the wall of a run stands below it.
+    """Shows a plan as it is now, and runs it; the wall of a run stands below it.
 
     Args:
         plan: The plan.
@@ -38,6 +47,7 @@ class PlanView:
     def __init__(self, plan: BasePlan) -> None:
         self._lock = threading.RLock()
         self._gallery: Gallery | None = None
+        self._runs = False
         self._tasks = TaskRunner(io_thread(), self._complain)
         self._handle = CardHandle()
         self._factory = WidgetFactory()
@@ -58,26 +68,34 @@ class PlanView:
         self._row = make(w.HBox, "mk-pay-row")
         self._lines = (self._facts, self._row, self._error)
         self.widget = make(w.VBox, "mk-fields", children=self._lines)
-        self.change(plan)
+        self._updates = Paced(
+            io_thread(), SystemClock(), UPDATES_EVERY_S, self._refresh, self._complain
+        )
+        self._end = plan.client.on_settled(self._has_settled)
+        self._plan = plan
+        self._show()
 
-    def change(self, plan: BasePlan) -> None:
-        """Show another plan."""
+    def _show(self) -> None:
+        """Show the plan, on the page and in the saved notebook."""
         with self._lock:
-            self._plan = plan
-            self._facts.value = f"{self._handle.live_style}{plan_html(plan)}"
+            plan, html = self._plan, plan_html(self._plan)
+            self._facts.value = f"{self._handle.live_style}{html}"
             self._run.description = run_text(plan)
             drafts = (self._drafts,) if plan.can_draft else ()
             self._row.children = (self._run, *drafts, self._budget)
-            self._error.value = ""
-            self._allow(is_allowed=True)
+            for control in (self._run, self._drafts, self._budget):
+                control.disabled = self._runs
+            if self._gallery is None:  # else its wall is saved there
+                self._handle.show(html, repr(plan))
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
-        plan = self._plan
-        if current_cell() is None:
-            print(repr(plan))  # noqa: T201 - there is no cell to show it in
+        cell = current_cell()
+        if cell is None:
+            print(repr(self._plan))  # noqa: T201 - there is no cell to show it in
+            self.close()
             return
-        self._handle.show(plan_html(plan), repr(plan))
+        _shown.add(cell, self)
         make = self._factory.make
         style = make(w.HTML, value=style_block())
         parts = (style, self.widget, self._factory.make(Namer, "mk-names"))
@@ -86,6 +104,8 @@ class PlanView:
 
     def close(self) -> None:
         """Free the widgets; a run continues."""
+        self._end()
+        self._updates.close()
         if self._gallery is not None:
             self._gallery.close()
         self._handle.close()
@@ -101,39 +121,44 @@ class PlanView:
         async def show() -> None:
             drafts = await plan._drafts()
             if self._plan is plan:
-                self.change(drafts)
+                self._plan = drafts
+                self._show()
 
         self._tasks.run(show)
 
     def _start(self) -> None:
-        plan = self._plan
-        if self._run.disabled:
+        if self._runs:
             return  # the second of two clicks comes after the first one
-        self._allow(is_allowed=False)
+        self._runs, self._error.value = True, ""
+        plan, pressed = self._plan, self._run.description
         budget = self._budget.value.strip() or None
-        self._error.value = ""
+        self._show()
 
         async def run() -> None:
             try:
+                await plan._refresh()
+                if run_text(plan) != pressed:
+                    self._complain(CHANGED)
+                    return
                 results = await plan._begin(budget)
-            except BaseException:
-                self._allow(is_allowed=True)
-                raise
-            self._show(results)
-            await results.wait()
-            await self._refresh()
+                self._show_wall(results)
+                await results.wait()
+            finally:
+                self._runs = False
+                await self._refresh()
 
         self._tasks.run(run)
 
-    async def _refresh(self) -> None:
-        """Show what is owned and left after a run."""
-        plan = self._plan
-        await plan._refresh()
-        with self._lock:
-            if self._plan is plan:
-                self.change(plan)
+    def _has_settled(self, job: AsyncJob) -> None:
+        if job.state.function == self._plan.function.path:
+            self._updates.ask()
 
-    def _show(self, results: AsyncResults) -> None:
+    async def _refresh(self) -> None:
+        """Show what is owned now, whoever asked for it, and what is left."""
+        await self._plan._refresh()
+        self._show()
+
+    def _show_wall(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.displayed import form_opener
         from mediakit.widgets.sweeps.wall import wall_of
 
@@ -144,12 +169,11 @@ class PlanView:
         if before is not None:
             before.close()
 
-    def _allow(self, *, is_allowed: bool) -> None:
-        for control in (self._run, self._drafts, self._budget):
-            control.disabled = not is_allowed
-
     def _complain(self, text: str) -> None:
         self._error.value = error_html(text)
+
+
+_shown: ShownByCell[PlanView] = ShownByCell()
 
 
 def run_text(plan: BasePlan) -> str:

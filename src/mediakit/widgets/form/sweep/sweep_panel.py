@@ -290,4 +290,6 @@ def _fits(plan: AsyncPlan, budget: str) -> str:
     for hold in holds:
         left -= hold or 0
         fitting += left >= 0
+    if not holds:
+        return ""
     return f"{fitting:,} of {len(holds):,} fit in {format_cents(limit)}."

@@ -1,0 +1,55 @@
+"""A plan that is shown says what is true now, and runs only what its button says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mediakit import Client
+from mediakit.sandbox.server.running import RunningSandbox
+from mediakit.widgets.sweeps.plan_view import CHANGED, PlanView
+from tests.support.widgets import every, shown, until
+from tests.sweep.runs import run
+
+PROMPTS = ["a gull", "a kite"]
+
+
+def run_button(view: PlanView) -> Any:
+    """Return the button that runs the plan, or shows what is owned."""
+    words = ("Run", "Show")
+    return next(
+        each
+        for each in every(view.widget)
+        if str(getattr(each, "description", "")).startswith(words)
+    )
+
+
+def test_a_plan_that_is_shown_follows_what_is_run_elsewhere(client: Client) -> None:
+    view = PlanView(client.sweep("text-to-image", prompt=PROMPTS))
+    assert run_button(view).description.startswith("Run 2 cells")
+
+    run(client, client.sweep("text-to-image", prompt=PROMPTS))
+
+    until(lambda: run_button(view).description == "Show 2 cells · $0.00")
+    view.close()
+
+
+def test_a_click_on_a_plan_that_has_changed_sends_nothing_and_shows_it(
+    client: Client, sandbox: RunningSandbox, tmp_path: Path
+) -> None:
+    view = PlanView(client.sweep("text-to-image", prompt=PROMPTS))
+    service = sandbox.base_url, sandbox.api_key
+    with Client(*service, home=tmp_path / "home", catalog=client.catalog) as other:
+        run(other, other.sweep("text-to-image", prompt=PROMPTS[:1]))
+    assert run_button(view).description.startswith("Run 2 cells")
+
+    run_button(view).click()
+
+    until(lambda: CHANGED in shown(view))
+    until(lambda: run_button(view).description.startswith("Run 1 cell"))
+    until(lambda: not run_button(view).disabled)
+    assert len(client.history.page()) == 1
+    run_button(view).click()
+    until(lambda: run_button(view).description.startswith("Show 2 cells"))
+    assert len(client.history.page()) == 2
+    view.close()
