@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.catalog import Catalog
+from mediakit.widgets.form.widget import FormWidget
+from mediakit.widgets.gallery import Gallery, WallCell
 from mediakit.widgets.studio.functions import offers_of
 from mediakit.widgets.studio.studio import StudioLists
 from tests.browser.modules.bare_page import BarePage
@@ -95,6 +97,18 @@ def test_functions_are_found_by_words_and_chosen(bare: BarePage) -> None:
     el.get_by_role("button", name="Text to video").click()
     path = Catalog.default().function("text-to-video").path
     assert bare.heard[-1] == {"act": "choose", "path": path}
+
+
+def test_drop_downs_of_studio_and_wall_keep_their_arrows_beside_a_form(
+    bare: BarePage,
+) -> None:
+    _, el = show(bare, place="History")
+    wall = bare.show(Gallery([WallCell(0)]).widget, into="#root")
+    wall.get_by_role("button", name="Filter").click()
+    # Its drop-downs are drawn by its style sheet, for all that is in a form's frame.
+    bare.page.add_style_tag(content=FormWidget._css)
+    for select in (el.get_by_label("State"), wall.get_by_label("Status")):
+        assert select.evaluate("box => getComputedStyle(box).appearance") == "auto"
 
 
 def test_tabs_are_moved_by_arrows_and_no_key_leaves_the_studio(bare: BarePage) -> None:
