@@ -350,6 +350,25 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
 
 
+def test_a_cell_that_the_budget_left_out_says_what_sending_it_costs_and_why_not(
+    client: Client,
+) -> None:
+    plan = client.sweep("text-to-video", prompt=["a gull", "a kite"], duration=3)
+    results: Any = run(client, plan, "$0.30")
+    wall = results.gallery()
+    page = Page(wall)
+    figures = ("2", "cells"), ("$0.204", "spent of $0.30"), ("0", "kept")
+    until(lambda: page.shown["figures"] == figures)
+    assert page.cell(1)["retry_price"] == "$0.204"
+    assert "retry_price" not in page.cell(0)
+
+    answer = page.answer(page.asks("retry", cell=1))
+
+    assert "Run the plan with a larger budget" in answer["said"]
+    assert len(client.history.page()) == 1
+    wall.close()
+
+
 def test_results_as_an_axis_are_called_by_their_titles(client: Client) -> None:
     drawn = [
         client.run("text-to-image", prompt="a gull"),

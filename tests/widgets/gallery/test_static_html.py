@@ -134,14 +134,14 @@ def test_the_header_counts_cells_and_tells_the_rest_in_words() -> None:
         make_cell(5, status="unsent"),
     ]
     summary = WallSummary(
-        owned=0, spent="$0.61", spent_note="spent of $3.00", left="about 20 s left"
+        owned=2, spent="$0.61", spent_note="spent of $3.00", left="about 20 s left"
     )
 
     header = header_of(cells, summary)
 
     assert header.figures == (
         ("6", "cells"),
-        ("0", "owned · free"),
+        ("2", "owned before, free"),
         ("$0.61", "spent of $3.00"),
         ("1", "kept"),
     )

@@ -13,9 +13,9 @@ class Blind extends Sheet {
     const answer = (text, side) => makeButton("", text, "", () => this.answer(side));
     this.answers = make("div", "mk-wall-row mk-wall-answers");
     this.answers.append(
-      answer("1 · Left is better", 0),
+      answer("1 · First is better", 0),
       answer("0 · Tie", null),
-      answer("2 · Right is better", 1),
+      answer("2 · Second is better", 1),
     );
     this.finish = makeButton("", "Finish", "Finish (Escape)", () => this.rank());
     this.tools.replaceChildren(this.finish);
@@ -58,7 +58,7 @@ class Blind extends Sheet {
     this.pair = Math.random() < 0.5 ? pair : [pair[1], pair[0]];
     const players = [];
     const figures = this.pair.map((cell, side) => {
-      const words = side ? "Right" : "Left";
+      const words = side ? "Second" : "First";
       const figure = make("figure", "mk-wall-figure");
       const medium = makeLarge(this.wall, cell, "", words, this.trouble, () => this.play(players));
       if (medium.tagName === "VIDEO") players.push(medium);
@@ -84,8 +84,8 @@ class Blind extends Sheet {
 
   answer(side) {
     if (this.isOver || this.waits || !this.pair) return;
-    const [left, right] = this.pair;
-    const [winner, loser] = side === 1 ? [right, left] : [left, right];
+    const [first, second] = this.pair;
+    const [winner, loser] = side === 1 ? [second, first] : [first, second];
     this.ask({ do: "prefer", winner: winner.job, loser: loser.job, tie: side === null });
   }
 

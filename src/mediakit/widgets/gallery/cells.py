@@ -38,6 +38,7 @@ class WallCell:
         url: Where the result is; only http(s) addresses are shown.
         poster: A small picture of the result, as an http(s) address or a `data:` URI.
         charge_micro_usd: What it cost; None while that is not known.
+        retry_price: What it may cost to send it again, such as "$0.20".
         runtime_s: How long it has been running, or ran.
         rating: From 1 to 5; None where it is not rated.
         keep: Whether it is kept.
@@ -57,6 +58,7 @@ class WallCell:
     url: str | None = None
     poster: str | None = None
     charge_micro_usd: int | None = None
+    retry_price: str = ""
     runtime_s: float | None = None
     rating: int | None = None
     keep: bool = False
@@ -78,6 +80,11 @@ class WallCell:
         return self.index >= FIRST_EXTRA
 
     @property
+    def can_retry(self) -> bool:
+        """Tell whether it can be sent again."""
+        return self.status in ("failed", "unsent")
+
+    @property
     def is_shown(self) -> bool:
         """Tell whether it has a result that can be looked at."""
         return self.status == "completed" and web_url(self.url or "") is not None
@@ -88,15 +95,15 @@ class WallSummary:
     """The figures in the header that the cells do not tell; empty ones are left out.
 
     Args:
-        owned: How many cells were submitted before.
-        new: The price of the other cells, such as "$1.43".
+        owned: How many cells were owned before.
+        new: The price of the others, such as "$1.43", until they are done.
         new_note: What kind of price that is, such as "new, exact".
         spent: What was spent, such as "$0.61".
         spent_note: Of what, such as "spent of $3.00".
         left: When it will be over, such as "about 20 s left".
     """
 
-    owned: int | None = None
+    owned: int = 0
     new: str = ""
     new_note: str = "new"
     spent: str = ""
@@ -167,7 +174,8 @@ class WallActions:
     coroutine function. An exception is shown in the wall as a sentence.
 
     Args:
-        retry: Sends a failed or unsent cell again; takes its index.
+        retry: Sends a failed or unsent cell again; takes its index. A text that it
+            returns is shown.
         export: Saves what there is. A text that it returns is shown.
         copy: Returns an mp4 that a browser plays in place of a job's result; takes its
             ID. It has no button.
@@ -246,13 +254,12 @@ def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
 def _figures(
     cells: Sequence[WallCell], summary: WallSummary
 ) -> tuple[tuple[str, str], ...]:
-    owned = "" if summary.owned is None else f"{summary.owned:,}"
     own = [cell for cell in cells if not cell.is_extra]
     extra = [cell for cell in cells if cell.is_extra]
     kept, also = (sum(cell.keep for cell in each) for each in (own, extra))
     figures = (
         (f"{len(own):,}", "cell" if len(own) == 1 else "cells"),
-        (owned, "owned · free"),
+        (f"{summary.owned:,}" if summary.owned else "", "owned before, free"),
         (summary.new, summary.new_note),
         (summary.spent, summary.spent_note),
         (f"{kept:,}", "kept"),

@@ -365,8 +365,7 @@ class Gallery:
         self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
     async def _do_export(self, _: Message) -> Payload:
-        said = await _called(self._actions.export)
-        return {"said": said if isinstance(said, str) else ""}
+        return {"said": await _called(self._actions.export)}
 
     async def _do_judge(self, message: Message) -> Payload:
         job_id, changes = message["job"], dict(message["changes"])
@@ -426,8 +425,7 @@ class Gallery:
         return {"ranking": ranking, "count": sitting.count, "used": len(known)}
 
     async def _do_retry(self, message: Message) -> Payload:
-        await _called(self._actions.retry, message["cell"])
-        return {"said": "Sending it again"}
+        return {"said": await _called(self._actions.retry, message["cell"])}
 
     async def _do_copy(self, message: Message) -> Payload:
         return {"buffers": [await _called(self._actions.copy, message["job"])]}

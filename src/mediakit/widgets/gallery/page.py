@@ -199,6 +199,7 @@ class Wall:
             "url": browser_url(address, self.environment) if address else None,
             "poster": browser_url(poster, self.environment) if linked else None,
             "price": price_text(cell),
+            "retry_price": cell.retry_price if cell.can_retry else "",
             "runtime_s": cell.runtime_s,
             "rating": cell.rating,
             "keep": cell.keep,

@@ -14,6 +14,7 @@ class Tile {
     this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(this.now, "k"));
     this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
+    this.keep.classList.add("mk-wall-keep");
     this.keep.hidden = !wall.can.judge;
     this.over.append(this.select, this.keep, this.more, this.open);
     this.strip = make("div", "mk-wall-strip");
@@ -134,13 +135,15 @@ class Tile {
     const { cell, wall } = this;
     const word = isShown(cell) ? NO_RESULT : wall.wordOf(cell);
     this.retry ??= this.button("Retry", "", () => wall.retry(this.index));
+    this.retry.classList.add("mk-paid");
     const parts = [];
     if (cell.status !== "failed" || !cell.problem) parts.push(make("span", "", word));
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
     const key = parts.map((part) => part.textContent).join("\n");
     if (wall.can.retry && ["failed", "unsent"].includes(cell.status)) parts.push(this.retry);
     this.retry.disabled = wall.isWaiting("retry", this.index);
-    write(this.retry, this.retry.disabled ? "Sending again …" : "Retry (R)");
+    const price = cell.retry_price ? ` · ${cell.retry_price}` : "";
+    write(this.retry, this.retry.disabled ? "Sending again …" : `Retry (R)${price}`);
     if (key === this.stateKey && this.state.childElementCount === parts.length) return;
     this.stateKey = key;
     this.state.replaceChildren(...parts);
@@ -228,14 +231,16 @@ class Tile {
     menu.focus();
     const { offers = [], error } = await wall.request({ do: "offers", job: cell.job });
     if (this.menu !== menu) return;
-    const isUse = ({ name }) => name.startsWith("use:");
-    const own = offers.filter((offer) => !isUse(offer)).map((offer) => this.offer(menu, offer));
-    const uses = offers.filter(isUse).map((offer) => this.offer(menu, offer));
-    if (uses.length) own.splice(-1, 0, makeButton("mk-wall-offer", "Use as…", "", () => fill(uses)));
+    const made = (which) => offers.filter(which).map((offer) => this.offer(menu, offer));
+    const uses = made(({ name }) => name.startsWith("use:"));
     const fill = (buttons) => {
       menu.replaceChildren(...buttons);
       buttons[0].focus();
     };
+    const use = makeButton("mk-wall-offer", "Use as…", "", () => fill(uses));
+    // What is free comes first and has the focus: Enter alone buys nothing.
+    const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
+    const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
     if (own.length) fill(own);
     else menu.replaceChildren(make("span", "", error || "There is no action for this result."));
   }

@@ -12,7 +12,7 @@ const STATES = [
   ["invalid", "Invalid"],
 ];
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
-const LONG = ["copy", "act", "export"]; // what may take its time
+const LONG = ["copy", "act", "export", "retry"]; // what may take its time
 const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
@@ -167,6 +167,11 @@ class Wall {
       const tile = target.closest(".mk-wall-tile");
       if (tile) this.activate(Number(tile.dataset.index));
     });
+    // The second click of a double click on a menu was not meant for what is below it.
+    const hold = (event) => {
+      if (performance.now() - this.menuClosedMs < SECOND_MS) event.stopPropagation();
+    };
+    for (const name of ["click", "dblclick"]) this.grid.addEventListener(name, hold, true);
     this.grid.addEventListener("click", (event) => this.clicked(event));
     this.grid.addEventListener("dblclick", (event) => this.clicked(event, true));
   }
@@ -558,8 +563,6 @@ class Wall {
   clicked(event, twice = false) {
     const root = event.target.closest(".mk-wall-tile");
     if (!root || event.target.closest("button, a, audio, input")) return;
-    // The second click of a double click on a menu was not meant for what is below it.
-    if (performance.now() - this.menuClosedMs < SECOND_MS) return;
     const tile = this.tiles.get(Number(root.dataset.index));
     this.activate(tile.index);
     root.focus({ preventScroll: true });
@@ -679,7 +682,7 @@ class Wall {
     this.draw();
     const { error, said } = await answer;
     if (error) this.complain(error);
-    else this.say(said);
+    else if (said) this.tell(said);
   }
 
   act({ job, url }, offer) {

@@ -17,6 +17,7 @@ from mediakit.money import format_usd
 from mediakit.sweep import (
     AsyncResults,
     BasePlan,
+    CellStatus,
     Progress,
     label_of,
     preferences_of,
@@ -59,6 +60,7 @@ class Wall:
         self._reading = asyncio.Lock()
         plan = results.plan
         self._labels = _labels(plan)
+        self._estimate = plan.estimate()
         own = ResultActions(results.client, open_form)
         self.gallery = Gallery(
             self._cells(),
@@ -99,6 +101,7 @@ class Wall:
                     media_type=outcome.media_type,
                     url=outcome.output_url,
                     charge_micro_usd=outcome.charge_micro_usd,
+                    retry_price="" if row.is_repair else planned.estimate.text,
                     runtime_s=outcome.runtime_s,
                     **judged_as(said),
                     made="repaired" if row.is_repair else "",
@@ -110,11 +113,11 @@ class Wall:
         spent, budget = progress.spent_micro_usd, progress.budget_micro_usd
         of = "" if budget is None else f" of {format_usd(budget)}"
         left = f"about {progress.eta_s:.0f} s left" if progress.eta_s else ""
-        new = self._results.plan.estimate()
+        kind = self._estimate.kind.value.replace("_", " ")
         return WallSummary(
             owned=progress.owned,
-            new=new.text,
-            new_note=f"new, {new.kind.value.replace('_', ' ')}",
+            new="" if progress.is_done else self._estimate.text,
+            new_note=f"new, {kind}",
             spent=format_usd(spent),
             spent_note=f"spent{of}",
             left=left,
@@ -155,8 +158,22 @@ class Wall:
         done = self._results._export(f"sweep-{self._results.id[:8]}")
         return f"{done!r} Open {done.report} to see all of it."
 
-    async def _retry(self, cell: int) -> None:
-        self._results.run.retry(cell=cell)
+    async def _retry(self, cell: int) -> str:
+        """Send a cell again, and say what that costs, or why it was not sent."""
+        run, is_tried = self._results.run, asyncio.Event()
+
+        def look(_: Progress) -> None:
+            if run.outcomes[cell].status is not CellStatus.PLANNED:
+                is_tried.set()
+
+        run.retry(cell=cell)
+        end = run.subscribe(look)
+        await is_tried.wait()
+        end()
+        outcome = run.outcomes[cell]
+        if outcome.job_id is None:
+            return str(outcome.problem)
+        return f"Sent again. It may cost {run.plan.cells[cell].estimate.text}."
 
 
 def _labels(plan: BasePlan) -> list[dict[str, str]]:
