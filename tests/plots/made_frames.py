@@ -96,6 +96,7 @@ class Forecast:
     """A forecast of a month: what `frame()` gives, and no more."""
 
     days: pd.DataFrame
+    budget: None = None
 
     def frame(self):
         return self.days

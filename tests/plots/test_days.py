@@ -134,10 +134,7 @@ def test_a_function_has_its_short_name_unless_two_share_it(kinds, names):
     assert list(sums(frame.assign(kind=categories(kinds)))) == names
 
 
-def test_the_key_may_be_called_key_and_no_name_is_not_named():
-    axes = spend_by_day(daily({"r1": [3_000_000]}), by="key")
-    assert legend(axes) == ["key_1  $3.00"]
-    assert list(axes.frame.columns) == ["day", "key", "charge_micro_usd"]
+def test_a_row_without_a_name_is_not_named():
     assert list(sums(daily_frame([row(function=None)]))) == ["not named"]
 
 
@@ -199,13 +196,6 @@ def test_a_year_of_twelve_functions_is_nine_layers_with_months_underneath():
     assert set(axes.frame["day"].dt.day_name()) == {"Monday"}
     assert title(axes).startswith("Spend by week, 1 October 2026 to")
     assert {"Nov", "2027", "Sep"} <= {*ticks(axes.xaxis)}
-
-
-def test_dates_can_be_used_to_zoom_in():
-    axes = spend_by_day(daily({"r1": [1_000_000] * 31}))
-    axes.set_xlim(date(2026, 10, 5), date(2026, 10, 9))
-    assert {"05", "07", "09"} <= {*ticks(axes.xaxis)}
-    assert axes.xaxis.get_offset_text().get_text() == "2026-Oct"
 
 
 def test_the_day_axis_ignores_a_zone_that_matplotlib_was_set_to():

@@ -67,14 +67,6 @@ def test_the_colour_may_be_the_functions():
     assert legend(axes)[1:] == ["r1: 2 jobs, as estimated", "r2: 1 job, +$0.03"]
 
 
-def test_of_twelve_functions_eight_have_a_colour_and_the_rest_is_other():
-    rows = [charge(f"f{n:02d}", 10 + n) for n in range(12) for _ in range(20 - n)]
-    drawn = estimates(charges(*rows), by="function").frame
-    counts = drawn["function"].value_counts(sort=False)
-    assert counts.index.tolist() == [*(f"f{n:02d}" for n in range(8)), "other (4)"]
-    assert counts["other (4)"] == 12 + 11 + 10 + 9
-
-
 def test_what_is_free_is_drawn_at_zero():
     axes = estimates(charges(EXACT, FREE, charge("r1", 0, 1_000_000, 1_000_000)))
     assert (0, 0) in points(axes, "exact")
@@ -83,10 +75,6 @@ def test_what_is_free_is_drawn_at_zero():
     assert low < 0
     assert next(text.get_text() for text in axes.get_yticklabels()) == "$0.00"
     axes.figure.draw_without_rendering()
-
-
-def test_only_free_jobs_can_be_drawn():
-    estimates(charges(FREE)).figure.draw_without_rendering()
 
 
 def test_jobs_without_an_upper_estimate_are_said_and_not_drawn():

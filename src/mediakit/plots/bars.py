@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents
 from mediakit.plots.style import (
     CHARGE,
     KIND,
     MOST_NAMES,
-    WHOLE,
     Canvas,
     Theme,
     canvas_on,
     check,
-    column_of,
+    drawn_charges,
     largest,
     listed,
     names_of,
     notes_of,
     percent,
     signed,
-    without_free_failures,
 )
-from mediakit.spend.dates import month_name, month_text
+from mediakit.spend.dates import month_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,16 +61,15 @@ def share(
     Raises:
         InputError: The frame has no charges or no such column.
     """
-    column = column_of(frame, by)
-    check(frame, {CHARGE: WHOLE, column: None}, "a spend frame")
+    check(frame, [CHARGE, by], "a spend frame")
     known = frame[frame[CHARGE].notna()]
-    sums = known[[CHARGE]].astype("int64").groupby(names_of(known, column)).sum()
+    sums = known[[CHARGE]].astype("int64").groupby(names_of(known, by)).sum()
     drawn = _named(largest(sums, sums[CHARGE]), by)
     canvas = canvas_on(ax, theme)
     charges = drawn[CHARGE].tolist()
     title, total = f"Spend by {by}", sum(charges)
     if not any(charges):
-        return canvas.finish(drawn, title, "No spend.", "No spend")
+        return canvas.empty(drawn, title, "No spend")
     parts = [""] * len(drawn)
     if min(charges) >= 0:  # with credits, parts of the whole mean nothing
         parts = [f"  {percent(charge, total)}" for charge in charges]
@@ -113,12 +109,10 @@ def changes(
     Raises:
         InputError: A frame has no charges or no such column.
     """
-    column = column_of(monthly_after, by)
     frames = {"monthly_before": monthly_before, "monthly_after": monthly_after}
     for field, frame in frames.items():
-        needed = {CHARGE: WHOLE, column: None}
-        check(frame, needed, "a monthly spend frame", field=field)
-    sums = _both(monthly_before, monthly_after, column)
+        check(frame, [CHARGE, by], "a monthly spend frame", field=field)
+    sums = _both(monthly_before, monthly_after, by)
     apart = sums[sums[DIFFERENCE] != 0]
     drawn = largest(apart, apart[DIFFERENCE].abs())
     own = drawn.iloc[:MOST_NAMES].sort_values(
@@ -126,11 +120,13 @@ def changes(
     )
     drawn = _named(drawn.loc[[*own.index, *drawn.index[MOST_NAMES:]]], by)
     canvas = canvas_on(ax, theme)
-    before, after = map(_month_of, frames.values())
-    known = f"{after} against {before}" if before and after else ""
-    title = known or "Against the month before"
+    title = "Against the month before"
+    months = [next(iter(frame.get("month", ())), None) for frame in frames.values()]
+    if None not in months:
+        before, after = map(month_name, months)
+        title = f"{after} against {before}"
     if drawn.empty:
-        return canvas.finish(drawn, title, "Nothing changed.", "Nothing changed")
+        return canvas.empty(drawn, title, "Nothing changed")
     names, differences = drawn[by].tolist(), drawn[DIFFERENCE].tolist()
     sides = zip(differences, drawn[BEFORE], drawn[AFTER], strict=True)
     texts = [f"{signed(apart)}{_relation(*both)}" for apart, *both in sides]
@@ -162,16 +158,6 @@ def _both(before: pd.DataFrame, after: pd.DataFrame, column: str) -> pd.DataFram
     sums = both[[BEFORE, AFTER]].fillna(0).astype("int64")
     sums = sums.groupby(names_of(both, column)).sum()
     return sums.assign(**{DIFFERENCE: sums[AFTER] - sums[BEFORE]})
-
-
-def _month_of(frame: pd.DataFrame) -> str:
-    """Return the month of a frame, such as "October 2026"; empty if it is not known."""
-    said = list(frame["month"].dropna()) if "month" in frame else []
-    month = next(iter(said), frame.attrs.get("report", {}).get("month"))
-    try:
-        return month_name(month_text(str(month)))
-    except InputError:
-        return ""
 
 
 def _relation(before: int, after: int) -> str:
@@ -216,16 +202,9 @@ def cost_per_keeper(
     """
     import pandas as pd
 
-    column = column_of(charges, by)
-    needed: dict[str, str | None] = {CHARGE: WHOLE, KEEP: None}
-    if len(getattr(charges, "index", "?")):  # an empty frame has no parameters
-        needed[column] = None
-    check(charges, needed, "a frame of charges")
-    charges, free = without_free_failures(charges)
+    charges, free = drawn_charges(charges, [CHARGE, KEEP], by)
     known = charges[charges[CHARGE].notna()]
-    if column not in known:
-        known = known.assign(**{column: pd.Series(dtype="str")})
-    names = names_of(known, column, NOT_SET)
+    names = names_of(known, by, NOT_SET)
     judged = known[KEEP].notna()
     if RATING in known:
         judged |= known[RATING].notna()
@@ -247,7 +226,7 @@ def cost_per_keeper(
     canvas = canvas_on(ax, theme)
     title = f"Cost per kept result, by {by}"
     if drawn.empty:
-        return canvas.finish(drawn, title, "No charges.", "No charges")
+        return canvas.empty(drawn, title, "No charges")
     texts = [_kept_text(*row) for row in drawn.drop(columns=by).itertuples(index=False)]
     keep: Literal["begin", "end"] = "end" if by in PATHS else "begin"
     bars = drawn[COST].fillna(0).tolist()

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, date, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from mediakit.client.budgets import budget_of
 from mediakit.errors import InputError
-from mediakit.money import MICRO_PER_USD, format_cents, parse_usd
+from mediakit.money import MICRO_PER_USD, format_cents
 from mediakit.plots.style import (
     CHARGE,
-    DATETIMES,
     DAY,
-    WHOLE,
     Canvas,
     Theme,
     canvas_on,
     check,
-    column_of,
     largest,
     listed,
     names_of,
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mediakit.client.budgets import Budget
+    from mediakit.client.budgets import AnyBudget, Budget
     from mediakit.spend.outlook import Forecast
 
 MOST_DAYS = 120  # more are drawn by week
@@ -61,11 +58,9 @@ def sums_by_day(frame: pd.DataFrame, by: str | None) -> tuple[pd.DataFrame, list
     """
     import pandas as pd
 
-    column = None if by is None else column_of(frame, by)
-    needed = {DAY: DATETIMES, CHARGE: WHOLE} | ({column: None} if column else {})
-    check(frame, needed, "a daily spend frame")
+    check(frame, [DAY, CHARGE, *([by] if by else [])], "a daily spend frame")
     known = frame[frame[DAY].notna() & frame[CHARGE].notna()]
-    names = pd.Series("", known.index) if column is None else names_of(known, column)
+    names = pd.Series("", known.index) if by is None else names_of(known, by)
     groups = known[CHARGE].astype("int64").groupby([_days(known), names])
     sums = groups.sum().unstack(fill_value=0)
     ends = [*sums.index, *_asked(frame)]
@@ -153,8 +148,7 @@ def spend_by_day(
     )
     title = f"Spend by {unit}{during}"
     if not sums.to_numpy().any():
-        nothing = _nothing(sums, notes)
-        return canvas.finish(drawn, title, f"{nothing}.", nothing)
+        return canvas.empty(drawn, title, _nothing(sums), *notes)
     days_n = 7 if unit == "week" else 1
     _draw_stack(canvas, sums, days_n)
     axes, day = canvas.axes, timedelta(days=1)
@@ -178,13 +172,12 @@ def _ends(sums: pd.DataFrame) -> tuple[date, date]:
     return sums.index[0].date(), sums.index[-1].date()
 
 
-def _nothing(sums: pd.DataFrame, notes: list[str]) -> str:
-    """Describe a range without spend, and the rows that are not drawn."""
-    text = "No spend"
-    if len(sums):
-        first, last = _ends(sums)
-        text += f"{' on' if first == last else ','} {days_name(first, last)}"
-    return "\n".join([text, *notes])
+def _nothing(sums: pd.DataFrame) -> str:
+    """Describe a range without spend."""
+    if not len(sums):
+        return "No spend"
+    first, last = _ends(sums)
+    return f"No spend{' on' if first == last else ','} {days_name(first, last)}"
 
 
 def _patches(canvas: Canvas, names: list[str], amounts: list[str]) -> list[Any]:
@@ -206,10 +199,8 @@ def _draw_stack(canvas: Canvas, sums: pd.DataFrame, days_n: int) -> None:
     has_gaps = len(sums) <= MOST_BARS_WITH_GAPS
     # A day is drawn around its tick: from half a day before to half a day after.
     half_day = np.timedelta64(12 * 60, "m")
-    width, gap = (
-        days_n * np.timedelta64(24 * 60, "m"),
-        days_n * np.timedelta64(144, "m"),
-    )
+    width = days_n * np.timedelta64(24 * 60, "m")
+    gap = days_n * np.timedelta64(144, "m")
     begins = sums.index.to_numpy("datetime64[m]") - half_day
     x = np.append(begins, begins[-1] + width)
     if has_gaps:
@@ -261,7 +252,7 @@ def in_days(canvas: Canvas) -> None:
 
 def cumulative(
     frame: pd.DataFrame,
-    budget: Budget | str | int | Decimal | None = None,
+    budget: AnyBudget | None = None,
     forecast: Forecast | None = None,
     *,
     ax: Axes | None = None,
@@ -292,17 +283,19 @@ def cumulative(
     """
     import pandas as pd
 
-    limit = _limit_of(budget)
-    _refuse_mixed(frame, budget, forecast)
+    compared = budget_of("plot", budget)
+    limit = None if compared is None else compared.limit_micro_usd
     sums, notes = sums_by_day(frame, None)
-    by_day = sums.sum(axis=1)
-    ahead = None if forecast is None else _forecast_days(forecast)
-    drawn = _cumulated(frame, by_day, ahead, limit)
+    _refuse_mixed(frame, compared, forecast)
+    ahead = None
+    if forecast is not None:
+        ahead = forecast.frame()
+        ahead = ahead.set_index(_days(ahead))
+    drawn = _cumulated(frame, sums.sum(axis=1), ahead, limit)
     canvas = canvas_on(ax, theme)
     has_lines = drawn[[EXPECTED, BUDGET]].notna().to_numpy().any()
     if drawn.empty or not (has_lines or drawn[SPENT].fillna(0).any()):
-        nothing = _nothing(sums, notes)
-        return canvas.finish(drawn, "Spend, cumulative", f"{nothing}.", nothing)
+        return canvas.empty(drawn, "Spend, cumulative", _nothing(sums), *notes)
     spent, of = _last(drawn, SPENT) or 0, f" of {format_cents(limit)}" if limit else ""
     when = _month_or_days(pd.Index(drawn[DAY]))
     title = text = f"{when}: {format_cents(spent)}{of} spent"
@@ -321,16 +314,9 @@ def cumulative(
     return canvas.finish(drawn, title, f"{text}.")
 
 
-def _limit_of(budget: Budget | str | int | Decimal | None) -> int | None:
-    if budget is None or isinstance(budget, str | int | Decimal):
-        return None if budget is None else parse_usd(budget)
-    if not hasattr(budget, "limit_micro_usd"):
-        accepted = 'a Budget, or an amount such as "$200"'
-        raise InputError("budget", got=budget, accepted=accepted)
-    return budget.limit_micro_usd
-
-
-def _refuse_mixed(frame: pd.DataFrame, budget: object, forecast: object) -> None:
+def _refuse_mixed(
+    frame: pd.DataFrame, budget: Budget | None, forecast: Forecast | None
+) -> None:
     """Refuse to compare a budget that counts its own requests with other spend."""
     named = _name_of(budget)
     if named is not None and LEFT not in frame:
@@ -341,9 +327,9 @@ def _refuse_mixed(frame: pd.DataFrame, budget: object, forecast: object) -> None
             "client.spend.budget(...).frame() gives it; or give an amount such as "
             '"$200" as the budget',
         )
-    of_forecast = _name_of(getattr(forecast, "budget", None))
-    is_other = forecast is not None and of_forecast != named
-    if is_other and (named is not None or LEFT not in frame):
+    if forecast is None or _name_of(forecast.budget) == named:
+        return
+    if named is not None or LEFT not in frame:
         raise InputError(
             "forecast",
             got="a forecast of other spend than that of the frame",
@@ -353,25 +339,9 @@ def _refuse_mixed(frame: pd.DataFrame, budget: object, forecast: object) -> None
         )
 
 
-def _name_of(budget: object) -> str | None:
+def _name_of(budget: Budget | None) -> str | None:
     """Return the name of a budget that counts only its own requests; else None."""
-    is_named = getattr(budget, "counts_by_name", False)
-    return getattr(budget, "name", None) if is_named else None
-
-
-def _forecast_days(forecast: Forecast) -> pd.DataFrame:
-    """Return the forecast by day, in order."""
-    if not hasattr(forecast, "frame"):
-        accepted = "a forecast, as client.spend.forecast(...) gives it"
-        raise InputError("forecast", got=forecast, accepted=accepted)
-    ahead = forecast.frame()
-    needed = {DAY: DATETIMES} | dict.fromkeys([SPENT, *AHEAD], WHOLE)
-    check(ahead, needed, "a forecast's frame", field="forecast")
-    ahead = ahead.set_index(_days(ahead)).sort_index()
-    if ahead.empty or not (ahead.index.to_series().diff()[1:].dt.days == 1).all():
-        accepted = "a forecast with one row for each day of a month"
-        raise InputError("forecast", got=f"{len(ahead)} rows", accepted=accepted)
-    return ahead
+    return budget.name if budget is not None and budget.counts_by_name else None
 
 
 def _cumulated(

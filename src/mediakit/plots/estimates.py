@@ -9,18 +9,15 @@ from mediakit.money import MICRO_PER_USD, format_cents, format_usd
 from mediakit.plots.style import (
     CHARGE,
     MOST_NAMES,
-    WHOLE,
     Canvas,
     Theme,
     canvas_on,
-    check,
-    column_of,
+    drawn_charges,
     listed,
     names_of,
     notes_of,
     other,
     signed,
-    without_free_failures,
 )
 
 if TYPE_CHECKING:
@@ -65,19 +62,13 @@ def estimates(
     """
     import pandas as pd
 
-    column, money = column_of(charges, by), [ESTIMATE_LOW, ESTIMATE_HIGH, CHARGE]
-    needed: dict[str, str | None] = dict.fromkeys(money, WHOLE)
-    if len(getattr(charges, "index", "?")):  # an empty frame has no parameters
-        needed[column] = None
-    check(charges, needed, "a frame of charges")
-    charges, free = without_free_failures(charges)
+    money = [ESTIMATE_LOW, ESTIMATE_HIGH, CHARGE]
+    charges, free = drawn_charges(charges, money, by)
     known = charges[charges[money].notna().all(axis=1)].reset_index(drop=True)
     columns: dict[str, Any] = {
-        name: known[name]
-        for name in ("job_id", "estimate_kind")
-        if name in known and name != by
+        name: known[name] for name in ("job_id", "estimate_kind") if name in known
     }
-    columns[by] = _gathered(known, column)
+    columns[by] = _gathered(known, by)
     columns |= {name: known[name].astype("int64") for name in money}
     drawn = pd.DataFrame(columns)
     drawn[VARIANCE] = drawn[CHARGE] - drawn[ESTIMATE_HIGH]
@@ -85,9 +76,7 @@ def estimates(
     notes = [*free, *notes_of(len(charges) - len(known), "an estimate or a charge")]
     title = "Charge against estimate"
     if drawn.empty:
-        nothing = "No charges with an estimate"
-        message = "\n".join([nothing, *notes])
-        return canvas.finish(drawn, title, f"{nothing}.", message)
+        return canvas.empty(drawn, title, "No charges with an estimate", *notes)
     names = list(drawn[by].cat.categories)
     parts = [drawn[drawn[by] == name] for name in names]
     texts = [_difference(part) for part in parts]
@@ -162,24 +151,23 @@ def _format(canvas: Canvas, money: pd.DataFrame) -> None:
     positive = amounts[amounts > 0]
     least, most = (positive.min(), positive.max()) if len(positive) else (1e-6, 1e-6)
     lowest, highest = least / ROOM, most * ROOM
-    has_zero = bool((amounts <= 0).any())
-    room: dict[str, Any] = {}
-    if has_zero:
-        room = {"linthresh": lowest, "linscale": 0.4}
+    ticks = _ticks(lowest, highest, 5 if canvas.compact else 10)
+    scale: dict[str, Any] = {"value": "log"}
+    if (amounts <= 0).any():
+        scale = {"value": "symlog", "linthresh": lowest, "linscale": 0.4}
         lowest = min(float(amounts.min()), 0.0) - lowest / 4
-    axes.set_xscale("symlog" if has_zero else "log", **room)
-    axes.set_yscale("symlog" if has_zero else "log", **room)
+        ticks = [0, *ticks]
+    axes.set_xscale(**scale)
+    axes.set_yscale(**scale)
     ends = (lowest, highest)
     axes.set(xlim=ends, ylim=ends)
     look = {"color": canvas.palette.quiet, "linewidth": 1, "zorder": 1}
     axes.plot(ends, ends, label="charge = estimate", **look)  # type: ignore[arg-type]
-    ticks = _ticks(least / ROOM, most * ROOM, 5 if canvas.compact else 10)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(FixedLocator([0, *ticks] if has_zero else ticks))
-        axis.set_major_formatter(FuncFormatter(lambda usd, _: _text(usd)))
+        axis.set_major_locator(FixedLocator(ticks))
+        axis.set_major_formatter(FuncFormatter(_dollars))
         axis.set_minor_locator(NullLocator())
     canvas.grid("both")
-    canvas.quiet_frame()
 
 
 def _ticks(low: float, high: float, most: int) -> list[float]:
@@ -194,5 +182,5 @@ def _ticks(low: float, high: float, most: int) -> list[float]:
     return found[:: -(-len(found) // most)]
 
 
-def _text(usd: float) -> str:
+def _dollars(usd: float, _: int | None) -> str:
     return format_usd(round(usd * MICRO_PER_USD))

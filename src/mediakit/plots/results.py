@@ -9,10 +9,8 @@ from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
 from mediakit.plots.style import (
     CHARGE,
-    WHOLE,
     Canvas,
     Theme,
-    as_written,
     canvas_on,
     check,
     in_dollars,
@@ -79,7 +77,7 @@ def heatmap(
     """
     from pandas.api.types import is_numeric_dtype
 
-    check(frame, {x: None, y: None, value: None}, RESULTS)
+    check(frame, [x, y, value], RESULTS)
     numbers = frame[value]
     if not is_numeric_dtype(numbers):
         raise InputError("value", got=value, accepted="a column of numbers, or keep")
@@ -93,8 +91,7 @@ def heatmap(
     title = f"Mean {title}" if value != "keep" else f"Part that was kept by {title[8:]}"
     known = drawn[drawn[COUNT] > 0]
     if known.empty:
-        nothing = f"No results with a {_words(value)}"
-        return canvas.finish(drawn, title, f"{nothing}.", nothing)
+        return canvas.empty(drawn, title, f"No results with a {_words(value)}")
     means = drawn[MEAN].to_numpy().reshape(rows, columns)
     _colour_cells(canvas, means, STARS if value == "rating" else None)
     _write_cells(canvas, drawn, columns, value)
@@ -104,7 +101,6 @@ def heatmap(
     axes.set_xticks([place + 0.5 for place in range(columns)], names)
     names = [canvas.name(str(n), keep="begin") for n in down.cat.categories]
     axes.set_yticks([place + 0.5 for place in range(rows)], names)
-    as_written([*axes.get_xticklabels(), *axes.get_yticklabels()])
     canvas.label(_words(x), _words(y))
     best = known.iloc[int(known[MEAN].argmax())]
     text = (
@@ -185,7 +181,7 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
             text = f"{_value_text(cell[MEAN], value)}\nn={cell[COUNT]:,}"
         elif not cell[ROWS]:
             text = "–"  # noqa: RUF001 - the dash is intended
-        shown = canvas.axes.text(
+        canvas.axes.text(
             column + 0.5,
             row + 0.5,
             text,
@@ -195,7 +191,6 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
             fontsize="small" if columns <= 8 else "x-small",
             gid=ON_A_MARK if cell[COUNT] else None,
         )
-        as_written([shown])
 
 
 def _value_text(number: float, value: str) -> str:
@@ -238,10 +233,9 @@ def forest(
         InputError: It is not a comparison, or has more than 50 rows.
     """
     frame = getattr(comparison, "frame", None)
-    columns = ("first", "second", "difference", "low", "high", "pairs", "verdict")
-    needed: dict[str, str | None] = dict.fromkeys(columns)
+    columns = ["first", "second", "difference", "low", "high", "pairs", "verdict"]
     what = "a comparison, as results.compare(...) returns it"
-    check(frame, needed, what, field="comparison")
+    check(frame, columns, what, field="comparison")
     drawn = comparison.frame
     drawn = drawn[drawn["difference"].notna()].sort_values(
         "difference", ascending=False, kind="stable", ignore_index=True
@@ -249,16 +243,19 @@ def forest(
     _refuse_many(drawn, "comparison")
     canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
     if drawn.empty:
-        nothing = "Nothing to compare"
-        return canvas.finish(drawn, "Differences", f"{nothing}.", nothing)
+        return canvas.empty(drawn, "Differences", "Nothing to compare")
     names = [
         f"{canvas.name(str(second), keep='begin')} − "  # noqa: RUF001
         f"{canvas.name(str(first), keep='begin')}"
         for first, second in zip(drawn["first"], drawn["second"], strict=True)
     ]
+    ranges = drawn.apply(lambda row: f"  ({row.low:+.2g} to {row.high:+.2g})", axis=1)
+    ranges = ranges.where(drawn["low"].notna(), "")  # one pair has no interval
     texts = [
-        f"{row.difference:+.2g}{_interval_text(row)}  n={row.pairs:,}"
-        for row in drawn.itertuples()
+        f"{difference:+.2g}{its_range}  n={pairs:,}"
+        for difference, its_range, pairs in zip(
+            drawn["difference"], ranges, drawn["pairs"], strict=True
+        )
     ]
     is_told = (drawn["verdict"] == "exceeds").tolist()
     _draw_intervals(canvas, drawn["difference"], drawn, names, texts, is_told)
@@ -269,12 +266,6 @@ def forest(
     verb = "exceeds" if told == 1 else "exceed"
     title = f"{told} of {len(drawn)} differences {verb} chance"
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
-
-
-def _interval_text(row: Any) -> str:
-    if row.low != row.low:  # one pair has no interval
-        return ""
-    return f"  ({row.low:+.2g} to {row.high:+.2g})"
 
 
 def ranking(
@@ -300,8 +291,8 @@ def ranking(
     Raises:
         InputError: The frame is no ranking, or has more than 50 rows.
     """
-    columns = (by, "strength", "low", "high", "wins", "losses", "ties", "group")
-    check(frame, dict.fromkeys(columns), "a ranking")
+    columns = [by, "strength", "low", "high", "wins", "losses", "ties", "group"]
+    check(frame, columns, "a ranking")
     drawn = frame.sort_values(
         ["group", "strength"], ascending=[True, False], ignore_index=True
     )
@@ -309,7 +300,7 @@ def ranking(
     canvas = canvas_on(ax, theme, AROUND_INCHES + ROW_INCHES * max(len(drawn), 4))
     title = "Ranking by blind comparisons"
     if drawn.empty:
-        return canvas.finish(drawn, title, "No comparisons.", "No comparisons")
+        return canvas.empty(drawn, title, "No comparisons")
     names = [canvas.name(n, keep="begin") for n in names_of(drawn, by)]
     texts = [
         f"{row['wins']} won, {row['losses']} lost"
@@ -343,24 +334,13 @@ def _draw_intervals(
     is_filled: Sequence[bool],
 ) -> None:
     axes, places = canvas.axes, range(len(frame))
-    colours = [
-        canvas.palette.accent if filled else canvas.palette.quiet
-        for filled in is_filled
-    ]
-    axes.hlines(
-        places,
-        frame["low"].fillna(middle),
-        frame["high"].fillna(middle),
-        colors=colours,
-        linewidth=2,
-    )
-    fills = [
-        colour if filled else canvas.palette.paper
-        for colour, filled in zip(colours, is_filled, strict=True)
-    ]
+    palette = canvas.palette
+    colours = [palette.accent if filled else palette.quiet for filled in is_filled]
+    fills = [palette.accent if filled else palette.paper for filled in is_filled]
+    low, high = (frame[end].fillna(middle) for end in ("low", "high"))
+    axes.hlines(places, low, high, colors=colours, linewidth=2)
     axes.scatter(middle, places, s=42, c=fills, edgecolors=colours, zorder=3)
     canvas.grid("x")
-    canvas.quiet_frame()
     canvas.place_names(names)
     canvas.write_beside(texts)
 
@@ -401,19 +381,14 @@ def frontier(
         from mediakit.sweep.statistics import pareto
 
         names = [by] if isinstance(by, str) else list(by)
-        needed: dict[str, str | None] = {CHARGE: WHOLE, "rating": None}
-        check(frame, needed | dict.fromkeys(names), RESULTS)
+        check(frame, [CHARGE, "rating", *names], RESULTS)
         points = pareto(frame.dropna(subset=names), names)
-    known_columns = {CHARGE: WHOLE, "rating": None, "on_front": None}
-    known_columns |= dict.fromkeys(["cells", "rated"])
-    check(points, known_columns, "what results.pareto(...) returns")
     known = points[points["rating"].notna() & points[CHARGE].notna()]
     drawn = known.sort_values([CHARGE, "rating"], kind="stable", ignore_index=True)
     canvas = canvas_on(ax, theme)
     title = "Mean rating against mean charge"
     if drawn.empty:
-        nothing = "No results with a rating and a charge"
-        return canvas.finish(drawn, title, f"{nothing}.", nothing)
+        return canvas.empty(drawn, title, "No results with a rating and a charge")
     front = drawn[drawn["on_front"]]
     axes_names = list(drawn.columns[: list(drawn).index("cells")])
     names = [
@@ -463,7 +438,6 @@ def _draw_points(canvas: Canvas, drawn: pd.DataFrame, front: pd.DataFrame) -> No
     axes.set(xlim=(-0.03 * right, right), ylim=(low - room, high + room))
     in_dollars(axes.xaxis, 4 if canvas.compact else 6)
     canvas.grid("both")
-    canvas.quiet_frame()
     canvas.label("mean charge in USD", "mean rating in stars")
 
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from mediakit.errors import InputError
 from mediakit.money import MICRO_PER_USD, format_cents
+from mediakit.rules import all_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.text import Text
-
 
 Theme = Literal["light", "dark"]
 
@@ -104,18 +103,13 @@ class Palette:
 
     def of(self, names: Sequence[str]) -> list[str]:
         """Return a colour for each name: a function's own, or the next free one."""
-        own = [self.functions.get(_kind_of(name)) for name in names]
+        kinds = (name.rsplit("/", 1)[-1].lower().replace(" ", "-") for name in names)
+        own = [self.functions.get(kind) for kind in kinds]
         free = iter([colour for colour in self.colours if colour not in own])
         return [
             self.other if name.startswith(OTHER) else colour or next(free, self.other)
             for name, colour in zip(names, own, strict=True)
         ]
-
-
-def _kind_of(name: str) -> str:
-    """Return a function's short name from that, from its title or from its path."""
-    last = name.rsplit("/", 1)[-1]
-    return last.lower().replace(" ", "-")
 
 
 # Orange-red and blue can be distinguished with any colour vision.
@@ -143,6 +137,7 @@ DARK = Palette(
     up="#ff9466",
     down="#64b5f6",
 )
+THEMES = {"light": LIGHT, "dark": DARK}
 
 
 def luminance(colour: Any) -> float:
@@ -192,7 +187,7 @@ class Canvas:
 
     @property
     def text_size(self) -> Any:
-        """Return the size of texts in the plot, by matplotlib's `font.size`."""
+        """The size of texts in the plot, by matplotlib's `font.size`."""
         return "small" if self.compact else "medium"
 
     def name(self, text: str, *, keep: Literal["begin", "end"] = "end") -> str:
@@ -211,10 +206,9 @@ class Canvas:
         look: dict[str, Any] = {"color": self.palette.quiet}
         if self.compact:
             look["fontsize"] = self.text_size
-        shown = [self.axes.set_xlabel("\n".join([x, *notes]), **look)]
+        self.axes.set_xlabel("\n".join([x, *notes]), **look)
         if y:
-            shown.append(self.axes.set_ylabel(y, **look))
-        as_written(shown)
+            self.axes.set_ylabel(y, **look)
 
     def quiet_frame(self, *sides: str) -> None:
         """Hide all spines except these, and colour ticks and labels."""
@@ -225,9 +219,10 @@ class Canvas:
         self.axes.tick_params(length=0, labelcolor=self.palette.quiet, **look)
         self.axes.set_axisbelow(True)
 
-    def grid(self, axis: Literal["x", "y", "both"]) -> None:
-        """Draw grid lines."""
+    def grid(self, axis: Literal["x", "y", "both"], *sides: str) -> None:
+        """Draw grid lines in place of a frame."""
         self.axes.grid(visible=True, axis=axis, color=self.palette.grid, linewidth=0.8)
+        self.quiet_frame(*sides)
 
     def place_names(self, names: Sequence[str]) -> None:
         """Write a name beside each row, from the top down."""
@@ -235,14 +230,12 @@ class Canvas:
         missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
         axes.set_ylim(len(names) - 0.5 + missing, -0.5 - missing)
         axes.set_yticks(range(len(names)), names)
-        labels = axes.get_yticklabels()
-        for label in labels:
+        for label in axes.get_yticklabels():
             label.set_color(self.palette.ink)
-        as_written(labels)
 
     def write_beside(self, texts: Sequence[str]) -> None:
         """Write a text at the right of each row."""
-        as_written(
+        for place, text in enumerate(texts):
             self.axes.text(
                 1.01,
                 place,
@@ -252,8 +245,6 @@ class Canvas:
                 color=self.palette.ink,
                 fontsize=self.text_size,
             )
-            for place, text in enumerate(texts)
-        )
 
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
@@ -275,35 +266,37 @@ class Canvas:
             labelcolor=self.palette.ink,
         )
         legend.get_title().set_color(self.palette.ink)
-        as_written([*legend.get_texts(), legend.get_title()])
 
-    def finish(
-        self, frame: pd.DataFrame, title: str, alt_text: str, message: str = ""
-    ) -> Axes:
-        """Write the title, or why the plot is empty, and attach the drawn frame."""
+    def finish(self, frame: pd.DataFrame, title: str, alt_text: str) -> Axes:
+        """Write the title, and attach the drawn frame and its text alternative."""
+        from matplotlib.text import Text
+
         axes = self.axes
         look: dict[str, Any] = {"fontsize": "medium"} if self.compact else {}
-        shown = [axes.set_title(title, loc="left", color=self.palette.ink, **look)]
-        if message:
-            shown.append(
-                axes.text(
-                    0.5,
-                    0.5,
-                    message,
-                    transform=axes.transAxes,
-                    ha="center",
-                    va="center",
-                    color=self.palette.quiet,
-                    fontsize=self.text_size,
-                    wrap=True,
-                )
-            )
-            axes.set(xticks=[], yticks=[])
-            self.quiet_frame()
-        as_written(shown)
+        axes.set_title(title, loc="left", color=self.palette.ink, **look)
+        for text in axes.findobj(Text):
+            text.set_parse_math(False)  # a dollar sign is no formula
         frame.attrs |= {"title": title, "alt_text": alt_text}
         setattr(axes, FRAME, frame)
         return axes
+
+    def empty(self, frame: pd.DataFrame, title: str, *lines: str) -> Axes:
+        """Write why there is nothing to draw, and what is left out."""
+        axes = self.axes
+        axes.text(
+            0.5,
+            0.5,
+            "\n".join(lines),
+            transform=axes.transAxes,
+            ha="center",
+            va="center",
+            color=self.palette.quiet,
+            fontsize=self.text_size,
+            wrap=True,
+        )
+        axes.set(xticks=[], yticks=[])
+        self.quiet_frame()
+        return self.finish(frame, title, ". ".join([*lines, ""]).rstrip())
 
     # -- dollars ----------------------------------------------------------------------
 
@@ -315,8 +308,7 @@ class Canvas:
         if low < 0:
             axes.axhline(0, color=self.palette.ink, linewidth=0.8)
         in_dollars(axes.yaxis, 4 if self.compact else 6)
-        self.grid("y")
-        self.quiet_frame("bottom")
+        self.grid("y", "bottom")
         self.label(x, text, notes)
 
     def dollars_across(self, text: str, notes: Sequence[str]) -> None:
@@ -326,7 +318,6 @@ class Canvas:
         axes.set_xlim(low, top if axes.dataLim.x1 > 0 or low == 0 else 0)
         in_dollars(axes.xaxis, 3 if self.compact else 5)
         self.grid("x")
-        self.quiet_frame()
         axes.axvline(0, color=self.palette.quiet, linewidth=0.8)
         self.label(text, notes=notes)
 
@@ -339,7 +330,7 @@ def canvas_on(
     Without a theme, the colours are those of `plt.style`; a new figure may have another
     height, in inches.
     """
-    if theme is not None and theme not in get_args(Theme):
+    if theme is not None and theme not in THEMES:
         raise InputError("theme", got=theme, accepted='"light" or "dark", or None')
     axes = ax
     if axes is None:
@@ -353,16 +344,9 @@ def canvas_on(
             figure.patch.set_alpha(0)
     if theme is not None:
         axes.patch.set_alpha(0)
-    themes = {"light": LIGHT, "dark": DARK}
-    palette = _palette_of_settings() if theme is None else themes[theme]
+    palette = _palette_of_settings() if theme is None else THEMES[theme]
     inches = axes.get_window_extent().width / axes.figure.dpi
     return Canvas(axes, palette, inches < COMPACT_BELOW)
-
-
-def as_written(texts: Iterable[Text]) -> None:
-    """Keep matplotlib from reading dollar signs as math."""
-    for text in texts:
-        text.set_parse_math(False)
 
 
 def alt_text(ax: Axes) -> str:
@@ -416,48 +400,28 @@ CHARGE = "charge_micro_usd"
 FUNCTION, KIND = "function", "kind"
 STATUS = "status"
 UNNAMED = "not named"
-DATETIMES = "datetimes"
-WHOLE = "whole numbers"
-ALIASES = {"key": "api_key_id"}  # as `spend.daily(by=...)` calls them
-
-
-def column_of(frame: object, by: str) -> str:
-    """Return the column that `by` names; "key" is `api_key_id`."""
-    if by in getattr(frame, "columns", ()):
-        return by
-    return ALIASES.get(by, by)
 
 
 def check(
-    frame: object,
-    needed: Mapping[str, str | None],
-    what: str,
-    *,
-    field: str = "frame",
+    frame: object, needed: Sequence[str], what: str, *, field: str = "frame"
 ) -> None:
-    """Reject a value that is not a frame with these columns.
+    """Reject a value that is not a frame with these columns, days and micro-USD typed.
 
-    Each column has `DATETIMES`, `WHOLE` or None for any values. `what` says what the
-    frame should be, and `field` is the argument's name.
+    `what` says what the frame should be, and `field` is the argument's name.
     """
     import pandas as pd
-
-    got = frame
-    if isinstance(frame, pd.DataFrame):
-        if all(k in frame and _is_typed(frame[k], kind) for k, kind in needed.items()):
-            return
-        got = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
-    words = [f"{name} as {kind}" if kind else name for name, kind in needed.items()]
-    accepted = f"{what}: {', '.join(words[:-1])}{' and ' if words[1:] else ''}"
-    raise InputError(field, got=got, accepted=f"{accepted}{words[-1]}", spec="4.19")
-
-
-def _is_typed(values: pd.Series, kind: str | None) -> bool:
     from pandas.api.types import is_datetime64_any_dtype, is_integer_dtype
 
-    if kind == DATETIMES:
-        return is_datetime64_any_dtype(values)
-    return kind is None or is_integer_dtype(values)
+    kinds = {DAY: ("datetimes", is_datetime64_any_dtype)}
+    kinds[CHARGE] = ("whole numbers", is_integer_dtype)
+    got = frame
+    if isinstance(frame, pd.DataFrame):
+        typed = {name: is_typed for name, (_, is_typed) in kinds.items()}
+        if all(n in frame and typed.get(n, bool)(frame[n].dtype) for n in needed):
+            return
+        got = {str(name): str(dtype) for name, dtype in frame.dtypes.items()}
+    words = [f"{n} as {kinds[n][0]}" if n in kinds else n for n in needed]
+    raise InputError(field, got=got, accepted=f"{what}: {all_of(words)}", spec="4.19")
 
 
 def names_of(frame: pd.DataFrame, by: str, missing: str = UNNAMED) -> pd.Series[str]:
@@ -509,11 +473,17 @@ def listed(names: Sequence[str], texts: Sequence[str]) -> str:
     return "; ".join(f"{n} {text}" for n, text in zip(names, texts, strict=True))
 
 
-def without_free_failures(charges: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Leave out failed jobs that cost nothing: they have no result.
+def drawn_charges(
+    charges: pd.DataFrame, needed: Sequence[str], by: str
+) -> tuple[pd.DataFrame, list[str]]:
+    """Check charges, and leave out failed jobs that cost nothing: they have no result.
 
     Returns the other rows, and a note on those that are left out.
     """
+    check(charges, needed, "a frame of charges")
+    if charges.empty:
+        charges = charges.reindex(columns=[*charges, *{by} - {*charges}])
+    check(charges, [*needed, by], "a frame of charges")
     if STATUS not in charges:
         return charges, []
     free = (charges[STATUS] == "failed") & (charges[CHARGE].fillna(0) == 0)
