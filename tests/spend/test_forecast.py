@@ -201,9 +201,9 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
     ("totals", "day_n", "ends", "text", "method"),
     [
         ([0, 900], 1, (900, 900, 900), "no complete day", "nothing is added"),
-        ([10, 0], 2, (10, 300, 880), "Only 1 day of spend is", "less than a week"),
-        ([10, 0], 1, (0, 300, 900), "Only 1 day of spend is", "mean of 1 day;"),
-        ([10] * 8 + [0], 9, (300, 300, 300), "Less than three weeks", "mean of 8 days"),
+        ([10, 0], 2, (10, 300, 880), "estimate from: 1, so", "less than a week"),
+        ([10, 0], 1, (0, 300, 900), "estimate from: 1, so", "known: 1)"),
+        ([10] * 8 + [0], 9, (300, 300, 300), "estimate from: 8, so", "known: 8)"),
     ],
 )
 def test_little_history_is_a_rough_estimate_and_is_said(

@@ -184,6 +184,4 @@ def test_rows_without_a_charge_are_said_and_not_counted_silently(bill: Bill) -> 
             notes = client.spend.anomalies().attrs["notes"]
     assert said.so_far_micro_usd == 20_000_000
     assert said.text.endswith(notes[0])
-    assert notes == [
-        "2 rows of the report have no charge and are not included in any sum."
-    ]
+    assert notes == ["Rows without a charge, which are in no sum: 2."]

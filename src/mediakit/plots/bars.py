@@ -123,7 +123,7 @@ def changes(
     title = "Against the month before"
     months = [next(iter(frame.get("month", ())), None) for frame in frames.values()]
     if None not in months:
-        before, after = map(month_name, months)
+        before, after = (month_name(str(month)) for month in months)
         title = f"{after} against {before}"
     if drawn.empty:
         return canvas.empty(drawn, title, "Nothing changed")

@@ -5,71 +5,73 @@ Money never passes through a float. A value that cannot be read is missing, neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from datetime import date
 from typing import Any
 
-import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype
 
-from mediakit.history.frames import text_array
+from mediakit.history.frames import TEXT, text_array
 from mediakit.money import MICRO_PER_USD
 
 CHARGE, DOLLARS = "charge_micro_usd", "charge_usd"
 AS_SENT = "_as_sent"
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _LONGEST_DIGITS = 20
+# The types of columns whose values have one kind, as pandas tells it.
+KINDS: Mapping[str, Any] = {
+    "integer": "Int64",
+    "string": TEXT,
+    "boolean": "boolean",
+    "floating": "float64",
+    "mixed-integer-float": "float64",
+}
 
 
-def as_text(values: Sequence[Any]) -> Any:
+def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Return values as texts, those that are missing as they are."""
+    if infer_dtype(values) == "string":
+        return values
+    return values.map(str, na_action="ignore")
+
+
+def as_text(values: pd.Series[Any]) -> Any:
     """Make texts; None is missing."""
-    if set(map(type, values)) <= {str, type(None)}:
-        return text_array(values)
-    return text_array([None if value is None else str(value) for value in values])
+    return text_array(texts_of(values).where(values.notna(), None))
 
 
-def as_whole(values: Sequence[Any], *, nullable: bool = False) -> Any:
+def as_whole(values: pd.Series[Any], *, nullable: bool = False) -> Any:
     """Make int64 of whole numbers, or Int64 where any is missing or unreadable."""
-    numbers: Any = None
-    if set(map(type, values)) == {int}:
+    if infer_dtype(values) == "integer":
         with suppress(OverflowError):
-            numbers = np.array(values, dtype="int64")
-    if numbers is None:
-        numbers = [whole_number(value) for value in values]
-        nullable = nullable or None in numbers
-    if nullable:
-        return pd.array(numbers, dtype="Int64")
-    return np.asarray(numbers, dtype="int64")
+            return values.astype("Int64" if nullable or values.hasnans else "int64")
+    numbers = pd.array([*map(whole_number, values)], dtype="Int64")
+    return numbers if nullable or numbers.isna().any() else numbers.astype("int64")
 
 
-def as_days(values: Sequence[Any]) -> pd.DatetimeIndex:
+def as_days(values: pd.Series[Any]) -> pd.Series[Any]:
     """Make UTC midnights from days, exactly as written.
 
     A time or an offset after the day is ignored: converting it to UTC could move the
     charge to another day.
     """
-    texts = np.array([v if v is None else str(v) for v in values], dtype="object")
-    codes, distinct = pd.factorize(texts)
-    days = [*map(calendar_day, distinct), None]  # the last is that of the code -1
-    instants = np.array(days, dtype="datetime64[D]").astype("datetime64[us]")
-    return pd.DatetimeIndex(instants[codes]).tz_localize("UTC")
+    texts = texts_of(values)
+    distinct = pd.Series(texts.unique(), dtype=TEXT)
+    days = pd.to_datetime(
+        distinct.str.strip().str[:10], format="%Y-%m-%d", errors="coerce", utc=True
+    )
+    found = texts.map(dict(zip(distinct, days, strict=True)))
+    return pd.to_datetime(found, utc=True).astype("datetime64[us, UTC]")
 
 
-def as_sent(values: Sequence[Any]) -> Any:
+def as_sent(values: pd.Series[Any]) -> Any:
     """Keep an unknown column, typed if all its values have one type."""
-    kinds = set(map(type, values)) - {type(None)}
-    if kinds == {int}:
-        whole = as_whole(values, nullable=True)
-        if int(pd.isna(whole).sum()) == values.count(None):
-            return whole
-    if kinds == {str}:
-        return text_array(values)
-    if kinds == {bool}:
-        return pd.array(list(values), dtype="boolean")
-    if float in kinds and kinds <= {int, float}:
-        return np.array(values, dtype="float64")
-    return pd.Series(list(values), dtype="object").array
+    kind = KINDS.get(infer_dtype(values))
+    with suppress(OverflowError):
+        if kind is not None:
+            return values.astype(kind)
+    return values.where(values.notna(), None)
 
 
 def whole_number(value: object) -> int | None:
@@ -85,14 +87,6 @@ def whole_number(value: object) -> int | None:
     if number is None or not _INT64_MIN <= number <= _INT64_MAX:
         return None
     return number
-
-
-def calendar_day(value: object) -> date | None:
-    """Read the day that a text begins with; else None."""
-    try:
-        return date.fromisoformat(str(value).strip()[:10])
-    except ValueError:
-        return None
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from itertools import chain, compress, repeat
-from operator import itemgetter, or_
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
+from pandas.api.types import infer_dtype
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
 from mediakit.money import format_usd
@@ -27,6 +25,7 @@ from mediakit.spend.columns import (
     as_sent,
     as_text,
     as_whole,
+    texts_of,
     whole_number,
 )
 
@@ -42,7 +41,6 @@ _SLASHES_OF_A_PATH = 2  # vendor/model/function
 _MORE = ("next_cursor", "next_page", "has_more")
 DAILY, MONTHLY, CSV = "daily report", "monthly report", "month's CSV"
 
-Columns = dict[str, list[Any]]
 Row = dict[str, Any]
 
 
@@ -57,20 +55,22 @@ def daily_frame(body: object) -> pd.DataFrame:
         column. `attrs` has total_micro_usd (None if not sent), notes, unread (what is
         in no sum, as sentences), and the report around the rows.
     """
-    columns, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
-    if "day" not in columns:
-        columns = {("day" if k == "date" else k): v for k, v in columns.items()}
-    elif "date" in columns:
-        both = zip(columns["day"], columns["date"], strict=True)
-        columns["day"] = [day or date for day, date in both]
+    rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     notes: list[str] = []
-    rows = zip(columns.get("day", []), columns.get(CHARGE, []), strict=True)
-    is_undated = [not day and charge is not None for day, charge in rows]
-    is_total = list(map(or_, is_undated, _are_totals(columns)))
-    columns, report = _without_totals(columns, is_total, report, notes)
-    columns = _with_functions(columns)
+    if "date" in rows:
+        day = rows.get("day", rows["date"])
+        rows["day"] = day.where(_is_said(day), rows.pop("date"))
+    is_total = _are_totals(rows)
+    if len(rows):
+        is_total |= ~_is_said(rows["day"]) & rows[CHARGE].notna()
+    rows, report = _without_totals(rows, is_total, report, notes)
+    models = rows.get("model_id", rows.get("model"))
+    if models is not None:
+        is_path = models.astype("str").str.count("/") >= _SLASHES_OF_A_PATH
+        functions = rows.get("function", pd.Series(None, rows.index, "object"))
+        rows["function"] = functions.where(_is_said(functions), models.where(is_path))
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
-    frame = _typed(columns, leading, DAILY, notes)
+    frame = _typed(rows, leading, DAILY, notes)
     return _reported(frame, notes, report, DAILY)
 
 
@@ -83,13 +83,13 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
         (int64; Int64 where a row names none), then every other column, usage as one
         column per unit. `attrs` as for the days; invoices are in its report.
     """
-    columns, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
+    rows, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
     notes: list[str] = []
-    is_total = _are_totals(columns)
-    columns, report = _without_totals(columns, is_total, report, notes)
-    columns.setdefault("month", [month] * len(next(iter(columns.values()), ())))
+    rows, report = _without_totals(rows, _are_totals(rows), report, notes)
+    if "month" not in rows:
+        rows["month"] = month
     leading = ("month", "model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame = _typed(columns, leading, MONTHLY, notes)
+    frame = _typed(rows, leading, MONTHLY, notes)
     if report.get("month", month) != month:
         said = shown(report["month"])
         notes.append(f"Asked for {month}, but the report says {said}.")
@@ -106,28 +106,27 @@ def csv_frame(text: str) -> pd.DataFrame:
         `attrs["total_micro_usd"]` is what the totals row says, None without one;
         where it differs from the rows, a note says so.
     """
-    header, rows = _csv_rows(text)
+    header, records = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
-    # Columns come from all rows first, so that a month without rows has them, too.
-    columns = columns_of(rows)
-    is_total = _are_totals(columns, blank=None)
-    totals: dict[str, Any] = next(
-        (row for row, total in zip(rows, is_total, strict=True) if total), {}
-    )
-    keep = [not total for total in is_total]
-    columns = {
-        name: _numbers(name, list(compress(values, keep)))
-        for name, values in columns.items()
-    }
+    rows = table_of(records)
+    is_total = _are_totals(rows, is_blank_unnamed=True)
+    totals = rows[is_total].to_dict("records")[:1]
+    rows = rows[~is_total].reset_index(drop=True)
+    for name in rows.columns.difference([*_TEXTS]):
+        numbers = [*map(whole_number, rows[name])]
+        # "007" is a name.
+        if [*map(str, numbers)] == [*rows[name].map(str)]:
+            rows[name] = pd.Series(numbers, rows.index, "object")
     notes: list[str] = []
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame = _typed(columns, leading, CSV, notes)
+    frame = _typed(rows, leading, CSV, notes)
     if not totals:
         notes.append("The CSV has no totals row to check its rows against.")
     report = {
-        ("total_micro_usd" if name == CHARGE else name): whole_number(value)
-        for name, value in totals.items()
-        if name.endswith(MONEY) or name == "jobs"
+        ("total_micro_usd" if name == CHARGE else str(name)): whole_number(value)
+        for row in totals
+        for name, value in row.items()
+        if str(name).endswith(MONEY) or name == "jobs"
     }
     return _reported(frame, notes, report, CSV)
 
@@ -157,105 +156,82 @@ def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return whole
 
 
-def _are_totals(columns: Columns, blank: str | None = "") -> list[bool]:
-    """Tell which rows are totals: those that say so, or whose function is blank."""
-    named = [columns[name] for name in _NAMES if name in columns]
-    first = next(iter(columns.values()), [])
-    said = [*named, *(columns[n] for n in ("api_key_id", "day") if n in columns), first]
-    said = [column for column in said if _has_total(column)]
-    if not said and any(map(all, named)):
-        return [False] * len(first)
-    rows = zip(columns.get(CHARGE, []), *named, strict=True)
-    texts = zip(*said, strict=True) if said else repeat((), len(first))
-    return [
-        charge is not None
-        and (any(map(_is_total, text)) or (not any(names) and blank in names))
-        for (charge, *names), text in zip(rows, texts, strict=True)
-    ]
+def _is_said(column: pd.Series[Any]) -> pd.Series[bool]:
+    return column.notna() & (column != "")
 
 
-def _has_total(column: list[Any]) -> bool:
-    try:
-        return any(map(_is_total, set(column)))
-    except TypeError:  # lists and objects have no hash
-        return any(map(_is_total, column))
+def _are_totals(
+    rows: pd.DataFrame, *, is_blank_unnamed: bool = False
+) -> pd.Series[bool]:
+    """Tell which rows are totals: those that say so, or whose function is blank.
+
+    In a CSV, a blank is all that an unnamed function can be.
+    """
+    is_total = pd.Series(data=False, index=rows.index)
+    if CHARGE not in rows:
+        return is_total
+    names = [name for name in _NAMES if name in rows]
+    for name in {*names, *({"api_key_id", "day"} & {*rows}), rows.columns[0]}:
+        texts = texts_of(rows[name])
+        words = {text for text in map(str, texts.unique()) if _is_total(text)}
+        is_total |= texts.isin(words)
+    is_unnamed = ~pd.concat([_is_said(rows[n]) for n in names], axis=1).any(axis=1)
+    if not is_blank_unnamed:
+        is_unnamed &= (rows[names] == "").any(axis=1)
+    return (is_total | is_unnamed) & rows[CHARGE].notna()
 
 
-def _is_total(text: object) -> bool:
-    return isinstance(text, str) and text.strip().lower() in _TOTAL_WORDS
+def _is_total(text: str) -> bool:
+    return text.strip().lower() in _TOTAL_WORDS
 
 
 def _without_totals(
-    columns: Columns,
-    is_total: Sequence[bool],
+    rows: pd.DataFrame,
+    is_total: pd.Series[bool],
     report: dict[str, Any],
     notes: list[str],
-) -> tuple[Columns, dict[str, Any]]:
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Leave out the rows that are totals; a single one is the report's total."""
-    count = sum(is_total)
-    if not count:
-        return columns, report
-    charges = list(compress(columns[CHARGE], is_total))
+    count = int(is_total.sum())
     if count == 1:
         notes.append("1 row is a total and is not added to the others.")
-        report = {"total_micro_usd": whole_number(charges[0])} | report
-    else:
+        total = whole_number(rows.loc[is_total, CHARGE].iloc[0])
+        report = {"total_micro_usd": total} | report
+    elif count:
         notes.append(f"{count} rows are totals and are not added to the others.")
-    keep = [not total for total in is_total]
-    kept = {name: list(compress(values, keep)) for name, values in columns.items()}
-    return kept, report
-
-
-def _with_functions(columns: Columns) -> Columns:
-    """Name the function of rows whose model is a whole path."""
-    models = columns.get("model_id") or columns.get("model") or []
-    functions = columns.get("function") or [None] * len(models)
-    if all(functions):
-        return columns
-    named = [
-        function or (model if str(model).count("/") >= _SLASHES_OF_A_PATH else None)
-        for function, model in zip(functions, models, strict=True)
-    ]
-    return {**columns, "function": named}
+    return rows[~is_total].reset_index(drop=True) if count else rows, report
 
 
 def _typed(
-    columns: Columns, leading: Iterable[str], what: str, notes: list[str]
+    rows: pd.DataFrame, leading: Sequence[str], what: str, notes: list[str]
 ) -> pd.DataFrame:
-    length = len(next(iter(columns.values()), ()))
-    ordered = {name: columns.get(name, [None] * length) for name in leading} | columns
     typed: dict[str, Any] = {}
-    for name, values in ordered.items():
+    for name in dict.fromkeys([*leading, *map(str, rows)]):
+        values = rows.get(name, pd.Series(None, rows.index, "object"))
         typed[name] = _typed_column(name, values)
-        if not _is_read(name):
-            continue
-        missing = int(pd.isna(typed[name]).sum())
-        unread = missing and missing - values.count(None)
-        if unread:
-            typed[f"{name}_as_sent"] = as_sent(values)
-            notes.append(
-                f"{unread} of {length} values of {name} could not be read; "
-                f"{name}_as_sent has them as they were sent."
-            )
-    frame = pd.DataFrame(typed)
+        if name in ("day", "jobs") or name.endswith(MONEY):
+            unread = int((pd.isna(typed[name]) & values.notna()).sum())
+            if unread:
+                typed[f"{name}_as_sent"] = as_sent(values)
+                notes.append(
+                    f"{unread} of {len(rows)} values of {name} could not be read; "
+                    f"{name}_as_sent has them as they were sent."
+                )
+    frame = pd.DataFrame(typed, rows.index)
     missing = int(frame[CHARGE].isna().sum())
     frame.attrs["unread"] = []
     if missing:
         has, is_in = ("has", "is") if missing == 1 else ("have", "are")
         text = (
-            f"{missing} of {length} rows of the {what} {has} no charge and {is_in} not "
-            "included in any sum."
+            f"{missing} of {len(rows)} rows of the {what} {has} no charge and {is_in} "
+            "not included in any sum."
         )
         notes.append(text)
         frame.attrs["unread"].append(text)
     return frame
 
 
-def _is_read(name: str) -> bool:
-    return name in ("day", "jobs") or name.endswith(MONEY)
-
-
-def _typed_column(name: str, values: list[Any]) -> Any:
+def _typed_column(name: str, values: pd.Series[Any]) -> Any:
     if name == "day":
         return as_days(values)
     if name in _TEXTS:
@@ -302,7 +278,7 @@ def _amount(column: str, number: int) -> str:
     return format_usd(number) if column.endswith(MONEY) else f"{number:,}"
 
 
-def _csv_rows(text: str) -> tuple[Sequence[str], list[dict[str, Any]]]:
+def _csv_rows(text: str) -> tuple[Sequence[str], list[Row]]:
     """Return the header and the rows of a CSV."""
     reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), restkey="more")
     try:
@@ -316,25 +292,13 @@ def _csv_rows(text: str) -> tuple[Sequence[str], list[dict[str, Any]]]:
     return reader.fieldnames or (), rows
 
 
-def _numbers(name: str, values: list[Any]) -> list[Any]:
-    """Parse a column of plain whole numbers; return any other unchanged."""
-    if name in _TEXTS:
-        return values
-    numbers = [whole_number(value) for value in values]
-    plain = (
-        value is None or str(number) == value
-        for value, number in zip(values, numbers, strict=True)
-    )
-    return list(numbers) if all(plain) else values
-
-
 # -- rows of a response ----------------------------------------------------------------
 
 
 def rows_of(
     body: object, what: str, needed: Sequence[Sequence[str]]
-) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    """Return the columns of the rows in a body, and everything else in it.
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the rows in a body as a table, and everything else in it.
 
     The rows are the body's own list, or its "rows", or else the one list inside it that
     has the charge; without columns if all lists are empty. Rows have one name of each
@@ -346,10 +310,10 @@ def rows_of(
     else:
         lists = [found for name, found in _lists("rows", body) if name not in OTHERS]
         report = _around_lists(body)
-    filled = [columns_of(_records(found)) for found in lists if found]
+    filled = [table_of(_records(found)) for found in lists if found]
     if lists and not filled:
-        return {}, report
-    charges = [columns for columns in filled if needed[0][0] in columns]
+        return pd.DataFrame(), report
+    charges = [rows for rows in filled if needed[0][0] in rows]
     if len(charges) != 1:
         count = "no list" if not charges else f"{len(charges)} lists"
         raise unread(what, f"{count} with {needed[0][0]}, not one")
@@ -358,12 +322,11 @@ def rows_of(
 
 
 def check_names(
-    columns: Iterable[str], what: str, needed: Sequence[Sequence[str]]
+    columns: Collection[Any], what: str, needed: Sequence[Sequence[str]]
 ) -> None:
     """Raise a `ServiceError` if rows lack a name of each group."""
-    known = set(columns)
     for names in needed:
-        if not known & set(names):
+        if not any(name in columns for name in names):
             raise unread(what, f"no {' and no '.join(names)}")
 
 
@@ -373,39 +336,27 @@ def unread(what: str, found: str) -> ServiceError:
     return ServiceError(text, status=200)
 
 
-def columns_of(rows: Sequence[Row]) -> Columns:
-    """Turn rows into columns, in the order in which names first appear.
+def table_of(records: Sequence[Row]) -> pd.DataFrame:
+    """Make a table of records, in the order in which names first appear.
 
     A list of nested records with amounts is expanded: each becomes a row, with the
     texts of the outer record but not its sums. A column of objects, such as usage,
     becomes one column per key.
     """
-    names = dict.fromkeys(chain.from_iterable(rows))
-    columns = {name: _values(rows, name) for name in names}
-    types = {name: set(map(type, values)) for name, values in columns.items()}
-    shared: dict[str, str] = {}
-    for name, values in columns.items():
-        if types[name] == {str}:  # a few texts, which every later pass then finds
-            columns[name] = list(map(shared.setdefault, values, values))
-    if any(list in each for each in types.values()):
-        parts = [part for row in rows for part in _parts(row, {})]
-        if parts != list(rows):
-            return columns_of(parts)
-    opened: Columns = {}
-    for name, values in columns.items():
-        inner: Columns = {}
-        if types[name] - {type(None)} == {dict}:
-            inner = columns_of([value or {} for value in values])
-        opened |= {f"{name}_{key}": column for key, column in inner.items()}
-        if not inner:
-            opened[name] = values
-    return opened
-
-
-def _values(rows: Sequence[Row], name: str) -> list[Any]:
-    with suppress(KeyError):  # the usual case, at half the time
-        return list(map(itemgetter(name), rows))
-    return [row.get(name) for row in rows]
+    rows = pd.DataFrame(records, dtype="object")
+    mixed = [str(name) for name in rows if infer_dtype(rows[name]) == "mixed"]
+    if any(isinstance(value, list) for name in mixed for value in rows[name]):
+        parts = [part for row in records for part in _parts(row, {})]
+        if parts != list(records):
+            return table_of(parts)
+    for name in mixed:
+        known = [value for value in rows[name] if value]
+        if known and all(isinstance(value, dict) for value in known):
+            place, values = [*rows].index(name), rows.pop(name)
+            inner = table_of([value or {} for value in values])
+            for shift, key in enumerate(inner):
+                rows.insert(place + shift, f"{name}_{key}", inner[key])
+    return rows
 
 
 def _records(items: list[Any]) -> list[Row]:

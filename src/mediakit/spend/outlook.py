@@ -13,12 +13,7 @@ import pandas as pd
 from mediakit.errors import InputError
 from mediakit.history.frames import text_array
 from mediakit.money import format_usd
-from mediakit.spend.dates import (
-    end_of_month,
-    first_of_month,
-    month_name,
-    month_of,
-)
+from mediakit.spend.dates import end_of_month, first_of_month, month_name, month_of
 
 if TYPE_CHECKING:
     from mediakit.client.budgets import Budget
@@ -117,9 +112,7 @@ def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
 def unread_notes(daily: pd.DataFrame) -> list[str]:
     """Describe how many rows have no charge, if any."""
     count = int(daily[CHARGE].isna().sum())
-    rows, has, are = ("row", "has", "is") if count == 1 else ("rows", "have", "are")
-    text = f"{count} {rows} of the report {has} no charge and {are} not included in any"
-    return [f"{text} sum."] if count else []
+    return [f"Rows without a charge, which are in no sum: {count}."] if count else []
 
 
 def forecast_month(
@@ -226,24 +219,17 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
 
 
 def _method(days_n: int) -> str:
-    days = "1 day" if days_n == 1 else f"{days_n} days"
     if not days_n:
         return "There is no complete day with spend before today, so nothing is added."
+    how = "comes from the errors of the same forecast on earlier days"
     if days_n < WEEK:
-        return (
-            f"Each remaining day is the mean of {days}; the interval runs from $0 to "
-            "three times that, because there is less than a week of data."
-        )
-    if days_n <= LEAST_BACKTEST:
-        return (
-            f"Each remaining day is the mean of {days}; the interval comes from how "
-            "much these days vary."
-        )
+        how = "runs from $0 to three times that, because there is less than a week"
+    elif days_n <= LEAST_BACKTEST:
+        how = "comes from how much these days vary"
     return (
-        f"Each remaining day is the mean of the last {min(days_n, MEAN_DAYS)} days, in "
-        f"which a day counts up to {CLIP} times the median of the days with spend; the "
-        "80 % interval comes from the errors of the same forecast within the last "
-        f"{days}."
+        f"Each remaining day is the mean of the last {MEAN_DAYS} days (known: "
+        f"{min(days_n, MEAN_DAYS)}), in which a day counts up to {CLIP} times the "
+        f"median of the days with spend; the 80 % interval {how}."
     )
 
 
@@ -255,19 +241,13 @@ def _text(where: str, so_far: int, total: tuple[int, int, int], days_n: int) -> 
             "tomorrow."
         )
     low, expected, high = map(_cents, total)
-    rough = ""
-    if days_n < WEEK:
-        days, are = ("1 day", "is") if days_n == 1 else (f"{days_n} days", "are")
-        rough = f" Only {days} of spend {are} available, so this is a rough estimate."
-    elif days_n <= LEAST_BACKTEST:
-        rough = (
-            " Less than three weeks of spend are available, so this is a rough "
-            "estimate."
-        )
-    return (
+    text = (
         f"{begin}; about {expected} is expected by the end of the month (80 % "
-        f"interval: {low} to {high}).{rough}"
+        f"interval: {low} to {high})."
     )
+    if days_n <= LEAST_BACKTEST:
+        text += f" Days of spend to estimate from: {days_n}, so this is rough."
+    return text
 
 
 def _budget_text(
@@ -330,7 +310,9 @@ def anomalies_frame(
     frame["factor"] = frame[CHARGE] / usual
     directions = ["high" if z > 0 else "low" for z in frame["z_score"]]
     frame["direction"] = text_array(directions)
-    frame.attrs = {"notes": [*_unjudged_notes(unjudged_n), *unread_notes(daily)]}
+    too_few = f"Days with too little spend before to tell what is usual: {unjudged_n}."
+    notes = [too_few] if unjudged_n else []
+    frame.attrs = {"notes": [*notes, *unread_notes(daily)]}
     return frame
 
 
@@ -360,13 +342,3 @@ def _judged(totals: Whole, start: date, end: date) -> pd.DataFrame:
     }
     judged = pd.DataFrame(columns).rename_axis("day").reset_index()
     return judged[spent.notna().to_numpy() & (days >= pd.Timestamp(start, tz="UTC"))]
-
-
-def _unjudged_notes(days_n: int) -> list[str]:
-    if not days_n:
-        return []
-    days = "1 day has" if days_n == 1 else f"{days_n} days have"
-    return [
-        f"{days} less than three weeks of spend before; too little to tell what is "
-        "usual."
-    ]

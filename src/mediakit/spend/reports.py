@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
@@ -15,14 +15,22 @@ from anyio import to_thread
 from mediakit.catalog import Catalog
 from mediakit.client.account import Billing, Report
 from mediakit.errors import InputError
-from mediakit.history.frames import TEXT, text_array
+from mediakit.history.frames import text_array
 from mediakit.spend.charges import with_projects
-from mediakit.spend.columns import CHARGE, add_dollars, with_column
+from mediakit.spend.columns import (
+    CHARGE,
+    add_dollars,
+    path_of,
+    plain_rows,
+    with_column,
+)
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
+    ONE_DAY,
     Range,
     ServiceClock,
     by_month,
+    day_range,
     days_before,
     month_end,
     month_text,
@@ -52,7 +60,6 @@ NAMES = ("model_id", "model", "function", "kind")
 By = str | Sequence[str] | None
 T = TypeVar("T")
 Charges = Callable[[date], Awaitable["pd.DataFrame"]]
-Filters = tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -73,11 +80,7 @@ class DayQuery:
         """Return the first and the last day that are meant today."""
         last = self.last or max(today, self.first or today)
         first = self.first or days_before(last, DEFAULT_DAYS - 1)
-        if last < first:
-            accepted = f"a day not before the start, {first.isoformat()}"
-            raise InputError(
-                "end", got=last.isoformat(), accepted=accepted, spec="4.19"
-            )
+        day_range(first, last)
         return first, last
 
 
@@ -88,7 +91,7 @@ class DailyReader:
         self._billing = billing
         self._catalog = catalog
         self._clock = clock
-        self._kept: dict[tuple[Filters, Range], pd.DataFrame] = {}
+        self._kept: dict[tuple[str | None, str | None, Range], pd.DataFrame] = {}
 
     async def rows(self, query: DayQuery) -> pd.DataFrame:
         """Read some days, one row per day, key and function."""
@@ -131,11 +134,7 @@ class DailyReader:
 
     async def _read(self, query: DayQuery, whole: Range, today: date) -> pd.DataFrame:
         if query.refresh:
-            self._kept = {
-                (filters, days): frame
-                for (filters, days), frame in self._kept.items()
-                if days[1] < whole[0] or whole[1] < days[0]
-            }
+            self._kept.clear()
         reads = [partial(self._month, query, days, today) for days in by_month(*whole)]
         found = await gather_limited(reads)
         if len(found) == 1 and found[0].attrs["report"]:
@@ -148,25 +147,21 @@ class DailyReader:
 
     async def _month(self, query: DayQuery, days: Range, today: date) -> pd.DataFrame:
         """Return days of one month, from memory or from the service."""
-        filters = (query.api_key_id, query.model)
-        for (its, kept), whole in self._kept.items():
-            if its == filters and kept[0] <= days[0] and days[1] <= kept[1]:
-                return _part(whole, days)
-        report = await self._billing.daily(
-            days[0].isoformat(),
-            days[1].isoformat(),
-            api_key_id=query.api_key_id,
-            model=query.model,
-        )
+        asked = (query.api_key_id, query.model, days)
+        if asked in self._kept:
+            return self._kept[asked].copy()
+        first, last = (day.isoformat() for day in days)
+        filters = {"api_key_id": query.api_key_id, "model": query.model}
+        report = await self._billing.daily(first, last, **filters)
         self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
         warn_of_incomplete(frame)
         # A local clock that is ahead of the service's must not end a day too early.
         settled = min(today, self._clock.today()) - days[1] >= SETTLED_AFTER
-        if settled and not frame.attrs["notes"] and _is_between(frame, days).all():
+        if settled and not frame.attrs["notes"]:
             if len(self._kept) == MOST_CACHED:
                 del self._kept[next(iter(self._kept))]
-            self._kept[filters, days] = frame.copy()
+            self._kept[asked] = frame.copy()
         return frame
 
     def _named(self, frame: pd.DataFrame, whole: Range) -> pd.DataFrame:
@@ -177,12 +172,8 @@ class DailyReader:
         with_column(frame, "complete", _is_over(frame, today))
         frame.attrs = attrs
         if whole[1] > today:
-            days = (
-                f"{(today + timedelta(days=1)).isoformat()} to {whole[1].isoformat()}"
-            )
-            note = (
-                f"Today is {today.isoformat()} at the service: {days} is in the future."
-            )
+            days = f"{today + ONE_DAY} to {whole[1]}"
+            note = f"Today is {today} at the service: {days} is in the future."
             frame.attrs["notes"] = [*attrs["notes"], note]
         return frame
 
@@ -224,20 +215,6 @@ def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     result = result.astype({CHARGE: frame[CHARGE].dtype})
     result.attrs = dict(frame.attrs)
     return result
-
-
-def _part(frame: pd.DataFrame, days: Range) -> pd.DataFrame:
-    """Return a copy of the rows of some of the days of a whole response."""
-    part = frame[_is_between(frame, days)].reset_index(drop=True)
-    total = frame.attrs["total_micro_usd"]
-    total = None if total is None else int(part[CHARGE].sum())
-    part.attrs = {"total_micro_usd": total, "notes": [], "report": {}}
-    return part
-
-
-def _is_between(frame: pd.DataFrame, days: Range) -> pd.Series[bool]:
-    first, last = (pd.Timestamp(day, tz="UTC") for day in days)
-    return frame["day"].between(first, last)
 
 
 def _is_over(frame: pd.DataFrame, today: date) -> pd.Series[bool]:
@@ -360,19 +337,11 @@ def kinds_of(frame: pd.DataFrame, catalog: Catalog) -> pd.Series[str]:
     The path is the model_id, the function, the model, or both parts together.
     """
     kinds = {function.path: function.kind for function in catalog}
-    found = pd.Series(None, frame.index, TEXT)
-    for path in _paths(frame):
-        codes, distinct = pd.factorize(path)
-        names = text_array([*map(kinds.get, distinct), None])
-        found = found.where(found.notna(), names[codes])  # -1 is the last
-        if found.notna().all():
-            break
-    return found
-
-
-def _paths(frame: pd.DataFrame) -> Iterator[pd.Series[str]]:
-    for name in ("model_id", "function", "model"):
-        if name in frame:
-            yield frame[name]
-    if "model" in frame and "function" in frame:
-        yield frame["model"].str.cat(frame["function"], sep="/")
+    names = frame.columns.intersection(["model_id", "model", "function"])
+    named = frame[names].drop_duplicates()
+    known = [
+        next(filter(None, map(kinds.get, [*row.values(), path_of(row)])), None)
+        for row in plain_rows(named)
+    ]
+    named = named.assign(_kind=text_array(known))
+    return frame[names].merge(named, how="left")["_kind"].set_axis(frame.index)
