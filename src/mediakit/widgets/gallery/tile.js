@@ -16,7 +16,7 @@ class Tile {
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
     this.keep.classList.add("mk-wall-keep");
     this.keep.hidden = !wall.can.judge;
-    this.over.append(this.select, this.keep, this.more, this.open);
+    this.over.append(this.select, this.more, this.open, this.keep);
     this.strip = make("div", "mk-wall-strip");
     this.stars = make("span", "mk-wall-stars");
     this.price = make("span", "mk-wall-price");
