@@ -26,7 +26,7 @@ from mediakit.widgets.form.memory.form_memory import origin_of
 from mediakit.widgets.job.jobs import MOST_JOBS
 from mediakit.widgets.job.payload import next_text
 from mediakit.widgets.studio import Studio
-from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_identity import CellPlace, ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.samples.media_samples import make_png
 from tests.support.widgets import (
@@ -74,8 +74,7 @@ class Kernels:
             self._sandbox.base_url, self._sandbox.api_key, home=self._home
         )
         self._open.append(self.client)
-        self._patch.setattr(form_module, "_open_forms", {})
-        self._patch.setattr(form_module, "_places", CellPlaces())
+        self._patch.setattr(form_module, "_open_forms", ReplacedByCell())
         return self.client
 
     def restart(self) -> Client:

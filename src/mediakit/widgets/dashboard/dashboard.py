@@ -47,7 +47,7 @@ from mediakit.widgets.dashboard.plots import Plot
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
-from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
 from mediakit.widgets.toolkit.styles import (
     error_html,
@@ -65,8 +65,7 @@ if TYPE_CHECKING:
 ALL = ""
 ALL_WORDS = {By.FUNCTION: "functions", By.PROJECT: "projects", By.KEY: "keys"}
 
-_open: dict[CellPlace, Dashboard] = {}
-_places = CellPlaces()
+_open: ReplacedByCell[Dashboard] = ReplacedByCell()
 
 
 class Dashboard:
@@ -118,11 +117,10 @@ class Dashboard:
         self._tasks = TaskRunner(io, self._say)
         self._handle = CardHandle()
         is_page = in_voila(os.environ if environment is None else environment)
-        self._place = None if cell is None else _places.take("dashboard", cell)
+        self._key = None if cell is None else _open.key("dashboard", cell)
         self._make_widgets()
-        if self._place is not None:
-            before = _open.pop(self._place, None)
-            _open[self._place] = self
+        if self._key is not None:
+            before = _open.replace(self._key, self)
         if before is not None:
             self._continue(before)
         with self._lock:
@@ -174,7 +172,7 @@ class Dashboard:
         self.more_box = make(w.ToggleButton, "mk-fold", description="More plots")
         self._further = make(w.HTML)
         self._namer = make(Namer, "mk-names")
-        classes = "mk-form mk-month" + ("" if self._place else " mk-part")
+        classes = "mk-form mk-month" + ("" if self._key else " mk-part")
         self.widget = make(w.VBox, classes)
         self._hear(self.month_box, self.choose_month)
         self._hear(self.by_box, lambda value: self._choose_by(By(value)))
@@ -238,8 +236,8 @@ class Dashboard:
             if self._is_closed:
                 return
             self._is_closed = True
-            if self._place is not None and _open.get(self._place) is self:
-                del _open[self._place]
+            if self._key is not None:
+                _open.remove(self._key, self)
             self._handle.close()
             for part in (
                 *(self.retry_button, self._said, self._export_row),

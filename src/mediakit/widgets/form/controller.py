@@ -72,7 +72,7 @@ from mediakit.widgets.timeline.editor import TimelineEditor
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
-from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bundle_of
 from mediakit.widgets.uploads.upload_folder import UploadFolder
 
@@ -105,8 +105,7 @@ CLOSED = (
 
 FormKind = tuple[str, str, str]
 
-_open_forms: dict[tuple[FormKind, CellPlace], Form] = {}
-_places = CellPlaces()
+_open_forms: ReplacedByCell[Form] = ReplacedByCell()
 
 
 class Form:
@@ -152,7 +151,7 @@ class Form:
         self.client = client
         self.function = function
         kind = _kind_of(client, function, name)
-        self._key = (kind, _places.take(kind, cell))
+        self._key = _open_forms.key(kind, cell)
         origin = origin_of(client.components.store, self._key) if lasting else None
         self._memory = FormMemory(client, origin)
         self._asked_from = origin or asked_from
@@ -193,10 +192,9 @@ class Form:
             work=self._work,
         )
         with self._lock:
-            self._begin(_open_forms.pop(self._key, None), fresh=fresh)
+            self._begin(_open_forms.replace(self._key, self), fresh=fresh)
             self._show()
             self._handle.follow(*reversed(self._jobs))
-            _open_forms[self._key] = self
         self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
         self._ends = [
             leave,
@@ -287,8 +285,7 @@ class Form:
             self._memory.save(self._draft)
             for end in self._ends:
                 end()
-            if _open_forms.get(self._key) is self:
-                del _open_forms[self._key]
+            _open_forms.remove(self._key, self)
             self._keep_values()
             self._handle.close()
             if self._sweep is not None:
@@ -376,9 +373,14 @@ class Form:
         arrives = not recalled
         return JobView(job, self.client, home=home, recalled=recalled, arrives=arrives)
 
+    @property
+    def _newest(self) -> Form:
+        """Return the form that has this one's place: its cell may have run again."""
+        return _open_forms.at(self._key) or self
+
     def _follow(self, view: HasCard) -> None:
         """Keep the card of a job that was made from a result of this form."""
-        _open_forms.get(self._key, self)._handle.follow(view)
+        self._newest._handle.follow(view)
 
     def take_result(self, use: Use, made: JobOutput) -> None:
         """Put a result into a field, and the focus into the form.
@@ -711,7 +713,7 @@ class Form:
 
     def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         # The cell may have been run again while the request was under way.
-        home = _open_forms.get(self._key, self) if self._closed else self
+        home = self._newest if self._closed else self
         with home._lock:
             if submitted is not None:
                 home._state = home._state.with_submitted(job.id, submitted)
@@ -726,7 +728,7 @@ class Form:
         self._refresh()
 
     def _vary(self, state: JobState) -> str:
-        form = _open_forms.get(self._key, self)
+        form = self._newest
         sent = self.client.components.media_names.with_files(state.body)
         form._set_values(varied(form.function, sent))
         return "The form now has these settings. Nothing has been sent."
@@ -861,12 +863,12 @@ def is_open(
         name: The name of the new form.
     """
     kind = _kind_of(client, function, name)
-    key = (kind, _places.next(kind, cell))
+    key = _open_forms.next_key(kind, cell)
     origin = origin_of(client.components.store, key)
     is_kept = (
         origin is not None and forms.draft(client.components.store, origin) is not None
     )
-    return key in _open_forms or is_kept
+    return _open_forms.at(key) is not None or is_kept
 
 
 def _kind_of(client: Client, function: Function, name: str = "") -> FormKind:
@@ -875,7 +877,7 @@ def _kind_of(client: Client, function: Function, name: str = "") -> FormKind:
 
 def _save_drafts() -> None:
     """Save what was typed within the last second, because the process ends."""
-    for form in tuple(_open_forms.values()):
+    for form in _open_forms.all():
         form._memory.save(form._draft)
 
 

@@ -54,7 +54,7 @@ from mediakit.widgets.studio.history import (
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
-from mediakit.widgets.toolkit.cell_identity import CellPlace, CellPlaces
+from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
 from mediakit.widgets.toolkit.styles import CSS, data_url
 from mediakit.widgets.toolkit.throttle import Paced
@@ -69,8 +69,7 @@ PAUSE_S = 0.5
 """How long the history is not read again when jobs change."""
 THUMB_MAX_PX = 144
 
-_open_studios: dict[tuple[str, CellPlace], Studio] = {}
-_places = CellPlaces()
+_open: ReplacedByCell[Studio] = ReplacedByCell()
 
 
 class StudioLists(anywidget.AnyWidget):
@@ -99,8 +98,7 @@ class Studio:
         self, client: Client, *, clock: Clock | None = None, cell: Cell | None = None
     ) -> None:
         self.client = client
-        service = client.service.identity
-        self._key = (service, _places.take(service, cell))
+        self._key = _open.key(client.service.identity, cell)
         self._clock = clock or SystemClock()
         self._lock, self._reading = threading.RLock(), asyncio.Lock()
         self._is_closed = False
@@ -159,10 +157,9 @@ class Studio:
             "erase": self._erase,
         }
         with self._lock:
-            before = _open_studios.pop(self._key, None)
+            before = _open.replace(self._key, self)
             if before is not None:
                 self._continue(before)
-            _open_studios[self._key] = self
         self._funds, leave = FundsStore.follow(client, guard(self._take_funds))
         self._ends = [
             leave,
@@ -219,8 +216,7 @@ class Studio:
             self._reads.close()
             for end in self._ends:
                 end()
-            if _open_studios.get(self._key) is self:
-                del _open_studios[self._key]
+            _open.remove(self._key, self)
             self._handle.close()
             self._mute()
             self.content.children = ()

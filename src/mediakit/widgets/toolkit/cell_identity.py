@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from mediakit.widgets.toolkit.cell_outputs import Cell
 
@@ -24,33 +24,6 @@ class CellPlace(NamedTuple):
     number: int = 0
 
 
-class CellPlaces:
-    """Counts what each run of a cell makes, so that a rerun finds the same places."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[Hashable, str], tuple[str, int]] = {}
-
-    def next(self, kind: Hashable, cell: Cell | None) -> CellPlace:
-        """Return where the next thing of a kind would stand.
-
-        Args:
-            kind: What is counted for itself.
-            cell: The cell that makes it; None outside of any.
-        """
-        if cell is None:
-            return CellPlace()
-        name = cell.id if cell.is_known else ""
-        run, count = self._made.get((kind, name), (cell.run, 0))
-        return CellPlace(name, count if run == cell.run else 0)
-
-    def take(self, kind: Hashable, cell: Cell | None) -> CellPlace:
-        """Return the same, and count it."""
-        place = self.next(kind, cell)
-        if cell is not None:
-            self._made[kind, place.cell] = (cell.run, place.number + 1)
-        return place
-
-
 class Closable(Protocol):
     """What a cell shows."""
 
@@ -59,6 +32,55 @@ class Closable(Protocol):
 
 
 C = TypeVar("C", bound=Closable)
+Key = tuple[Any, CellPlace]
+"""What a thing is, and its place among things that are alike."""
+
+
+class ReplacedByCell(Generic[C]):
+    """What cells made last, each in its place: what a rerun makes takes it over."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Hashable, str], tuple[str, int]] = {}
+        self._things: dict[Key, C] = {}
+
+    def next_key(self, kind: Any, cell: Cell | None) -> Key:
+        """Return where the next thing of a kind would stand.
+
+        Args:
+            kind: What is counted for itself.
+            cell: The cell that makes it; None outside of any.
+        """
+        if cell is None:
+            return kind, CellPlace()
+        name = cell.id if cell.is_known else ""
+        run, count = self._made.get((kind, name), (cell.run, 0))
+        return kind, CellPlace(name, count if run == cell.run else 0)
+
+    def key(self, kind: Any, cell: Cell | None) -> Key:
+        """Return the same, and count it."""
+        key = self.next_key(kind, cell)
+        if cell is not None:
+            self._made[kind, key[1].cell] = (cell.run, key[1].number + 1)
+        return key
+
+    def replace(self, key: Key, thing: C) -> C | None:
+        """Put a thing in its place; return what was there."""
+        before = self._things.get(key)
+        self._things[key] = thing
+        return before
+
+    def remove(self, key: Key, thing: C) -> None:
+        """Forget a thing that is closed, unless another has taken its place."""
+        if self._things.get(key) is thing:
+            del self._things[key]
+
+    def at(self, key: Key) -> C | None:
+        """Return what is in a place."""
+        return self._things.get(key)
+
+    def all(self) -> tuple[C, ...]:
+        """Return everything that is open."""
+        return tuple(self._things.values())
 
 
 class ShownByCell(Generic[C]):
