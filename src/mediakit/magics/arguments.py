@@ -22,11 +22,7 @@ _NAME = re.compile(r"--[\w-]+")
 
 
 def read_line(line: str) -> tuple[str, Namespace, list[str]]:
-    """Return the function of a line, the magic's own options, and all other words.
-
-    Raises:
-        InputError: It cannot be read, or names no function.
-    """
+    """Return the function of a line, the magic's own options, and all other words."""
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -48,14 +44,6 @@ def fields_of(
 
     What is no value of its field stays the text that it is, and what is no field
     stays too, for the check to refuse it with its own words.
-
-    Args:
-        function: The function.
-        words: The options.
-        cell: The text below them, which is the prompt.
-
-    Raises:
-        InputError: An option is given twice, or the function takes no prompt.
     """
     parser = parser_of(function)
     written = dict.fromkeys(found[0] for w in words if (found := _NAME.match(w)))

@@ -49,14 +49,7 @@ TOOLTIPS: Mapping[Format, str] = {
 
 @dataclass(frozen=True)
 class Prepared:
-    """A file that can be downloaded.
-
-    Args:
-        name: Its name.
-        content: Its bytes.
-        media_type: Its type.
-        facts: Its jobs, their exact sum, and its size.
-    """
+    """A file that can be downloaded."""
 
     name: str
     content: bytes = field(repr=False)
@@ -72,16 +65,7 @@ class Prepared:
 
 
 def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
-    """Make the file; blocks.
-
-    Args:
-        charges: The charges.
-        form: The format.
-        stem: The beginning of its name.
-
-    Raises:
-        InputError: A package for the format is not installed.
-    """
+    """Make the file; blocks."""
     suffix, ending, media_type = _FILES[form]
     frame = to_focus(charges) if form is Format.FOCUS else charges
     content = export_bytes(frame, suffix, escape_formulas=True)

@@ -20,13 +20,7 @@ UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
 
 @dataclass(frozen=True)
 class Figure:
-    """One number at the top.
-
-    Args:
-        text: The short number.
-        label: The label.
-        exact: All digits, if `text` is rounded.
-    """
+    """One number at the top."""
 
     text: str
     label: str
@@ -35,13 +29,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the bill agrees with the history.
-
-    Args:
-        text: The sentence.
-        mark: The symbol before it.
-        tone: The style class for its colour.
-    """
+    """Whether the bill agrees with the history."""
 
     text: str
     mark: str
@@ -59,12 +47,7 @@ def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
 
 
 def function_title(path: object, kind: object) -> str:
-    """Return a function's display name, such as "Text to video".
-
-    Args:
-        path: Its path, or the last part of it, as in the daily report.
-        kind: mediakit's name for it; missing if it is not bound.
-    """
+    """Return a function's display name, such as "Text to video"."""
     name = kind if isinstance(kind, str) else str(path).rsplit("/", 1)[-1]
     words = name.replace("-", " ")
     return words[:1].upper() + words[1:]

@@ -58,12 +58,7 @@ def month_before(month: str) -> str:
 
 
 def offered(today: date, chosen: str) -> tuple[str, ...]:
-    """Return the months to choose from, the newest first.
-
-    Args:
-        today: The day in UTC.
-        chosen: The displayed month; always included, however old it is.
-    """
+    """Return the months to choose from, the newest first."""
     months = [month_of(today)]
     while len(months) < MOST_OFFERED or months[-1] > chosen:
         months.append(month_before(months[-1]))
@@ -71,11 +66,7 @@ def offered(today: date, chosen: str) -> tuple[str, ...]:
 
 
 def readable_month(month: str | None, today: date) -> str:
-    """Return the month to show; the current one when None.
-
-    Raises:
-        InputError: It is not a month, or it has not begun.
-    """
+    """Return the month to show; the current one when None."""
     current = month_of(today)
     asked = current if month is None else month_text(month)
     if asked > current:
@@ -88,13 +79,6 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
     """Return the days of the previous month to compare a month with.
 
     The current month is compared with the same number of days.
-
-    Args:
-        month: The month.
-        today: The day in UTC.
-
-    Returns:
-        The first and the last day, and their name: "September", "September 1-22".
     """
     before = month_before(month)
     first, last = first_day(before), end_of_month(before)
@@ -181,19 +165,7 @@ async def read_month(
     today: date,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> MonthReading:
-    """Read the frames of a month; see `read_checks` for the rest.
-
-    Args:
-        spend: The reports.
-        month: The month, "YYYY-MM".
-        by: How the daily frames are grouped.
-        budget: The budget to compare with; None for none.
-        today: The day in UTC.
-        labels: Names for API keys, by their id.
-
-    Raises:
-        MediakitError: A report cannot be read.
-    """
+    """Read the frames of a month; see `read_checks` for the rest."""
     first, last = first_day(month), min(end_of_month(month), today)
     start, end, name = compared_days(month, today)
 

@@ -103,12 +103,7 @@ def checks_html(reading: MonthReading) -> Markup:
 
 
 def plots_html(shown: Iterable[Plot], *, saved: bool = False) -> Markup:
-    """Return plots side by side.
-
-    Args:
-        shown: The plots.
-        saved: For a saved notebook: as plain pictures, without their data.
-    """
+    """Return plots side by side."""
     parts = NO_HTML.join(_plot_html(plot, saved=saved) for plot in shown)
     return Markup('<div class="mk-sp-plots">{}</div>').format(parts)
 
@@ -145,12 +140,7 @@ def _data_html(plot: Plot) -> Markup:
 
 
 def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup:
-    """Return the first rows of a frame, and the number of remaining rows.
-
-    Args:
-        frame: Any spend frame; amounts are shown in exact dollars.
-        most_rows: The most rows to show; None for all.
-    """
+    """Return the first rows of a frame, and the number of remaining rows."""
     shown = frame if most_rows is None else frame.head(most_rows)
     heads, columns = list[Markup](), list[list[Markup]]()
     for name in map(str, frame.columns):
@@ -195,15 +185,7 @@ def saved_html(
     only: str | None = None,
     shown: Iterable[Plot] = (),
 ) -> Markup:
-    """Return the same numbers and pictures for a notebook without a kernel.
-
-    Args:
-        title: The heading.
-        notice: The sentence in place of the figures; empty when there are some.
-        reading: The month.
-        only: The only function, project or key that is shown.
-        shown: The plots.
-    """
+    """Return the same numbers and pictures for a notebook without a kernel."""
     parts = Markup('<div style="{}">{}</div>').format(QUIET, html_text(notice))
     if reading is not None and not notice:
         parts = figures_html(figures_of(reading, only)) + checks_html(reading)
@@ -255,12 +237,7 @@ async def write_report(
 
 
 def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup:
-    """Draw the plots and return the page, which needs no network; blocks.
-
-    Args:
-        reading: The month by function.
-        keys: The month by key, to list who spent how much.
-    """
+    """Draw the plots and return the page, which needs no network; blocks."""
     title = f"Spend · {month_name(reading.month)}"
     return Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'

@@ -39,16 +39,7 @@ _NEEDLESS = re.compile(r'<!--.*?-->|(?<=<g) id="[^"]*"|\n\s*', re.DOTALL)
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A plot.
-
-    Args:
-        title: The heading.
-        alt: The text alternative.
-        svg: The picture for a page, in variable colours; empty while there is none.
-        png: The same for a saved notebook.
-        frame: The plotted data; None if there is none.
-        trouble: Why there is no picture, as a sentence.
-    """
+    """A plot."""
 
     title: str
     alt: str = ""
@@ -116,12 +107,7 @@ def further(reading: MonthReading) -> tuple[Plot, ...]:
 
 
 def drawn(title: str, draw: Draw) -> Plot:
-    """Draw a plot; an error is shown in its place.
-
-    Args:
-        title: The heading.
-        draw: Draws on an Axes in a theme.
-    """
+    """Draw a plot; an error is shown in its place."""
     # pyplot would keep the figure, and belongs to the thread of the kernel.
     from matplotlib.figure import Figure
 

@@ -12,12 +12,7 @@ from mediakit.widgets.gallery.cells import Preference
 
 @dataclass
 class Sitting:
-    """One sitting of a person who compares results.
-
-    Args:
-        jobs: The jobs whose results are compared.
-        count: How many answers of this sitting were stored.
-    """
+    """One sitting of a person who compares results."""
 
     jobs: list[str]
     count: int = 0

@@ -158,12 +158,7 @@ class TileActions(Protocol):
         """Return what is offered for the result of a job."""
 
     async def act(self, job_id: str, offer: Offer) -> Done:
-        """Do it.
-
-        Args:
-            job_id: The job.
-            offer: The offer whose button was pressed, as `offers` gave it.
-        """
+        """Do it."""
 
 
 @dataclass(frozen=True)
@@ -207,16 +202,7 @@ class Preference(NamedTuple):
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a wall, counted.
-
-    Args:
-        figures: Each figure with what it counts.
-        total: The number of cells.
-        completed: How many are completed.
-        running: How many are queued or running.
-        failed: How many failed.
-        progress: The same in words; empty where nothing was to be run.
-    """
+    """The header of a wall, counted."""
 
     figures: tuple[tuple[str, str], ...]
     total: int

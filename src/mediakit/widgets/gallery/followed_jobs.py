@@ -14,11 +14,7 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 
 
 class FollowedJobs:
-    """Follows jobs to their end, and shows each as a cell.
-
-    Args:
-        changed: Called when a job has changed.
-    """
+    """Follows jobs to their end, and shows each as a cell."""
 
     def __init__(self, changed: Callable[[], object]) -> None:
         self._changed = changed

@@ -41,11 +41,7 @@ class Arrangement:
     shows_prompt: bool
 
     def pages(self, positions: Iterable[int] | None = None) -> list[list[int]]:
-        """Split cells into pages of whole rows, of 48 cells at most.
-
-        Args:
-            positions: Which cells, by their position; all unless given.
-        """
+        """Split cells into pages of whole rows, of 48 cells at most."""
         chosen = range(len(self.places)) if positions is None else positions
         pages: list[list[int]] = []
         by_row: dict[int, list[int]] = {}
@@ -63,16 +59,7 @@ class Arrangement:
 def arranged(
     cells: Sequence[WallCell], rows: str | None = None, cols: str | None = None
 ) -> Arrangement:
-    """Arrange cells by up to two axes.
-
-    Args:
-        cells: The cells.
-        rows: The axis down the side.
-        cols: The axis along the top.
-
-    Raises:
-        InputError: There is no such axis, or both are the same.
-    """
+    """Arrange cells by up to two axes."""
     axes = list(dict.fromkeys(axis for cell in cells for axis in cell.labels))
     _check(cells, axes, rows, cols)
     row_of, col_of = _numbers(cells, rows), _numbers(cells, cols)

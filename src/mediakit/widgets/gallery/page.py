@@ -27,17 +27,7 @@ Payload = dict[str, Any]
 
 @dataclass(frozen=True)
 class View:
-    """What a person chose to see.
-
-    Args:
-        status: Only cells of a status; empty for any.
-        rating: Only cells with at least so many stars.
-        kept: Only kept cells.
-        tag: Only cells with a tag; empty for any.
-        text: Only cells in whose words it occurs.
-        page: The number of the page, from 0.
-        selected: The indices of the selected cells.
-    """
+    """What a person chose to see."""
 
     status: str = ""
     rating: int = 0
@@ -62,16 +52,7 @@ class View:
 
 @dataclass(frozen=True)
 class Wall:
-    """All cells of a wall, arranged, with the words in which they differ.
-
-    Args:
-        cells: The cells.
-        arrangement: Where they are.
-        title: What is above them.
-        environment: See `player.browser_url`.
-        prompts: The different prompts in pieces.
-        heads: The headers of the rows and those of the columns, in pieces.
-    """
+    """All cells of a wall, arranged, with the words in which they differ."""
 
     cells: tuple[WallCell, ...]
     arrangement: Arrangement
@@ -88,11 +69,7 @@ class Wall:
         title: str,
         environment: Mapping[str, str],
     ) -> Wall:
-        """Arrange cells.
-
-        Raises:
-            InputError: There is no such axis.
-        """
+        """Arrange cells."""
         prompts = prompts_of(cells)
         pieces = dict(zip(prompts, marked(prompts), strict=True))
         at = arranged(cells, *axes)

@@ -30,16 +30,7 @@ def shown_poster(poster: str | None) -> str:
 
 
 def small_posters(posters: Sequence[str | None], most_bytes: int) -> Mapping[str, str]:
-    """Make posters so small that all of them take at most a number of bytes.
-
-    Args:
-        posters: A poster for each place; those at web addresses take no room and stay
-            what they are.
-        most_bytes: The most that all small ones may take, as text.
-
-    Returns:
-        Each poster that can be shown, and what means it.
-    """
+    """Make posters so small that all of them take at most a number of bytes."""
     known = [shown for poster in posters if (shown := shown_poster(poster))]
     embedded = Counter(poster for poster in known if is_embedded(poster))
     small = {poster: poster for poster in known if not is_embedded(poster)}

@@ -34,10 +34,6 @@ class ResultActions:
     On a tile: upscale, another take, use as an input, download. What is bought there
     is a job of its own, held against the balance and the client's budget; no sweep
     has it.
-
-    Args:
-        client: The client.
-        open_form: Opens a form that begins with a result; None for no forms.
     """
 
     def __init__(self, client: AsyncClient, open_form: OpenForm | None = None) -> None:

@@ -56,17 +56,6 @@ def static_html(
 
     The first page is a table with players and small posters; further cells are rows
     of a folded table, as many as fit.
-
-    Args:
-        cells: The cells.
-        rows: The axis down the side.
-        cols: The axis along the top.
-        title: What is above it.
-        summary: The figures of the header that the cells do not tell.
-        environment: See `player.browser_url`.
-
-    Raises:
-        InputError: There is no such axis.
     """
     arrangement = arranged(cells, rows, cols)
     pages = arrangement.pages()
@@ -104,14 +93,7 @@ def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
 
 
 class _Wall:
-    """The first page of a wall, being written.
-
-    Args:
-        cells: All cells.
-        arrangement: Where they are.
-        page: The positions of those that are written.
-        environment: See `player.browser_url`.
-    """
+    """The first page of a wall, being written."""
 
     def __init__(
         self,

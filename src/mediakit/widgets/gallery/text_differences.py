@@ -19,12 +19,6 @@ def marked(texts: Sequence[str]) -> list[Marked]:
     """Split texts into what all have in common and what differs.
 
     Texts that have nothing in common are not marked: everything would be.
-
-    Args:
-        texts: Texts, such as prompts; the same one may come several times.
-
-    Returns:
-        The pieces of each text; together they are the text.
     """
     different = list(dict.fromkeys(texts))
     common = _common([_tokens(text) for text in different[:READ_AT_MOST]])

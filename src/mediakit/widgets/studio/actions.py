@@ -19,16 +19,7 @@ if TYPE_CHECKING:
 
 
 async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
-    """Save results into a folder, and return a sentence that says how it went.
-
-    Args:
-        client: The client.
-        entries: Submissions with results.
-        folder: The folder; it is made if it is not there.
-
-    Raises:
-        MediakitError: The folder cannot be made, or no result was saved.
-    """
+    """Save results into a folder, and return a sentence that says how it went."""
 
     def made() -> Path:
         place = Path(folder).expanduser().absolute()
@@ -47,15 +38,7 @@ async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str
 
 
 async def erase_all(client: Client, entries: Sequence[Entry]) -> str:
-    """Erase what the service stores of jobs, and return a sentence about it.
-
-    Args:
-        client: The client.
-        entries: Submissions whose jobs have ended.
-
-    Raises:
-        MediakitError: None was erased.
-    """
+    """Erase what the service stores of jobs, and return a sentence about it."""
     done, problem = await _each(client, entries, lambda job: job.erase())
     return f"Erased {results_text(done, entries)}.{problem}"
 
@@ -82,13 +65,7 @@ def wall_of(
     entries: Sequence[Entry],
     judged: Sequence[ratings.Judgement],
 ) -> Gallery:
-    """Return a wall of results, on which they are played together and rated.
-
-    Args:
-        client: The client; its history keeps the ratings.
-        entries: Submissions with results.
-        judged: Their judgements.
-    """
+    """Return a wall of results, on which they are played together and rated."""
     names, known = client.components.media_names.known, {j.job_id: j for j in judged}
 
     def cell(number: int, entry: Entry) -> WallCell:

@@ -27,16 +27,7 @@ FACTS = InputFacts(seconds={f"{SITE}/{name}": CLIP_S for name in FILES.values()}
 
 @dataclass(frozen=True)
 class Offer:
-    """One function, in words.
-
-    Args:
-        path: Where it is served.
-        title: Its name for people.
-        purpose: What people want of it.
-        choose: When to choose it, or else what it does.
-        price: How it is charged, such as "from $0.068 a second".
-        searched: What a search looks through.
-    """
+    """One function, in words."""
 
     path: str
     title: str

@@ -17,13 +17,7 @@ Fact = dict[str, str]
 
 
 def facts_of(funds: Funds, budget: Any, today_micro_usd: int | None) -> list[Fact]:
-    """Return the figures of the head; what was not read is not known, never 0.
-
-    Args:
-        funds: The balance and what is held of it.
-        budget: The client's own limit; None without one.
-        today_micro_usd: Charges that settled since midnight, UTC.
-    """
+    """Return the figures of the head; what was not read is not known, never 0."""
     facts = [_money("balance", funds.left_micro_usd, "Balance: {}")]
     if budget is not None:
         exact = f"Budget: {{}} left of {format_usd(budget.limit_micro_usd)}"
@@ -63,11 +57,7 @@ _COLUMNS = {
 
 
 def saved_html(state: Mapping[str, Any]) -> Markup:
-    """Return the studio as it stays in a saved notebook.
-
-    Args:
-        state: What the studio shows.
-    """
+    """Return the studio as it stays in a saved notebook."""
     facts = " · ".join(fact["exact"] for fact in state["facts"])
     table = NO_HTML
     if state["rows"]:

@@ -46,21 +46,7 @@ _TONES: Mapping[State, str] = {
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for; empty texts stand for all.
-
-    Args:
-        text: Words that all occur.
-        kind: Only of this function.
-        status: Only in this state.
-        project: Only of this project.
-        sweep: Only of this sweep.
-        tag: Only with this tag.
-        rating: The lowest rating, "1" to "5".
-        keep: "yes" for kept results only, "no" for discarded ones.
-        since: The first day, YYYY-MM-DD in UTC.
-        until: The last day, included.
-        order: The order of the rows.
-    """
+    """What is looked for; empty texts stand for all."""
 
     text: str = ""
     kind: str = ""
@@ -68,10 +54,10 @@ class Query:
     project: str = ""
     sweep: str = ""
     tag: str = ""
-    rating: str = ""
-    keep: str = ""
-    since: str = ""
-    until: str = ""
+    rating: str = ""  # the lowest, "1" to "5"
+    keep: str = ""  # "yes" or "no"
+    since: str = ""  # YYYY-MM-DD in UTC
+    until: str = ""  # included
     order: str = "newest"
 
     @property
@@ -81,11 +67,7 @@ class Query:
 
     @property
     def wanted(self) -> dict[str, Any]:
-        """Return the arguments of `history.page`.
-
-        Raises:
-            InputError: A day cannot be read.
-        """
+        """Return the arguments of `history.page`."""
         names = ("kind", "status", "project", "sweep", "tag")
         return {
             **{name: getattr(self, name) or None for name in names},
@@ -108,20 +90,12 @@ def _day_after(day: str) -> date:
 
 @dataclass(frozen=True)
 class Page:
-    """One page of what was found.
-
-    Args:
-        query: What was looked for.
-        entries: The entries; None before they were read.
-        has_more: There is a page after this one.
-        before: The last entry of each page before this one, the first page's first.
-        judged: The judgements of the entries, by job.
-    """
+    """One page of what was found."""
 
     query: Query = Query()
-    entries: tuple[Entry, ...] | None = None
+    entries: tuple[Entry, ...] | None = None  # None before they were read
     has_more: bool = False
-    before: tuple[Entry, ...] = ()
+    before: tuple[Entry, ...] = ()  # the last entry of each page before this one
     judged: Mapping[str, ratings.Judgement] = field(default_factory=dict)
 
     @property
@@ -178,14 +152,7 @@ def row_of(
     names: Mapping[str, str] = NO_NAMES,
     judged: ratings.Judgement | None = None,
 ) -> dict[str, Any]:
-    """Return a submission as it is listed.
-
-    Args:
-        entry: The submission.
-        catalog: Knows what the functions make.
-        names: Names of media, by URL.
-        judged: How its result was judged.
-    """
+    """Return a submission as it is listed."""
     state = state_of_entry(entry)
     function = function_of(entry, catalog)
     makes = "video" if function is None else function.media_type
@@ -218,9 +185,6 @@ def settings_of(entry: Entry) -> dict[str, Any]:
     """Return the fields of a submission's request, to be used again.
 
     The address that its end was posted to is not one of them.
-
-    Raises:
-        InputError: The history does not know what was asked for.
     """
     body: dict[str, Any] = json.loads(entry.body)
     if not body:

@@ -38,11 +38,7 @@ _QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 
 
 class PlanView:
-    """Shows a plan as it is now, and runs it; the wall of a run stands below it.
-
-    Args:
-        plan: The plan.
-    """
+    """Shows a plan as it is now, and runs it; the wall of a run stands below it."""
 
     def __init__(self, plan: BasePlan) -> None:
         self._lock = threading.RLock()

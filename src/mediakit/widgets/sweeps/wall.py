@@ -36,17 +36,7 @@ from mediakit.widgets.toolkit.throttle import Paced
 
 
 class Wall:
-    """Feeds a gallery with the cells of a run.
-
-    Args:
-        results: The run.
-        rows: The axis down the side; None with `cols` for a choice.
-        cols: The axis along the top.
-        open_form: See `ResultActions`.
-
-    Raises:
-        InputError: There is no such axis.
-    """
+    """Feeds a gallery with the cells of a run."""
 
     def __init__(
         self,
@@ -204,17 +194,7 @@ def wall_of(
     cols: str | None = None,
     open_form: OpenForm | None = None,
 ) -> Gallery:
-    """Return the wall of a run, which follows it.
-
-    Args:
-        results: The run.
-        rows: The axis down the side.
-        cols: The axis along the top.
-        open_form: Opens the form of a function with a result; None for no forms.
-
-    Raises:
-        InputError: There is no such axis.
-    """
+    """Return the wall of a run, which follows it."""
     if rows is None and cols is None:
         axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
         rows, cols = (*axes, None, None)[:2]
