@@ -27,8 +27,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from mediakit.client.limits import READS_PER_S, ReadLimiter
-from mediakit.client.polling import JITTER, LONGEST_GAP_S
+from mediakit.client.polling import JITTER, LONGEST_GAP_S, READS_PER_S, ReadLimiter
 
 JOBS = 1_000
 RUNS_S = (10.0, 60.0)

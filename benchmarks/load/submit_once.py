@@ -22,7 +22,7 @@ TIMEOUT_S = 2.0
 
 
 def mediakit(base_url: str, folder: Path) -> Callable[[], object]:
-    from mediakit import AsyncClient, Catalog
+    from mediakit import Catalog
     from mediakit.client import Service
     from mediakit.client.components import Components
     from mediakit.client.service import Backend
@@ -33,8 +33,11 @@ def mediakit(base_url: str, folder: Path) -> Callable[[], object]:
         service = Service(base_url, KEY, identity="the-service")
         backend = Backend(service, Catalog.default())
         components = Components(backend, history, timeout_s=TIMEOUT_S)
-        async with AsyncClient.of(components) as client:
-            return await client.submit("text-to-image", prompt=PROMPT)
+        try:
+            request = await components.prepared("text-to-image", prompt=PROMPT)
+            return await components.submit_prepared(request, 1)
+        finally:
+            await components.aclose()
 
     def run() -> object:
         with asyncio.Runner() as runner:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
-from mediakit.backend import find_backend, refuse_no_catalog
+from mediakit.backend import Settings, find_backend, refuse_no_catalog
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
@@ -34,7 +34,6 @@ from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
 from mediakit.records import Balance
-from mediakit.settings import Settings
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
@@ -115,16 +114,8 @@ class AsyncClient(ProcessBound):
             )
 
         self._connect = connect
-        self._opening = threading.Lock()
         self._transport = transport
-
-    @classmethod
-    def of(cls, components: Components) -> Self:
-        """Return a client of a service that need not be found first."""
-        client = cls.__new__(cls)
-        client._opening = threading.Lock()
-        client._components = components
-        return client
+        self._opening = threading.Lock()
 
     @property
     def components(self) -> Components:
@@ -158,7 +149,7 @@ class AsyncClient(ProcessBound):
         return f"<{type(self).__name__}{of}>"
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__()} - {"components", "of", "backend"})
+        return sorted({*super().__dir__()} - {"components", "backend"})
 
     async def __aenter__(self) -> Self:
         await io_thread().run(self._opened)
@@ -333,7 +324,7 @@ class AsyncClient(ProcessBound):
         """
         check_take(take)
         request = await self.components.prepared(
-            function, fields, seconds=seconds, webhook_url=webhook_url, extra=extra
+            function, seconds=seconds, webhook_url=webhook_url, extra=extra, **fields
         )
         for line in request.warnings:
             log.info(line)
@@ -511,13 +502,13 @@ class AsyncClient(ProcessBound):
 
         return await plan_of(
             self,
+            AsyncPlan,
             function,
-            axes,
-            zipped=zip,
+            zip=zip,
             rows=rows,
             sample=sample,
             takes=takes,
-            make=AsyncPlan,
+            **axes,
         )
 
     @opened

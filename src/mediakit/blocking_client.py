@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -28,7 +28,7 @@ from mediakit.client.loop import (
     io_thread,
     notify,
 )
-from mediakit.client.preparing import Seconds, ValidatedRequest
+from mediakit.client.preparing import ValidatedRequest
 from mediakit.client.progress import Transfer
 from mediakit.client.service import Backend
 from mediakit.client.submitting import Take, check_take
@@ -187,30 +187,10 @@ class Client(Blocking, ProcessBound):
     seed_past = blocking(AsyncClient.seed_past)
 
     @explained_by(AsyncClient.submit)
-    def submit(
-        self,
-        function: str,
-        /,
-        *,
-        take: Take = 1,
-        webhook_url: str | None = None,
-        extra: Mapping[str, object] | None = None,
-        seconds: Seconds | None = None,
-        **fields: object,
-    ) -> Job:
+    def submit(self, function: str, /, *, take: Take = 1, **asked: Any) -> Job:
         """Submit a job; the same call returns its existing job."""
         check_take(take)
-        job = self._sent(
-            take,
-            partial(
-                self.components.prepared,
-                function,
-                fields,
-                seconds=seconds,
-                webhook_url=webhook_url,
-                extra=extra,
-            ),
-        )
+        job = self._sent(take, partial(self.components.prepared, function, **asked))
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -219,33 +199,16 @@ class Client(Blocking, ProcessBound):
 
     @explained_by(AsyncClient.run)
     def run(
-        self,
-        function: str,
-        /,
-        *,
-        take: Take = 1,
-        webhook_url: str | None = None,
-        extra: Mapping[str, object] | None = None,
-        seconds: Seconds | None = None,
-        timeout_s: float | None = None,
-        **fields: object,
+        self, function: str, /, *, timeout_s: float | None = None, **asked: Any
     ) -> Job:
         """Submit a job and wait until it completes."""
         check_timeout(timeout_s)
-        job = self.submit(
-            function,
-            take=take,
-            webhook_url=webhook_url,
-            extra=extra,
-            seconds=seconds,
-            **fields,
-        )
-        return job.wait(timeout_s)
+        return self.submit(function, **asked).wait(timeout_s)
 
     @explained_by(AsyncClient.upload)
-    def upload(self, path: str | Path, /, *, field: str = "file") -> str:
+    def upload(self, path: str | Path, /, **options: Any) -> str:
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
-        upload = partial(self.core.upload, path, field=field)
+        upload = partial(self.core.upload, path, **options)
         return self._explained(upload, self.components.delays.files_text)
 
     @explained_by(AsyncClient.on_settled)
@@ -341,32 +304,12 @@ class Client(Blocking, ProcessBound):
     # -- sweeps and widgets -------------------------------------------------------
 
     @explained_by(AsyncClient.sweep)
-    def sweep(
-        self,
-        function: str,
-        /,
-        *,
-        zip: object = None,
-        rows: object = None,
-        sample: int | tuple[int, int] | None = None,
-        takes: int = 1,
-        **axes: object,
-    ) -> Plan:
+    def sweep(self, function: str, /, **asked: Any) -> Plan:
         """Plan a grid of requests, priced before anything is sent."""
         from mediakit.sweep import plan_of
         from mediakit.widgets.sweeps import Plan
 
-        return self.io.call(
-            plan_of,
-            self.core,
-            function,
-            axes,
-            zipped=zip,
-            rows=rows,
-            sample=sample,
-            takes=takes,
-            make=partial(Plan, self),
-        )
+        return self.io.call(plan_of, self.core, partial(Plan, self), function, **asked)
 
     sweeps = blocking(AsyncClient.sweeps)
 

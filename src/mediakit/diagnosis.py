@@ -14,6 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from textwrap import fill
 
+from mediakit.backend import Settings
 from mediakit.blocking_client import Client
 from mediakit.catalog import Catalog
 from mediakit.errors import AuthError, InputError, MediakitError
@@ -26,7 +27,6 @@ from mediakit.history.database import (
 )
 from mediakit.money import format_usd
 from mediakit.notebook import current_shell, in_notebook
-from mediakit.settings import Settings
 
 IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000

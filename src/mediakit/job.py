@@ -132,7 +132,7 @@ class Job(JobFacts, Blocking, ProcessBound):
         self, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str: ...
 
-    @explained_by(AsyncJob.download)
+    @explained_by(AsyncJob.download)  # type: ignore[misc]
     def download(
         self, path: str | Path | None = None, *, overwrite: bool = False
     ) -> Path | str:

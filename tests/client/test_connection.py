@@ -9,12 +9,11 @@ import httpx
 import pytest
 
 from mediakit import Client, connect
-from mediakit.backend import find_backend
+from mediakit.backend import Settings, find_backend
 from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
 from mediakit.errors import InputError, ServiceError
 from mediakit.sandbox.server.running import RunningSandbox, start_embedded
-from mediakit.settings import Settings
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 
 URL, KEY = "https://api.media.test", "key-0123456789"

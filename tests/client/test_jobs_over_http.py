@@ -18,9 +18,8 @@ import pytest
 
 from mediakit import Catalog, Client, Job
 from mediakit.client import AsyncJob, JobState, Service
-from mediakit.client.limits import process_read_limiter
 from mediakit.client.loop import io_thread
-from mediakit.client.polling import AT_ONCE
+from mediakit.client.polling import AT_ONCE, process_read_limiter
 from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,

@@ -11,7 +11,7 @@ from typing import Any
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.previews import AGAIN_AFTER_S, Posters, PreviewCache
+from mediakit.client.posters import AGAIN_AFTER_S, Posters, PreviewCache
 from tests.support.samples.media_samples import make_picture
 from tests.support.virtual_clock import VirtualClock
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.client.previews import PreviewCache
+from mediakit.client.posters import PreviewCache
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.file_server import FileServer

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from mediakit import AsyncClient, Client
+from mediakit.backend import Settings
 from mediakit.errors import (
     BalanceError,
     InputError,
@@ -28,7 +29,6 @@ from mediakit.errors import (
 )
 from mediakit.history import EntryState
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from mediakit.settings import Settings
 from tests.support import zygote
 from tests.support.samples.media_samples import make_png
 

@@ -16,12 +16,12 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import mediakit as mk
+from mediakit.backend import Settings
 from mediakit.catalog import Bindings
 from mediakit.catalog.own_rates import BY_REQUEST, BY_SECOND
 from mediakit.catalog.toml_file import KEYS
 from mediakit.history import tables
 from mediakit.sandbox.server import app
-from mediakit.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = ROOT / "docs" / "reference" / "configuration.md"

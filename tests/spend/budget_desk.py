@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from mediakit import Client
-from mediakit.client.limits import ReadLimiter
+from mediakit.client.polling import ReadLimiter
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service

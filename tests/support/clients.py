@@ -11,6 +11,12 @@ from mediakit.client.service import Backend
 from mediakit.history import History
 
 
+class _Known(AsyncClient):
+    def __init__(self, components: Components) -> None:
+        super().__init__()
+        self._components = components
+
+
 def async_client(
     service: Service,
     *,
@@ -27,4 +33,4 @@ def async_client(
         settings: As for `Components`.
     """
     backend = Backend(service, Catalog.default() if catalog is None else catalog)
-    return AsyncClient.of(Components(backend, history, **settings))
+    return _Known(Components(backend, history, **settings))

@@ -56,11 +56,8 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
         if key in more:
             record[key] = more.pop(key)
     read = Job.model_validate(record)
-    fields: dict[str, Any] = {
-        "media_type": media_type,
-        "estimate": EXACT,
-        "service": "sandbox",
-    }
+    fields: dict[str, Any] = {"media_type": media_type, "service": "sandbox"}
+    estimate = more.pop("estimate", EXACT)
     known: dict[str, Any] = {
         "state": EntryState.SUBMITTED,
         "job_id": read.id,
@@ -72,8 +69,18 @@ def state_of(status: str = "queued", **more: Any) -> JobState:
     if status in ("completed", "failed"):
         known["finished_at"] = NOON + timedelta(seconds=12.3)
     body = json.dumps(more.pop("body", BODY)).encode()
-    asked = submission(prompt=BODY["prompt"], body=body)
-    entry = fresh_entry(asked, number=1, created_at=NOON)
+    price = (
+        {}
+        if estimate is None
+        else {
+            "estimate_kind": estimate.kind.value,
+            "estimate_low_micro_usd": estimate.low,
+            "estimate_high_micro_usd": estimate.high,
+        }
+    )
+    asked = submission(prompt=BODY["prompt"], body=body, **price)
+    # One that was submitted elsewhere is in no history.
+    entry = fresh_entry(asked, number=int(estimate is not None), created_at=NOON)
     known |= {name: more.pop(name) for name in {*more} & {*ENTRY_FIELDS} - {*fields}}
     entry = replace(entry, **known)
     return JobState(entry=entry, record=read, **(fields | more))

@@ -12,9 +12,8 @@ from typing import Any, cast
 
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.jobs import Jobs
-from mediakit.client.limits import ReadLimiter
 from mediakit.client.loop import io_thread
-from mediakit.client.polling import Poller
+from mediakit.client.polling import Poller, ReadLimiter
 from mediakit.records import Job
 from tests.support.job_states import state_of
 from tests.support.virtual_clock import VirtualClock

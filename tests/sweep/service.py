@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from mediakit import Catalog, Client
-from mediakit.client.limits import ReadLimiter
+from mediakit.client.polling import ReadLimiter
 from mediakit.errors import InputError
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.new_history import with_history

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError
-from mediakit.client.limits import ReadLimiter
+from mediakit.client.polling import ReadLimiter
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.sweep import Plan
 from tests.support.advancing_clock import AdvancingClock

@@ -373,7 +373,7 @@ def test_requests_that_were_never_answered_are_new_and_count_against_the_budget(
         for cell in plan.cells:
             fields: Any = cell.fields
             request = client.io.call(
-                client.components.prepared, "text-to-video", fields
+                client.components.prepared, "text-to-video", **fields
             )
             client.components.store.claim(client.components.submissions.of(request))
         assert plan.refresh().new.tolist() == [True, True]

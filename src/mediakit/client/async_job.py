@@ -28,7 +28,7 @@ from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     from mediakit.client.jobs import Jobs
-    from mediakit.client.previews import PreviewCache
+    from mediakit.client.posters import PreviewCache
 
 Listener = Callable[[JobState], None]
 T = TypeVar("T")

@@ -28,15 +28,14 @@ from mediakit.client.http import (
 )
 from mediakit.client.jobs import Jobs
 from mediakit.client.loop import closed, networked
-from mediakit.client.media_inputs import RemoteMedia
+from mediakit.client.media_inputs import MediaNames, RemoteMedia
+from mediakit.client.posters import Posters, PreviewCache
 from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
-from mediakit.client.previews import Posters, PreviewCache
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
 from mediakit.client.service import Backend
 from mediakit.client.submitting import Submissions, Take
-from mediakit.client.titles import MediaNames
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import nothing_sent_yet
@@ -152,11 +151,12 @@ class Components:
     async def prepared(
         self,
         function: str,
-        fields: Mapping[str, object],
+        /,
         *,
         seconds: Seconds | None = None,
         webhook_url: str | None = None,
         extra: Mapping[str, object] | None = None,
+        **fields: object,
     ) -> ValidatedRequest:
         """Check and price a request and upload its files; nothing else is sent."""
         with nothing_sent_yet():

@@ -26,12 +26,12 @@ from mediakit.client.download_targets import (
 )
 from mediakit.client.http import BLOCK_BYTES, HttpClient, StreamedResponse
 from mediakit.client.job_state import JobState
-from mediakit.client.previews import PreviewCache
+from mediakit.client.media_inputs import MediaNames
+from mediakit.client.posters import PreviewCache
 from mediakit.client.progress import Progress
 from mediakit.client.retries import jittered_backoff_s
 from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
-from mediakit.client.titles import MediaNames
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError

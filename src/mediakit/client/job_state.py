@@ -10,8 +10,14 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function, title_at
 from mediakit.client.idempotency import NOTHING_KNOWN
+from mediakit.client.job_words import (
+    NO_NAMES,
+    file_stem,
+    subject_of,
+    title_of,
+    unreadable_text,
+)
 from mediakit.client.service import LOOPBACK, Service
-from mediakit.client.titles import NO_NAMES, file_stem, subject_of, title_of
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
@@ -19,9 +25,8 @@ from mediakit.history import Entry
 from mediakit.history.entry import changes_from_job, further_status
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
-from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
 from mediakit.records import Job as JobRecord
-from mediakit.safe_text import shown
+from mediakit.records import JobStatus
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,6 @@ class JobState:
             what its record says.
         record: The service's newest record.
         media_type: The medium of its output.
-        estimate: Its estimate; None if it was submitted elsewhere.
         started_at: When it was first seen running.
         usual_runtime_s: The usual runtime of the function, seconds; None if unknown.
         reused: An earlier process submitted it; this one found it in the history.
@@ -45,7 +49,6 @@ class JobState:
     entry: Entry
     record: JobRecord
     media_type: str
-    estimate: Estimate | None = None
     started_at: datetime | None = None
     usual_runtime_s: float | None = None
     reused: bool = False
@@ -81,6 +84,11 @@ class JobState:
         """Return the body that was sent; empty if it was submitted elsewhere."""
         body = json.loads(self.entry.body)
         return body if isinstance(body, dict) else {}
+
+    @property
+    def estimate(self) -> Estimate | None:
+        """Return its estimate; None if it was submitted elsewhere."""
+        return estimate_of(self.entry) if self.entry.number else None
 
     @property
     def function(self) -> str:
@@ -158,7 +166,6 @@ def state_of(
     catalog: Catalog,
     service: Service,
     *,
-    estimate: Estimate | None,
     record: JobRecord | None = None,
     usual_runtime_s: float | None = None,
     names: Mapping[str, str] = NO_NAMES,
@@ -171,7 +178,6 @@ def state_of(
         entry=entry,
         record=record,
         media_type=output_type or (function.media_type if function else "video"),
-        estimate=estimate,
         usual_runtime_s=usual_runtime_s,
         service=service.label,
         names=names,
@@ -219,33 +225,4 @@ def estimate_of(entry: Entry) -> Estimate:
         low=None if low is None else MicroUSD(low),
         high=None if high is None else MicroUSD(high),
         kind=EstimateKind(entry.estimate_kind),
-    )
-
-
-def unreadable_text(record: JobRecord) -> str | None:
-    """Return a sentence if the job's status or charge is unreadable; else None."""
-    if record.unknown_status is not None:
-        return (
-            f"The service says that it is {shown(record.unknown_status)}, which this "
-            "version of mediakit does not know. It counts as running, and is read "
-            "again."
-        )
-    if record.status.terminal and record.billing and record.billing.is_unreadable:
-        return f"{unreadable_charge_text(record.billing)} It is read again."
-    return None
-
-
-def unreadable_charge_text(billing: Billing) -> str:
-    """Say what the service says of a charge, and what could be read."""
-    said = billing.raw
-    if billing.state is BillingState.SETTLED:
-        most = f"{LARGEST_CHARGE_MICRO_USD:,}"
-        charge = said.get("charge_micro_usd", "nothing")
-        return (
-            "Its charge cannot be read: `charge_micro_usd` must be a whole number "
-            f"from 0 to {most} micro-USD (got {shown(charge)})."
-        )
-    return (
-        "Its charge cannot be read: the billing state must be settled, pending or "
-        f"unavailable (got {shown(said)})."
     )

@@ -20,7 +20,7 @@ from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient
-from mediakit.client.job_state import estimate_of, function_at, state_of
+from mediakit.client.job_state import function_at, state_of
 from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
 from mediakit.client.polling import PATIENT_FOR_S, SETTLES_LATE_GAP_S, Poller
 from mediakit.client.sidecar import Sidecar
@@ -33,7 +33,6 @@ from mediakit.errors import (
     NotFoundError,
     ServiceError,
 )
-from mediakit.estimates import Estimate
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entry import AT_WORK, changes_from_job, fresh_entry
 from mediakit.records import LONGEST_URL, Job
@@ -211,16 +210,14 @@ class Jobs:
         job = await self._known(job_id)
         if job is None:
             record = await self.reads.read(job_id)
-            return await self.begun(self._elsewhere(record), record, None)
+            return await self.begun(self._elsewhere(record), record)
         await self.read(job)
         self.watch(job)
         return job
 
-    async def begun(
-        self, entry: Entry, record: JobRecord, estimate: Estimate | None
-    ) -> AsyncJob:
+    async def begun(self, entry: Entry, record: JobRecord) -> AsyncJob:
         """Return a job from a new record, which its entry has; it is watched."""
-        job = self._one(entry, estimate, await self._usual_runtime_s(entry), record)
+        job = self._one(entry, await self._usual_runtime_s(entry), record)
         self._see(job, record)
         self.watch(job)
         # An event may have reported its end before the response arrived (spec 6.2).
@@ -231,12 +228,11 @@ class Jobs:
 
     def recalled(self, entry: Entry) -> AsyncJob:
         """Return a job as the history has it, not watched and without the network."""
-        return self._one(entry, estimate_of(entry))
+        return self._one(entry)
 
     async def resume(self, entry: Entry) -> AsyncJob:
         """Return a job as the history has it; the poller reads it at once."""
-        usual_runtime_s = await self._usual_runtime_s(entry)
-        job = self._one(entry, estimate_of(entry), usual_runtime_s)
+        job = self._one(entry, await self._usual_runtime_s(entry))
         self.poller.watch(job, at_once=True)
         return job
 
@@ -248,13 +244,11 @@ class Jobs:
         entry = await self._account_history.ask(History.find, job_id)
         if entry is None or entry.service != self.service.identity:
             return None
-        usual_runtime_s = await self._usual_runtime_s(entry)
-        return self._one(entry, estimate_of(entry), usual_runtime_s)
+        return self._one(entry, await self._usual_runtime_s(entry))
 
     def _one(
         self,
         entry: Entry,
-        estimate: Estimate | None,
         usual_runtime_s: float | None = None,
         record: JobRecord | None = None,
     ) -> AsyncJob:
@@ -262,7 +256,6 @@ class Jobs:
             entry,
             self._catalog,
             self.service,
-            estimate=estimate,
             record=record,
             usual_runtime_s=usual_runtime_s,
             names=self.outputs.names.known,

@@ -52,7 +52,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
-MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 Ts = TypeVarTuple("Ts")
 Ready = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
 
@@ -339,15 +338,25 @@ def blocking(
     return call
 
 
-def explained_by(source: Callable[..., Any]) -> Callable[[MethodT], MethodT]:
-    """Add what follows the first line of a docstring to that of a blocking method."""
+def explained_by(
+    source: Callable[Concatenate[Any, P], Any], /
+) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
+    """Give a blocking method the arguments of another, and the rest of its docstring.
+
+    The method passes on what it does not name: `**asked` stands for them.
+    """
     rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
 
-    def with_docstring(method: MethodT) -> MethodT:
+    def explained(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
+        own = inspect.signature(method)
+        signature = inspect.signature(source).replace(
+            return_annotation=own.return_annotation
+        )
+        vars(method)["__signature__"] = signature
         method.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\n{rest}".strip()
         return method
 
-    return with_docstring
+    return explained
 
 
 def itself(face: FaceT, _: object, /) -> FaceT:

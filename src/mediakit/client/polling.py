@@ -6,13 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from random import Random
 
 from mediakit.client.async_job import AsyncJob
-from mediakit.client.job_state import JobState, unreadable_charge_text, unreadable_text
-from mediakit.client.limits import ReadLimiter, process_read_limiter
-from mediakit.clock import Clock
+from mediakit.client.job_state import JobState
+from mediakit.client.job_words import unclear_text, unreadable_text
+from mediakit.client.loop import IOThread, io_thread
+from mediakit.clock import Clock, SystemClock
 from mediakit.errors import (
     AnswerError,
     MediakitError,
@@ -20,8 +21,7 @@ from mediakit.errors import (
     RateLimitError,
     ServiceError,
 )
-from mediakit.records import BillingState, Job, JobStatus
-from mediakit.safe_text import shown
+from mediakit.records import BillingState, JobStatus
 
 # Without a usual time: often while an image may be ready, then less often.
 BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)
@@ -121,6 +121,57 @@ def _nth(gaps_s: tuple[float, ...], index: int) -> float:
     return gaps_s[min(index, len(gaps_s) - 1)]
 
 
+# -- the reads of one process ----------------------------------------------------------
+
+
+READS_PER_S = 20.0
+# Leaves room in each second for reads that the network delays.
+STEADY_SHARE = 0.9
+
+
+class ReadLimiter:
+    """Limits the reads per second, first come, first served."""
+
+    def __init__(
+        self, reads_per_s: float = READS_PER_S, *, clock: Clock | None = None
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self.gap_s = 1.0 / (STEADY_SHARE * reads_per_s)
+        self._line = asyncio.Lock()  # wakes those who wait in their order
+        self._free_at_s = 0.0
+        self._waiting_n = 0
+
+    @property
+    def line_s(self) -> float:
+        """Return how long it takes to serve everyone who waits now."""
+        return self._waiting_n * self.gap_s
+
+    async def turn(self, is_wanted: Callable[[], bool] = lambda: True) -> bool:
+        """Wait for a turn; return False, without one, once it is not wanted."""
+        self._waiting_n += 1
+        try:
+            async with self._line:
+                while is_wanted():
+                    now_s = self._clock.monotonic_s()
+                    if now_s >= self._free_at_s:
+                        self._free_at_s = now_s + self.gap_s
+                        return True
+                    await self._clock.sleep(self._free_at_s - now_s)
+                return False
+        finally:
+            self._waiting_n -= 1
+
+
+@cache
+def _read_limiter_of(_: IOThread) -> ReadLimiter:
+    return ReadLimiter()
+
+
+def process_read_limiter() -> ReadLimiter:
+    """Return the turns of this process, which all its clients share."""
+    return _read_limiter_of(io_thread())
+
+
 # -- the jobs of one client ------------------------------------------------------------
 
 
@@ -164,7 +215,11 @@ class Watched:
         patient_for_s = UNREADABLE_FOR_S if self.status.terminal else PATIENT_FOR_S
         since_s = self.unclear_since_s
         is_lost = since_s is not None and now_s - since_s >= patient_for_s
-        return unclear(self.job.state.record) if is_lost else None
+        if not is_lost:
+            return None
+        record = self.job.state.record
+        text = unclear_text(record, SETTLES_LATE_GAP_S)
+        return ServiceError(text, status=200, job_id=record.id)
 
     def gap_s(self, now_s: float) -> float:
         """Return the seconds until it should be read again."""
@@ -353,28 +408,6 @@ class Poller:
     def _tell(self, trouble: str | None) -> None:
         for watched in tuple(self._watched.values()):
             watched.job.trouble(trouble)
-
-
-def unclear(record: Job) -> ServiceError:
-    """Return the error for a job whose status or charge stays unreadable."""
-    every = f"every {SETTLES_LATE_GAP_S / 60:.0f} minutes"
-    if record.unknown_status is None and record.billing is not None:
-        text = (
-            f"The job {record.id} is {record.status.value}. "
-            f"{unreadable_charge_text(record.billing)} The job is read again {every}, "
-            "and its charge is recorded once it can be read; until then, budgets count "
-            "the estimate. Ask the service what it charged; job.refresh() reads the "
-            "job now."
-        )
-    else:
-        text = (
-            f"The status of the job {record.id} is "
-            f"{shown(record.unknown_status)}, which this version of mediakit does not "
-            "know, so it is unclear whether the job has ended. It is read "
-            f"{every}, and its charge is recorded; job.refresh() reads it now. A newer "
-            "version of mediakit may know the status."
-        )
-    return ServiceError(text, status=200, job_id=record.id)
 
 
 def trouble_text(error: Exception, wait_s: float) -> str:

@@ -16,9 +16,8 @@ from mediakit.catalog import Catalog
 from mediakit.client.account import DELIVERIES_PATH, AsyncDeliveries
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
-from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
-from mediakit.client.limits import process_read_limiter
+from mediakit.client.polling import process_read_limiter
 from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
@@ -161,7 +160,7 @@ class Rebuilder:
                 upload=Upload(**sent.model_dump()),
             )
         if entry.charge_micro_usd is None:
-            await self._jobs.begun(entry, record, estimate_of(entry))
+            await self._jobs.begun(entry, record)
         if before is None:
             return found.row(ADDED, entry)
         return found.row(KNOWN if before.key == entry.key else COMPLETED, entry)

@@ -1,10 +1,13 @@
-"""How long a request is tried again, and the pauses between the tries."""
+"""How often and how long a request is tried again, and how many are sent at once."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypeVar
+
+from anyio import CapacityLimiter
 
 from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.clock import Clock
@@ -16,6 +19,7 @@ ASKED_FOR_S = 120.0
 """How long a request waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
+AT_ONCE_N = 16
 
 T = TypeVar("T")
 
@@ -118,3 +122,33 @@ class Rejections:
         pause_s = min(max(asked_s, wanted_s), left_s)
         self._waited_s += pause_s
         return pause_s
+
+
+class SubmitSlots:
+    """Limits concurrent submissions, which all wait when the service asks one to.
+
+    A service answers 429 for a whole organization (spec 4.3).
+    """
+
+    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
+        self._clock = clock
+        self._limiter = CapacityLimiter(at_once_n)
+        self._closed_until_s = clock.monotonic_s()
+
+    @property
+    def closed_for_s(self) -> float:
+        """Return for how many more seconds no submission starts."""
+        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
+
+    def close_for(self, pause_s: float) -> None:
+        """Start no submission for some seconds."""
+        until_s = self._clock.monotonic_s() + pause_s
+        self._closed_until_s = max(self._closed_until_s, until_s)
+
+    @asynccontextmanager
+    async def slot(self) -> AsyncIterator[None]:
+        """Wait for a free slot and hold it."""
+        async with self._limiter:
+            while (left_s := self.closed_for_s) > 0:
+                await self._clock.sleep(left_s)
+            yield

@@ -21,13 +21,13 @@ from mediakit.client.answers import (
 )
 from mediakit.client.http import ServiceClient, UnusableProxyError
 from mediakit.client.idempotency import next_attempt, was_rejected
-from mediakit.client.limits import SubmitSlots
 from mediakit.client.loop import ClosedError
 from mediakit.client.retries import (
     ASKED_FOR_S,
     FIRST_PAUSE_S,
     Rejections,
     RetryWindow,
+    SubmitSlots,
     temporary_rejection,
 )
 from mediakit.clock import Clock
@@ -137,9 +137,7 @@ class Sender:
             )
             if answer.status == 429:
                 asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-                self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
-            elif answer.status == 200:
-                self._slots.accepted()
+                self._slots.close_for(asked_s if asked_s <= ASKED_FOR_S else 0.0)
             return answer
 
     async def _record(self, submission: Submission, job: Job | None) -> Entry | None:

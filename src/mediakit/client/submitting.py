@@ -22,7 +22,6 @@ from mediakit.client.idempotency import (
     take_of,
     was_rejected,
 )
-from mediakit.client.job_state import estimate_of
 from mediakit.client.jobs import Jobs
 from mediakit.client.preparing import Preparer, ValidatedRequest
 from mediakit.client.sending import BOUND, Sender, may_resend_unasked
@@ -34,7 +33,6 @@ from mediakit.errors import (
     MediakitError,
     NotFoundError,
 )
-from mediakit.estimates import Estimate
 from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
@@ -144,9 +142,7 @@ class Submissions:
             return await self._owned(entry, entry.job_id)
         with self._claims(replace(caller, parents=request.parents)) as claims:
             entry, fresh = await self._claim(claims, first, take, entry)
-            return await self._send(
-                claims, entry, sent_before=not fresh, estimate=request.estimate
-            )
+            return await self._send(claims, entry, sent_before=not fresh)
 
     async def owned(self, request: ValidatedRequest) -> Entry | None:
         """Return the newest submission of a request that has a job, by the history.
@@ -219,12 +215,7 @@ class Submissions:
         )
 
     async def _send(
-        self,
-        claims: _Claims,
-        submission: Entry,
-        *,
-        sent_before: bool,
-        estimate: Estimate | None = None,
+        self, claims: _Claims, submission: Entry, *, sent_before: bool
     ) -> AsyncJob:
         if sent_before:
             submission = await claims.take_over(submission)
@@ -234,7 +225,7 @@ class Submissions:
         self._submitted.add(record.id)
         if entry.charge_micro_usd is not None:
             await self._admission.charged(entry, entry.charge_micro_usd)
-        return await self._jobs.begun(entry, record, estimate or estimate_of(entry))
+        return await self._jobs.begun(entry, record)
 
     async def _newest(self, draw: dict[str, str], take: int) -> Entry | None:
         return await self._account_history.ask(History.newest, **draw, take=take)

@@ -140,7 +140,7 @@ async def fixed(
         "duration_s": length_s,
         **more,
     }
-    return await submit(await client.components.prepared(REPAIR, fields))
+    return await submit(await client.components.prepared(REPAIR, **fields))
 
 
 async def _repair_length_s(client: AsyncClient, job: AsyncJob) -> int:

@@ -478,21 +478,22 @@ class AsyncPlan(BasePlan):
 
 async def plan_of(
     client: AsyncClient,
+    make: Callable[..., PlanT],
     function: str,
-    given: Mapping[str, object],
+    /,
     *,
-    zipped: object = None,
+    zip: object = None,
     rows: object = None,
     sample: object = None,
     takes: object = 1,
-    make: Callable[..., PlanT],
+    **given: object,
 ) -> PlanT:
     """Check and price a sweep, and compare it with the history; nothing is sent."""
     found = client.catalog.function(function)
-    read = partial(grid_of, zipped=zipped, rows=rows, sample=sample, takes=takes)
+    read = partial(grid_of, zipped=zip, rows=rows, sample=sample, takes=takes)
     grid = await to_thread.run_sync(read, found, given)
     plan = await planned(client, found, grid, make)
-    arguments = {"zip": zipped, "rows": rows, "sample": sample}
+    arguments = {"zip": zip, "rows": rows, "sample": sample}
     arguments["takes"] = None if takes == 1 else takes
     plan.code = sweep_code(function, {**given, **arguments})
     return plan

@@ -305,7 +305,7 @@ class AsyncResults(ProcessBound):
         )
 
     async def promotion(
-        self, k: int, *, by: str = "rating", **changes: object
+        self, /, k: int, *, by: str = "rating", **changes: object
     ) -> BasePlan:
         """Plan the best results again with other values, priced before it is sent.
 
@@ -325,6 +325,7 @@ class AsyncResults(ProcessBound):
 
     async def promote(
         self,
+        /,
         k: int,
         *,
         by: str = "rating",

@@ -53,7 +53,6 @@ PAUSE_S = 60.0
 """Seconds to wait after 429 if the service does not specify a time."""
 CLOSED_CHECK_INTERVAL_S = 1.0
 PROGRESS_INTERVAL_S = 0.2
-BESIDE_FIELDS = ("seconds", "webhook_url", "extra")
 MAX_UNANSWERED_N = 16
 """The rest is not sent after this many unanswered submissions in a row."""
 SILENT = (
@@ -341,9 +340,8 @@ class Run:
 
     async def _request_of(self, cell: int) -> ValidatedRequest:
         """Check and price a cell, and upload its files."""
-        fields = dict(self.plan.cells[cell].fields)
-        beside: dict[str, Any] = {n: fields.pop(n, None) for n in BESIDE_FIELDS}
-        return await self.components.prepared(self.plan.function.path, fields, **beside)
+        fields: dict[str, Any] = dict(self.plan.cells[cell].fields)
+        return await self.components.prepared(self.plan.function.path, **fields)
 
     async def submit(self, request: ValidatedRequest) -> AsyncJob:
         """Submit a request beside the cells, within the budget of the sweep."""

@@ -270,7 +270,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
 def claimed(form: Form, origin: str | None) -> Entry:
     """Write a request of the form down, as if the kernel was killed right then."""
     components = form.client.components
-    request = form.client.io.call(components.prepared, form.function.path, KITE)
+    request = form.client.io.call(components.prepared, form.function.path, **KITE)
     entry, _ = components.store.claim(components.submissions.of(request), origin=origin)
     return entry
 

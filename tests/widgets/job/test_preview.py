@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from mediakit import Client
-from mediakit.client.previews import PreviewCache
+from mediakit.client.posters import PreviewCache
 from mediakit.errors import ServiceError
 from mediakit.widgets.job.preview import (
     POSTER_MAX_BYTES,

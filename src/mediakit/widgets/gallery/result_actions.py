@@ -77,7 +77,8 @@ class ResultActions:
         job = await job_of(self._client, job_id)
         if offer.name == UPSCALE:
             components = self._client.components
-            request = await components.prepared(*self._upscale_of(job))
+            kind, fields = self._upscale_of(job)
+            request = await components.prepared(kind, **fields)
             made = await components.submit_prepared(request, 1)
             return Done("The upscaled result appears beside this one.", made)
         if offer.name == TAKE:

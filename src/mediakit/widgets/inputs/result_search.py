@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from mediakit.catalog import Function, title_at
+from mediakit.client.job_words import title_of
 from mediakit.client.media_inputs import JobOutput, output_of
-from mediakit.client.titles import title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, is_url

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from mediakit.client import JobState
-from mediakit.client.titles import take_text
+from mediakit.client.job_words import take_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.titles import take_text
+from mediakit.client.job_words import take_text
 from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (

@@ -14,7 +14,7 @@ from anyio import CapacityLimiter, to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NO_ROOM
-from mediakit.client.previews import POSTER
+from mediakit.client.posters import POSTER
 from mediakit.decoding import decoder_errors, opened, picture_track
 from mediakit.errors import GoneError, MediakitError, ServiceError
 from mediakit.media import POSTER_MAX_PX, poster_jpeg, size_text

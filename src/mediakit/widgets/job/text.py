@@ -8,8 +8,7 @@ from datetime import UTC, datetime, tzinfo
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
-from mediakit.client.job_words import NOT_CHARGED, SETTLING, STATE_WORDS
-from mediakit.client.titles import NO_NAMES
+from mediakit.client.job_words import NO_NAMES, NOT_CHARGED, SETTLING, STATE_WORDS
 from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog, title_at
 from mediakit.client.job_words import (
+    NO_NAMES,
     STATE_WORDS,
     State,
     charge_word,
     state_of_entry,
+    title_of,
 )
-from mediakit.client.titles import NO_NAMES, title_of
 from mediakit.errors import InputError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from mediakit.client.titles import HASH_LENGTH, UPLOADS
+from mediakit.client.media_inputs import HASH_LENGTH, UPLOADS
 from mediakit.clock import Clock, SystemClock
 from mediakit.media import is_url, plain_name
 from mediakit.widgets.uploads.accepted_files import UploadRefusedError

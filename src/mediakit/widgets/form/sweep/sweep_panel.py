@@ -212,10 +212,10 @@ class SweepPanel:
         try:
             plan = await plan_of(
                 self._client.core,
+                AsyncPlan,
                 self._state.function.path,
-                call.axes,
                 takes=call.takes,
-                make=AsyncPlan,
+                **call.axes,
             )
         except MediakitError as error:
             said = str(error)
