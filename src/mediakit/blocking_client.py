@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
+from concurrent.futures import Future
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -190,7 +190,11 @@ class Client(Blocking, ProcessBound):
     def submit(self, function: str, /, *, take: Take = 1, **asked: Any) -> Job:
         """Submit a job; the same call returns its existing job."""
         check_take(take)
-        job = self._sent(take, partial(self.components.prepared, function, **asked))
+        prepare = partial(self.components.prepared, function, **asked)
+        request = self._explained(prepare, self.components.delays.files_text)
+        for line in request.warnings:
+            self._say(line)
+        job = self._sent(request, take)
         job.reused = job.reused or job.id in self._submitted
         self._submitted.add(job.id)
         if job.reused:
@@ -225,21 +229,14 @@ class Client(Blocking, ProcessBound):
         """Return the blocking interface to a job."""
         return Job(job, self)
 
-    def _sent(
-        self, take: Take, prepare: Callable[[], Awaitable[ValidatedRequest]]
-    ) -> Job:
-        """Prepare and submit a request; an interrupt does not stop what is being sent.
-
-        Both run as one task of the I/O thread, because each change of threads costs as
-        much as a small request.
-        """
-        steps = _Steps(self.components, take)
-        run = partial(steps.run, prepare)
+    def _sent(self, request: ValidatedRequest, take: Take) -> Job:
+        """Submit a request; an interrupt does not stop what is being sent."""
+        sending = self.io.post(self.components.submit_prepared, request, take)
         try:
-            return self.owned(self._explained(run, steps.text, steps.is_last))
+            text = self.components.delays.submit_text
+            return self.owned(self._result(sending, text, [SILENT_S]))
         except KeyboardInterrupt:
-            if not self.io.call(steps.leave):
-                raise
+            sending.add_done_callback(_log_failure)
             raise KeyboardInterrupt(
                 "stopped waiting; the request is still sent, once, and its job "
                 "continues: client.history.frame() shows it"
@@ -249,33 +246,31 @@ class Client(Blocking, ProcessBound):
             if isinstance(error.job, AsyncJob):
                 error.job = self.owned(error.job)
             raise
-        finally:
-            for line in steps.warnings:
-                self._say(line)
 
     def _explained(
-        self,
-        work: Callable[[], Awaitable[T]],
-        text: Callable[[], str],
-        is_last: Callable[[], bool] = lambda: False,
+        self, work: Callable[[], Awaitable[T]], text: Callable[[], str]
     ) -> T:
-        """Wait for work; say at intervals why it is slow, until the last text."""
+        """Wait for work, and say again and again why it is slow."""
         self.io.refuse_itself()
         future = self.io.post(work)
         try:
-            for seconds in chain([SILENT_S], repeat(STILL_SILENT_S)):
-                try:
-                    return self.io.result(future, seconds)
-                except TimeoutError:
-                    if future.done():
-                        break
-                self._say(text())
-                if is_last():
-                    break
-            return self.io.result(future)
+            return self._result(future, text, chain([SILENT_S], repeat(STILL_SILENT_S)))
         except KeyboardInterrupt:
             future.cancel()
             raise
+
+    def _result(
+        self, future: Future[T], text: Callable[[], str], silences_s: Iterable[float]
+    ) -> T:
+        """Wait for a result; say after each silence why there is none."""
+        for silence_s in silences_s:
+            try:
+                return self.io.result(future, silence_s)
+            except TimeoutError:
+                if future.done():
+                    break
+                self._say(text())
+        return self.io.result(future)
 
     def _say(self, line: str) -> None:
         if in_notebook():
@@ -382,41 +377,8 @@ class Client(Blocking, ProcessBound):
         return Studio(self, cell=current_cell())
 
 
-class _Steps:
-    """The steps of one submission, which run on the I/O thread."""
-
-    def __init__(self, components: Components, take: Take) -> None:
-        self._components = components
-        self._take = take
-        self._sending: asyncio.Task[AsyncJob] | None = None
-        self.warnings: Sequence[str] = ()
-
-    async def run(self, prepare: Callable[[], Awaitable[ValidatedRequest]]) -> AsyncJob:
-        """Prepare a request, and send it; a cancellation does not stop the sending."""
-        request = await prepare()
-        self.warnings = request.warnings
-        sending = self._components.submit_prepared(request, self._take)
-        self._sending = asyncio.create_task(sending)
-        return await asyncio.shield(self._sending)
-
-    async def leave(self) -> bool:
-        """Return whether the request is being sent, after a cancellation of `run`."""
-        if self._sending is not None:
-            self._sending.add_done_callback(_log_failure)
-        return self._sending is not None
-
-    def is_last(self) -> bool:
-        """Return whether the last step has begun."""
-        return self._sending is not None
-
-    def text(self) -> str:
-        """Say why it is slow."""
-        delays = self._components.delays
-        return delays.submit_text() if self.is_last() else delays.files_text()
-
-
-def _log_failure(submitting: asyncio.Task[Any]) -> None:
+def _log_failure(sending: Future[Any]) -> None:
     """Log a failure that no caller waits for, unless the process ended it."""
-    error = None if submitting.cancelled() else submitting.exception()
+    error = None if sending.cancelled() else sending.exception()
     if error is not None:
         log.warning("an interrupted submission: %s", error)

@@ -249,7 +249,9 @@ def test_an_erased_job_is_rebuilt_as_erased(
 def test_the_log_of_deliveries_tells_which_jobs_there_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilder, "PAGE", "1")  # several pages of few deliveries
+    monkeypatch.setattr(
+        rebuilder, "LARGEST_PAGE", "1"
+    )  # several pages of few deliveries
     settings = Sandbox(
         tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True
     )

@@ -406,7 +406,7 @@ def test_an_unanswered_request_is_moved_to_the_sweep_s_budget(tmp_path: Path) ->
 def leave_unanswered(client: Any, prompt: str) -> None:
     """Leave a cell of a plan as a killed process does: written down, not answered."""
     fields = {"prompt": prompt, "duration": 3}
-    request = client.io.call(client.components.prepared, "text-to-video", fields)
+    request = client.io.call(client.components.prepared, "text-to-video", **fields)
     client.components.store.claim(client.components.submissions.of(request))
 
 

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from uuid import uuid4
 
 from mediakit.client.account import Billing
-from mediakit.client.account_history import AccountHistory
+from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, InputError, MediakitError, nothing_sent_yet
 from mediakit.history import (

@@ -8,7 +8,6 @@ from pathlib import Path
 import httpx
 
 from mediakit.client.account import AsyncDeliveries, Billing
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
     ANYONE,
@@ -34,7 +33,7 @@ from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
 from mediakit.client.progress import DelayMessages, Progress
 from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.service import Backend
+from mediakit.client.service import AccountHistory, Backend
 from mediakit.client.submitting import Submissions, Take
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import wraps
 from inspect import Parameter, Signature, cleandoc
 from keyword import iskeyword
@@ -27,10 +27,6 @@ _PLAIN_TYPES: dict[str, Any] = {
 }
 
 
-_ARGS = re.compile(r"^Args:\n((?: +.*\n?)+)", re.MULTILINE)
-_ARGUMENT = re.compile(r"^ {4}(\w+): (.*\n?(?: {5,}.*\n?)*)", re.MULTILINE)
-
-
 class Functions:
     """The functions of a client, for tab completion.
 
@@ -43,7 +39,7 @@ class Functions:
         kinds = [function.kind for function in catalog]
         self._client = client
         self._by_name = {
-            name_of(function.kind): function
+            function.kind.replace("-", "_"): function
             for function in catalog
             if kinds.count(function.kind) == 1
         }
@@ -67,7 +63,7 @@ class BoundFunction:
 
     def __init__(self, client: object, function: Function) -> None:
         self.function = function
-        self.__doc__ = doc_of(function)
+        self.__doc__ = f"{function.doc}\n\nArgs:\n{_fields_text(function)}"
         for verb in VERBS:
             method = getattr(client, verb, None)
             if method is not None:
@@ -83,21 +79,12 @@ class BoundFunction:
         return f"<{self.function.kind}: {self.function.doc}>"
 
 
-def name_of(kind: str) -> str:
-    """Return a kind as a Python name: "text_to_video"."""
-    return kind.replace("-", "_")
-
-
-def doc_of(function: Function) -> str:
-    """Return a docstring: what a function does and what each field means."""
-    fields = "".join(
-        f"\n    {name}: {_sentence(spec)}" for name, spec in function.fields.items()
+def _fields_text(function: Function) -> str:
+    """Return the part of a docstring that says what each field means."""
+    return "".join(
+        f"    {name}: {f'{spec.doc} '.lstrip()}Accepted: {spec.accepted}.\n"
+        for name, spec in function.fields.items()
     )
-    return f"{function.doc}\n\nArgs:{fields}" if fields else function.doc
-
-
-def _sentence(spec: FieldSpec) -> str:
-    return " ".join(filter(None, (spec.doc, f"Accepted: {spec.accepted}.")))
 
 
 def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]:
@@ -107,12 +94,12 @@ def _bound(method: Callable[..., Any], function: Function) -> Callable[..., Any]
 
     own = Signature.from_callable(method)
     parameters = list(_parameters(own, function))
-    call.__signature__ = own.replace(  # type: ignore[attr-defined]
-        parameters=parameters
-    )
-    meanings = {name: _sentence(spec) for name, spec in function.fields.items()}
-    names = [parameter.name for parameter in parameters]
-    about = _with_arguments(method.__doc__, names, meanings)
+    vars(call)["__signature__"] = own.replace(parameters=parameters)
+    about = cleandoc(method.__doc__ or "")
+    known = {parameter.name for parameter in parameters} - function.fields.keys()
+    for name in own.parameters.keys() - known:
+        about = re.sub(rf"^    {name}: .*\n(?: {{5,}}.*\n)*", "", about, flags=re.M)
+    about = about.replace("Args:\n", f"Args:\n{_fields_text(function)}", 1)
     call.__doc__ = f"{function.doc}\n\n{about}"
     return call
 
@@ -123,7 +110,7 @@ def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
     A field whose name Python does not accept, such as `class`, is passed in `**fields`.
     """
     specs = function.fields.values()
-    named = [spec for spec in specs if _is_name(spec.name)]
+    named = [s for s in specs if s.name.isidentifier() and not iskeyword(s.name)]
     fields = sorted(named, key=lambda spec: not spec.required)
     is_open = function.is_open or len(named) < len(specs)
     for spec in fields:
@@ -142,10 +129,6 @@ def _parameters(own: Signature, function: Function) -> Iterator[Parameter]:
             yield parameter
 
 
-def _is_name(name: str) -> bool:
-    return name.isidentifier() and not iskeyword(name)
-
-
 def _annotation(spec: FieldSpec) -> Any:
     if spec.media_kind:
         return f"{spec.media_kind}: path, URL or object"
@@ -154,19 +137,3 @@ def _annotation(spec: FieldSpec) -> Any:
     else:
         kind = _PLAIN_TYPES.get(spec.kind, Any)
     return kind if spec.to_fill_in or spec.default is not None else kind | None
-
-
-def _with_arguments(
-    doc: str | None, names: Iterable[str], meanings: Mapping[str, str]
-) -> str:
-    """Return a docstring for these arguments in place of its own."""
-    text = cleandoc(doc or "")
-    args = _ARGS.search(text)
-    known = dict(_ARGUMENT.findall(args[1])) if args else {}
-    known = {name: meaning.rstrip() for name, meaning in known.items()}
-    texts = known | dict(meanings)
-    lines = "\n".join(f"    {name}: {texts[name]}" for name in names if name in texts)
-    section = f"Args:\n{lines}\n" if lines else ""
-    if args is None:
-        return f"{text}\n\n{section}".strip()
-    return f"{text[: args.start()]}{section}{text[args.end() :]}".strip()

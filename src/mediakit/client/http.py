@@ -28,16 +28,19 @@ import httpx
 from yarl import URL
 
 from mediakit.client import retries
-from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
-from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
-from mediakit.client.service import LOOPBACK, Service
-from mediakit.client.transport_errors import (
+from mediakit.client.answers import (
     CUT_OFF,
     INVALID_URL,
     UNPACKABLE,
+    Answer,
+    NoAnswerError,
     ProxyAuthError,
+    retry_after_s,
     translate_errors,
+    without_key,
 )
+from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
+from mediakit.client.service import LOOPBACK, Service
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
 

@@ -15,7 +15,6 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
@@ -23,6 +22,7 @@ from mediakit.client.http import ServiceClient
 from mediakit.client.job_state import function_at, state_of
 from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
 from mediakit.client.polling import PATIENT_FOR_S, SETTLES_LATE_GAP_S, Poller
+from mediakit.client.service import AccountHistory
 from mediakit.client.sidecar import Sidecar
 from mediakit.clock import Clock
 from mediakit.errors import (

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
-from mediakit.client.account import DELIVERIES_PATH, AsyncDeliveries
-from mediakit.client.account_history import AccountHistory
+from mediakit.client.account import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
-from mediakit.client.sidecar import SUFFIX, UNKNOWN, Sidecar, read_sidecar
+from mediakit.client.service import AccountHistory
+from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
 from mediakit.history import Entry, History, Upload, importing, uploads
@@ -33,18 +33,11 @@ T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
-PAGE = 100
 LARGEST_SIDECAR_BYTES = 4_000_000
 JOB_ID = re.compile(r"media_[0-9A-Za-z-]{1,64}")
-
-ADDED = "added"
-COMPLETED = "completed"
-KNOWN = "known"
-UNREADABLE = "unreadable"
+OUTCOMES = ("added", "completed", "known", "unknown", "unreadable")
 SOURCES = ("id", "file", "delivery")
-BEST_FIRST = ("file", "delivery", "id")
 _LAST = datetime.max.replace(tzinfo=UTC)
-OUTCOMES = (ADDED, COMPLETED, KNOWN, UNKNOWN, UNREADABLE)
 Row = dict[str, Any]
 
 
@@ -56,26 +49,14 @@ class _Found:
     source: str
     where: str | None = None
 
-    @property
-    def rank(self) -> tuple[bool, int]:
-        """Return a sort key that puts the best-informed sources first."""
-        has_request = self.sidecar.content is not None
-        return not has_request, BEST_FIRST.index(self.source)
-
-    @property
-    def at(self) -> datetime | None:
-        """Return when the job was submitted, or when it ended; None if unknown."""
-        return self.sidecar.submitted_at or self.sidecar.finished_at
-
     def row(self, outcome: str, entry: Entry | None = None) -> Row:
         """Return the outcome for the job."""
-        known = self.sidecar if entry is None else entry
         return {
             "outcome": outcome,
             "source": self.source,
             "where": self.where,
             "job_id": self.sidecar.job_id,
-            "function": known.function,
+            "function": (entry or self.sidecar).function,
             "charge_micro_usd": entry.charge_micro_usd if entry else None,
         }
 
@@ -108,40 +89,38 @@ class Rebuilder:
     ) -> pd.DataFrame:
         """Recover all found jobs; see `AsyncHistoryView.rebuild`."""
         ids = _checked(job_ids)
-        found = [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
         files = await to_thread.run_sync(lambda: list(_files(_folders(folders))))
-        found += [_Found(sidecar, "file", path) for path, sidecar in files if sidecar]
+        found = [_Found(sidecar, "file", path) for path, sidecar in files if sidecar]
         unreadable = [("file", path) for path, sidecar in files if sidecar is None]
+        found.sort(key=lambda job: job.sidecar.content is None)
         if deliveries:
             try:
                 found += [job async for job in self._delivered()]
             except AnswerError as error:
                 log.warning("the delivery log cannot be read: %s", error)
                 unreadable.append(("delivery", DELIVERIES_PATH))
-        best: dict[str, _Found] = {}
-        for job in sorted(found, key=lambda job: job.rank):
-            best.setdefault(job.sidecar.job_id, job)
-        oldest_first = sorted(best.values(), key=lambda job: job.at or _LAST)
+        found += [_Found(Sidecar(job_id=id, service=""), "id") for id in ids]
+        best = {job.sidecar.job_id: job for job in reversed(found)}  # those first found
+        oldest_first = sorted(best.values(), key=lambda job: _at(job) or _LAST)
         rows = [await self._recovered(job) for job in oldest_first]
         rows += [
-            {"outcome": UNREADABLE, "source": source, "where": where}
+            {"outcome": "unreadable", "source": source, "where": where}
             for source, where in unreadable
         ]
         return await to_thread.run_sync(_frame, rows)
 
     async def _recovered(self, found: _Found) -> Row:
-        job_id = found.sidecar.job_id
+        known, job_id = found.sidecar, found.sidecar.job_id
         before = await self._account_history.ask(History.find, job_id)
         if before is not None and not _tells_more(found, before):
-            return found.row(KNOWN, before)
+            return found.row("known", before)
         record = await self._read(job_id)
         if record is None:
             await self._account_history.write(
                 History.mark_gone, job_id, account=self._service.account
             )
-            return found.row(UNKNOWN)
-        known = found.sidecar
-        if before is None and found.source == "delivery" and found.where is not None:
+            return found.row("unknown")
+        if before is None and found.source == "delivery" and found.where:
             known = known.model_copy(update=await self._of_event(found.where))
         if known.function is None:
             known = known.model_copy(update={"function": record.model_id})
@@ -149,7 +128,7 @@ class Rebuilder:
             importing.adopt,
             known.submission(self._service, self._kinds),
             record,
-            created_at=known.submitted_at or known.finished_at or self._clock.now(),
+            created_at=_at(found) or self._clock.now(),
             submitted_at=known.submitted_at,
             finished_at=known.finished_at,
         )
@@ -162,8 +141,8 @@ class Rebuilder:
         if entry.charge_micro_usd is None:
             await self._jobs.begun(entry, record)
         if before is None:
-            return found.row(ADDED, entry)
-        return found.row(KNOWN if before.key == entry.key else COMPLETED, entry)
+            return found.row("added", entry)
+        return found.row("known" if before.key == entry.key else "completed", entry)
 
     async def _read(self, job_id: str) -> Job | None:
         await process_read_limiter().turn()
@@ -174,13 +153,14 @@ class Rebuilder:
 
     async def _delivered(self) -> AsyncIterator[_Found]:
         """Yield each job in the log of deliveries; its records have no fixed shape."""
-        async for page in self._deliveries.pages(limit=PAGE):
+        async for page in self._deliveries.pages(limit=LARGEST_PAGE):
             for row in page:
-                job_id = _job_id_in(row)
-                if job_id is not None:
-                    where = Delivery.model_validate(row).id
-                    sidecar = Sidecar(job_id=job_id, service="")
-                    yield _Found(sidecar, "delivery", where)
+                for value in (row.get("source_id"), *row.values()):
+                    if isinstance(value, str) and JOB_ID.fullmatch(value):
+                        sidecar = Sidecar(job_id=value, service="")
+                        where = Delivery.model_validate(row).id
+                        yield _Found(sidecar, "delivery", where)
+                        break
 
     async def _of_event(self, delivery_id: str) -> dict[str, object]:
         """Read the function and the end of a job from its delivered event."""
@@ -192,6 +172,11 @@ class Rebuilder:
             return {}
         function = event.job.model_id if event.job else None
         return {"function": function, "finished_at": event.timestamp}
+
+
+def _at(found: _Found) -> datetime | None:
+    """Return when a job was submitted, or when it ended; None if unknown."""
+    return found.sidecar.submitted_at or found.sidecar.finished_at
 
 
 def _frame(rows: list[Row]) -> pd.DataFrame:
@@ -259,9 +244,3 @@ def _files(folders: Iterable[Path]) -> Iterator[tuple[str, Sidecar | None]]:
                 if sidecar is not None:
                     is_job = JOB_ID.fullmatch(sidecar.job_id)
                     yield str(path), sidecar if is_job else None
-
-
-def _job_id_in(row: dict[str, Any]) -> str | None:
-    values = [row.get("source_id"), *row.values()]
-    ids = (v for v in values if isinstance(v, str) and JOB_ID.fullmatch(v))
-    return next(ids, None)

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
     NOT_CHARGED,
     Answer,
@@ -30,6 +29,7 @@ from mediakit.client.retries import (
     SubmitSlots,
     temporary_rejection,
 )
+from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, ConflictError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission

@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Literal
 
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import ANYONE, Admission, Caller
 from mediakit.client.idempotency import (
@@ -25,6 +24,7 @@ from mediakit.client.idempotency import (
 from mediakit.client.jobs import Jobs
 from mediakit.client.preparing import Preparer, ValidatedRequest
 from mediakit.client.sending import BOUND, Sender, may_resend_unasked
+from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,

@@ -21,11 +21,11 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, Service
-from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import ServiceClient
 from mediakit.client.idempotency import key_of, submission_of
 from mediakit.client.loop import io_thread
 from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender, may_resend_unasked
+from mediakit.client.service import AccountHistory
 from mediakit.errors import (
     BalanceError,
     BudgetError,
