@@ -302,7 +302,9 @@ class Estimate:
 
     @property
     def short_text(self) -> str:
-        """Format the amount, or the range, in cents."""
+        """Format the amount, or the range, in cents; what is exact in full."""
+        if self.kind is EstimateKind.EXACT:
+            return self.text
         if self.low is None:
             return "Price unknown"
         if self.high is None:

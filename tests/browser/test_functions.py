@@ -1,32 +1,151 @@
-"""The form of every function, in real JupyterLab."""
+"""Every function filled in and submitted in real JupyterLab, by mouse and by keys."""
 
 from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from mediakit.catalog import Catalog
+from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.browser.hands import Hand, Keyboard, Mouse, Step
 from tests.browser.harness import Lab, LabServer
+from tests.support.samples.media_samples import make_mp4, make_png
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-JOB_S = 240.0
-EVERY_FORM = """
+CONNECT = """
+import json
 import mediakit as mk
-client = mk.connect()
-for function in client.catalog:
-    display(client.form(function.kind))
+client = mk.Client({base_url!r}, {api_key!r}, home={home!r})
 """
+FORM = "client.form({!r})"
+BODIES = """
+rows = client.history.page(limit=100)
+print("BODIES", {row.kind: json.loads(row.body) for row in rows}, len(rows))
+"""
+ARRIVES_MS = 60_000
+
+PROMPT: Step = ("type", "Prompt", "a kite")
+PICTURE, CLIP = "picture.png", "clip.mp4"
+SAID = {"prompt": "a kite"}
 
 
-@pytest.mark.soak
-def test_every_function_shows_its_form_without_an_error_in_the_console(
-    lab: Lab, lab_server: LabServer
+def picture(field: str) -> Step:
+    return ("give", field, "new", PICTURE)
+
+
+# What to do, in the order of the form, and what is then in the body.
+FILLED: Mapping[str, tuple[list[Step], dict[str, Any]]] = {
+    "compose-video": (
+        [
+            ("type", "ID", "stage"),
+            ("type", "Timestamp (ms)", "0"),
+            ("type", "Duration (ms)", "1500"),
+            ("give", "URL", "URL", CLIP),
+        ],
+        {},
+    ),
+    "image-to-image": ([PROMPT], SAID),
+    "image-upscale": ([("give", "Image", "Image", PICTURE)], {}),
+    "keyframes": (
+        [picture("Images"), ("type", "Prompt", "it turns"), ("tick", "Loop")],
+        {"prompt": "it turns", "loop": True},
+    ),
+    "r1": ([PROMPT, ("choose", "Duration", "7 s")], {**SAID, "duration": 7}),
+    "r1-finalize": ([PROMPT], SAID),
+    "r2": (
+        [PROMPT, ("choose", "Duration", "5 s"), ("choose", "Resolution", "480p")],
+        {**SAID, "duration": 5, "resolution": "480p"},
+    ),
+    "r3": ([PROMPT, picture("Reference images"), ("press", "1080P")], SAID),
+    "r3b": ([PROMPT], SAID),
+    "r4": ([PROMPT, picture("Reference images")], SAID),
+    "r5": ([PROMPT, ("press", "2K")], SAID),
+    "r5b": ([PROMPT], SAID),
+    "r6": ([PROMPT, picture("Reference images")], SAID),
+    "region-replace": (
+        [
+            ("give", "Video", "Video", CLIP),
+            PROMPT,
+            ("type", "Region to replace", "the sky"),
+        ],
+        {**SAID, "modify_region_roi": "the sky"},
+    ),
+    "text-to-image": ([PROMPT], SAID),
+    "text-to-video": ([PROMPT, ("press", "9:16")], {**SAID, "aspect_ratio": "9:16"}),
+    "video-upscale": ([("give", "Video", "Video", CLIP)], {}),
+}
+
+
+@pytest.fixture
+def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
+    """Serve a sandbox that takes jobs and draws none."""
+    running = start(Sandbox(tmp_path / "data", concurrency=0))
+    yield running
+    running.stop()
+
+
+def act(hand: Hand, step: Step, folder: Path) -> None:
+    do, *words = step
+    if do == "give":
+        field, box, name = words
+        hand.give(field, box, folder / name)
+    else:
+        getattr(hand, do)(*words)
+
+
+@pytest.mark.parametrize("hand_type", [Mouse, Keyboard])
+def test_every_function_is_filled_in_and_submitted(
+    lab: Lab,
+    lab_server: LabServer,
+    holding: RunningSandbox,
+    tmp_path: Path,
+    hand_type: type[Hand],
 ) -> None:
-    lab.open(lab_server.add_notebook("forms.ipynb", [EVERY_FORM]))
+    kinds = [function.kind for function in Catalog.default()]
+    assert kinds == sorted(FILLED)
+    make_png(tmp_path / PICTURE, (640, 360))
+    make_mp4(tmp_path / CLIP, (1280, 720), duration_s=4)
+    connect = CONNECT.format(
+        base_url=holding.base_url,
+        api_key=holding.api_key,
+        home=str(tmp_path / "home"),
+    )
+    cells = [connect, *map(FORM.format, kinds), BODIES]
+    name = f"functions-{hand_type.__name__.lower()}.ipynb"
+    lab.open(lab_server.add_notebook(name, cells))
     lab.resize(1280, 1200)
-    lab.run_cell(0, timeout_s=JOB_S)
-    buttons = lab.cell(0).get_by_role("button", name="Generate")
+    lab.hide_sidebar()
+    lab.run_cell(0)
+    lab.page.set_default_timeout(ARRIVES_MS)
 
-    expect(buttons).to_have_count(len(Catalog.default()), timeout=90_000)
+    for index, kind in enumerate(kinds, 1):
+        lab.run_cell(index)
+        form = lab.cell(index).locator(".mk-form")
+        go = form.locator("button.mk-go")
+        expect(go).to_be_visible(timeout=ARRIVES_MS)
+        hand = hand_type(form)
+        for step in FILLED[kind][0]:
+            act(hand, step, tmp_path)
+        expect(go, kind).to_be_enabled(timeout=ARRIVES_MS)
+        expect(go, kind).to_have_text(re.compile("^Generate"))
+        hand.generate()
+        expect(form.locator(".mk-job"), kind).to_have_count(1, timeout=ARRIVES_MS)
+
+    lab.run_cell(len(cells) - 1)
+    said = lab.outputs(len(cells) - 1).inner_text().split("BODIES ", 1)[1].strip()
+    bodies = ast.literal_eval(said[: said.rindex("}") + 1])
+    assert said.endswith(f" {len(kinds)}"), "each was submitted once"
+    for kind in kinds:
+        wanted = FILLED[kind][1]
+        assert bodies[kind] | wanted == bodies[kind], kind
+        assert any(step[0] == "give" for step in FILLED[kind][0]) is bool(
+            re.search(r"/v1/|/uploads?/|http", str(bodies[kind]))
+        )
     assert lab.console_errors() == []

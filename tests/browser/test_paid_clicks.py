@@ -75,7 +75,7 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
         lab.resize(width_px, 1000)
         form.get_by_label("Prompt").first.fill(f"a kite, twice, {gap_ms}")
         generate = form.locator("button.mk-go")
-        expect(generate).to_have_text("Generate · $0.20")
+        expect(generate).to_have_text("Generate · $0.204")
         click_twice(lab, generate, gap_ms)
         expect(form.locator(".mk-job")).to_have_count(bought + 1)
         expect(generate).to_be_enabled()
@@ -92,7 +92,7 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     form = lab.cell(1).locator(".mk-form")
     for count, name in enumerate(("low", "top"), 1):
         form.get_by_label("Prompt").first.fill(f"a {name} kite, erased")
-        expect(form.locator("button.mk-go")).to_have_text("Generate · $0.20")
+        expect(form.locator("button.mk-go")).to_have_text("Generate · $0.204")
         lab.page.wait_for_timeout(LATER_MS)
         form.locator("button.mk-go").click()
         expect(form.locator(".mk-job video")).to_have_count(count, timeout=JOB_MS)

@@ -50,12 +50,12 @@ def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
     first = connected(sandbox, "home-twins")
     opened(lab, lab_server, "twins", first, TWIN, TWIN, COUNT, CODED)
     one, other = form_of(lab, 1), form_of(lab, 2)
-    expect(go(other)).to_have_text("Generate · $0.20")
+    expect(go(other)).to_have_text("Generate · $0.204")
     go(one).click()
     erase = one.get_by_role("button", name="Erase…")
     expect(erase).to_have_count(1, timeout=JOB_MS)
 
-    expect(go(other)).to_have_text("Another take · $0.20")
+    expect(go(other)).to_have_text("Another take · $0.204")
     expect(other.get_by_text("You have this clip.")).to_be_visible()
     expect(other.locator(".mk-job")).to_have_count(0)
     other.get_by_role("button", name="Show it").click()
@@ -65,10 +65,10 @@ def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
     assert jobs(lab, 3) == 1
 
     other.get_by_label("Prompt").first.fill("a kite over other dunes")
-    expect(go(other)).to_have_text("Generate · $0.20")
+    expect(go(other)).to_have_text("Generate · $0.204")
 
     lab.run_cell(4)
     other.get_by_label("Prompt").first.fill("a kite over coded dunes")
     expect(other.get_by_text("You have this clip.")).to_be_visible()
-    expect(go(other)).to_have_text("Another take · $0.20")
+    expect(go(other)).to_have_text("Another take · $0.204")
     assert jobs(lab, 3) == 2

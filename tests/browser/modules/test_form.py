@@ -241,7 +241,7 @@ def test_a_click_carries_every_value_and_the_price_that_stood_there(
 ) -> None:
     shown = show("text-to-video", prompt="a kite", duration=3)
     go = shown.el.locator("button.mk-go")
-    expect(go).to_have_text("Generate · $0.20")
+    expect(go).to_have_text("Generate · $0.204")
     shown.page.wait_for_timeout(700)
     shown.field("Prompt").fill("a kite, typed last")
     go.click()
@@ -252,7 +252,7 @@ def test_a_click_carries_every_value_and_the_price_that_stood_there(
     assert said["price"] == [204_000, 204_000]
     assert shown.form.jobs[0].state.body["prompt"] == "a kite, typed last"
     expect(shown.el.locator(".mk-job")).to_have_count(1)
-    expect(go).to_have_text("Another take · $0.20")
+    expect(go).to_have_text("Another take · $0.204")
     shown.page.wait_for_timeout(1000)
     shown.field("Prompt").press("Control+Enter")
     until(shown.page, lambda: len(shown.form.jobs) == 2)

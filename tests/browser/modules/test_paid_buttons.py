@@ -123,6 +123,26 @@ def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(
     assert clicks(page)["go"] == 1
 
 
+def test_what_comes_to_the_place_of_a_paid_button_takes_no_second_click(
+    page: Page,
+) -> None:
+    x, y = rest(page, "go")
+    page.evaluate(
+        "document.getElementById('go').addEventListener('click', () =>"
+        " { document.getElementById('go').style.display = 'none'; })"
+    )
+    for gap_ms in GAPS_MS:
+        page.mouse.click(x, y)
+        page.clock.run_for(gap_ms)
+        page.mouse.click(x, y)
+        assert clicks(page)["free"] == 0, gap_ms
+        page.evaluate("document.getElementById('go').style.display = ''")
+        page.clock.run_for(LATER_MS)
+        page.mouse.move(5, 5)
+        page.mouse.move(x, y)
+    assert clicks(page)["go"] == len(GAPS_MS)
+
+
 def test_a_key_that_is_held_down_pays_once(page: Page) -> None:
     page.locator("#go").focus()
     page.clock.run_for(LATER_MS)

@@ -111,7 +111,7 @@ def test_a_balance_says_from_when_it_is() -> None:
     state = state_of("text-to-video", usd(100))
     read = replace(state.funds, read_at=datetime(2026, 3, 1, 12, 0).astimezone())
 
-    assert "294 runs · as of 12:00" in whole(state.with_balance(read))
+    assert "294 runs\nas of 12:00" in whole(state.with_balance(read))
 
 
 @pytest.mark.parametrize(

@@ -264,7 +264,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     client.resume()
     until(lambda: again.jobs, again)
     assert client.components.store.find_key(entry.key) is not None
-    assert label(again) == "Another take · $0.20"
+    assert label(again) == "Another take · $0.204"
 
 
 def claimed(form: Form, origin: str | None) -> Entry:
@@ -367,7 +367,7 @@ def test_a_click_on_what_the_button_said_before_submits_no_other_take(
     form = kernels.form(**KITE)
     twice = generate_button(form).seen()
     press_generate(form)
-    assert label(form) == "Another take · $0.20"
+    assert label(form) == "Another take · $0.204"
     twice()
     until(lambda: not form.state.sending, form)
     assert len(ids(form)) == 1
@@ -409,11 +409,11 @@ def test_what_failed_is_not_charged_and_not_counted_as_submitted(
     press_generate(form)
     until(lambda: form.jobs[0].state.record.status is JobStatus.FAILED)
     until(lambda: not form.state.is_another_take, form)
-    assert label(form) == "Generate · $0.20"
+    assert label(form) == "Generate · $0.204"
     kernels.restart()
     again = kernels.form(prompt="a gull sandbox:fail=provider_error", duration=3)
     assert len(again.jobs) == 1
-    assert label(again) == "Generate · $0.20"
+    assert label(again) == "Generate · $0.204"
 
 
 def test_people_who_share_a_database_do_not_share_forms(

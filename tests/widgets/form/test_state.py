@@ -142,7 +142,10 @@ def test_an_unfilled_slot_of_a_prompt_is_a_warning_and_can_be_sent() -> None:
         "contains {animal} and {light}, which only a sweep fills"
     )
     assert state.submit_reason is None
-    assert state.with_value("prompt", "a fox").warnings == ()
+    said = "{animal} and {light} will be sent as written. A sweep fills in slots."
+    assert state.slots_text == said
+    filled = state.with_value("prompt", "a fox")
+    assert (filled.warnings, filled.slots_text) == ((), "")
 
 
 def test_a_problem_is_shown_once_its_field_was_touched_and_never_before() -> None:

@@ -24,9 +24,11 @@ from mediakit.widgets.form.sweep.sweep_call import (
     numbers_in,
 )
 from mediakit.widgets.form.sweep.sweep_panel import (
+    AMOUNT,
     CHANGED,
     INCOMPLETE,
     NOTHING_VARIES,
+    TAKES,
 )
 from tests.support.samples.media_samples import make_png
 from tests.support.samples.shapes import WITH_EVERY_SHAPE
@@ -267,8 +269,21 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     assert 'resolution=["720p", "1080p"]' in sweep(form)["code"]
     say(form, "sweep", budget="$1.50")
     assert sweep(form)["fits"] == "3 of 8 fit in $1.50."
+    assert sweep(form)["run"] == "Run · up to $1.50"
+    say(form, "sweep", budget="$0.10")
+    assert sweep(form)["fits"] == "0 of 8 fit in $0.10."
+    assert sweep(form)["off"]
     say(form, "sweep", budget="3 EUR")
-    assert sweep(form)["fits"] == "Enter an amount, such as $5."
+    assert sweep(form)["fits"] == AMOUNT
+    assert sweep(form)["off"]
+    say(form, "sweep", budget="$5")
+    assert sweep(form)["run"] == "Run 8 cells · $3.16"
+    for wrong in ("", "0", "-1", "1001", "two"):
+        say(form, "sweep", takes=wrong)
+        assert (sweep(form)["takes"], sweep(form)["said"]) == (wrong, TAKES)
+        assert sweep(form)["off"]
+    say(form, "sweep", takes="1")
+    until_planned(form, "Run 4 cells · $1.58")
     assert len(own_client.history.frame()) == 0
 
 
@@ -313,7 +328,7 @@ def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     assert len(own_client.history.frame()) == 0
 
 
-def test_run_pays_for_each_cell_once_and_shows_the_wall(
+def test_run_pays_for_each_cell_once_and_its_wall_comes_back_with_the_form(
     form: Form, own_client: Client
 ) -> None:
     open_sweep(form)
@@ -325,10 +340,23 @@ def test_run_pays_for_each_cell_once_and_shows_the_wall(
     assert len(own_client.history.frame()) == 2
     [wall] = page(form)["wall"]
 
+    again = own_client.form("text-to-video", prompt="a kite", duration=3)
+    said = re.search(r'client\.sweep_results\("(.+)"\)', page(again)["past"])
+    assert said is not None
+    assert len(own_client.sweep_results(said[1])) == 2
+    say(again, "sweep", past=True)
+    until(lambda: page(again)["wall"], again)
+    assert page(again)["past"] == ""
+    form = again
+    open_sweep(form)
+    until_planned(form, "Show 2 cells · $0.00")
+    [wall] = page(form)["wall"]
+
     run(form)
     until(lambda: page(form)["wall"] != [wall], form)
     until(lambda: not sweep(form)["off"], form)
     assert len(own_client.history.frame()) == 2
+    finish(form)
 
 
 def test_local_files_vary_and_are_not_uploaded_for_the_plan(

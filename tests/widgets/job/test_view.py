@@ -237,7 +237,7 @@ def test_a_paid_button_buys_once_at_the_price_that_stood_on_it_and_only_if_offer
     clock = VirtualClock(NOON)
     view = show(picture_job.core, home=JobHost(add=added.append), clock=clock)
     press(view, "next", text="Another take · $0.10")
-    assert "“Another take · $0.13”" in alert(view)
+    assert "“Another take · $0.126”" in alert(view)
     press(view, "retry")
     press(view, "buy")
     client.io.call(clock.advance, SECOND_CLICK_S)

@@ -103,6 +103,11 @@ CLOSED = (
     "client.form(...)."
 )
 
+PAST = (
+    "The last sweep of this form has its results in the history, also as "
+    'client.sweep_results("{}").'
+)
+
 FormKind = tuple[str, str, str]
 
 _open_forms: ReplacedByCell[Form] = ReplacedByCell()
@@ -166,6 +171,7 @@ class Form:
         self._wires: dict[str, Wire] = {}
         self._sweep: SweepPanel | None = None
         self._swept: SweepChoice | None = None
+        self._past_sweep = ""
         self._media_edits = self._lookups = 0
         self._looked_for: tuple[str, bool] | None = None
         self._jobs: tuple[JobView, ...] = ()
@@ -310,6 +316,7 @@ class Form:
             self._state, problem = assigned(self._state, name, value)
             said += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
+            self._past_sweep = draft.sweep
             touched = draft.touched | set(self._given)
             self._state = replace(
                 self._state, touched=touched, submitted=draft.submitted
@@ -391,6 +398,10 @@ class Form:
         """
         name = use.spec.name
         self._set_values({name: use.value(made, self._state.values[name])})
+        self.bring_into_view()
+
+    def bring_into_view(self) -> None:
+        """Put the focus into the form, and the form where it can be seen."""
         self._focuses += 1
         self.widget.show_form({"focus": self._focuses})
 
@@ -403,7 +414,9 @@ class Form:
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._given.items()}
         values = self._results.named(self._state.values)
-        return self._memory.draft_of(replace(self._state, values=values), given)
+        draft = self._memory.draft_of(replace(self._state, values=values), given)
+        ran = self._sweep.last if self._sweep is not None else ""
+        return replace(draft, sweep=ran or self._past_sweep)
 
     def _set_values(self, values: Mapping[str, object]) -> None:
         """Set values in code, all or none.
@@ -555,8 +568,11 @@ class Form:
             self._refresh()
 
     def _hear_sweep(self, said: Mapping[str, Any]) -> None:
-        if "open" in said:
+        if "open" in said or "past" in said:
             self._sweep = self._sweep or self._make_sweep()
+        if "past" in said and self._sweep is not None:
+            self._tasks.run(partial(self._sweep.show_past, self._past_sweep))
+        elif "open" in said and self._sweep is not None:
             self._sweep.is_open = bool(said["open"])
         elif self._sweep is not None:
             self._sweep.hear(said)
@@ -576,8 +592,14 @@ class Form:
             clock=self._clock,
             handle=handle,
             show=self._guard(self._show),
-            place=lambda wall: self.widget.show_form({"wall": [wall.model_id]}),
+            place=self._place_wall,
         )
+
+    def _place_wall(self, wall: Any) -> None:
+        self._past_sweep = ""
+        parts = {"wall": [wall.model_id], "past": ""}
+        self.widget.show_form(parts, brings=True)
+        self._keep_values_soon()
 
     def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
         """Do something on a worker thread, and hand over what it returns."""
@@ -731,6 +753,7 @@ class Form:
         form = self._newest
         sent = self.client.components.media_names.with_files(state.body)
         form._set_values(varied(form.function, sent))
+        form.bring_into_view()
         return "The form now has these settings. Nothing has been sent."
 
     def _add(self, view: JobView) -> None:
@@ -786,6 +809,7 @@ class Form:
             "code": self.as_python() if self._shows_code else "",
             "error": self._said,
             "sweep": None if self._sweep is None else self._sweep.payload,
+            "past": PAST.format(self._past_sweep) if self._past_sweep else "",
         }
         if "heard" in more:
             more["set"] = set_here

@@ -78,6 +78,7 @@ class JobCell:
             form.on_job(lambda: self._handle.follow(form.jobs[0]))
             self._form = form
             self.widget.job_forms = [form.widget.model_id]
+        self._form.bring_into_view()
         return "The form below has these settings. Nothing has been sent."
 
     def close(self) -> None:

@@ -60,6 +60,7 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
             "another": state.is_another_take,
         },
         "owned": state.owned_text,
+        "slots": state.slots_text,
         "code_hint": OWNED_HINT if state.is_another_take else CODE_HINT,
     }
 
@@ -136,11 +137,9 @@ def price_payload(state: FormState) -> Payload:
 def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
     if estimate is None:
         return {"gap": gap or "", "no_lines": NO_PRICE}
-    # What is called exact is written in full.
-    exact = estimate.kind is EstimateKind.EXACT
     unknown = estimate.kind is EstimateKind.UNKNOWN
     return {
-        "text": estimate.text if exact else estimate.short_text,
+        "text": estimate.short_text,
         "kind": "" if unknown else kind_text(estimate),
         "ends": [estimate.low, estimate.high],
         "lines": [
@@ -154,18 +153,17 @@ def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
 
 
 def funds_text(funds: Funds, affordability: Affordability) -> str:
-    """Write what is left, how far it goes, and what running jobs hold."""
+    """Write what is left and how far it goes, and below it what running jobs hold."""
     if funds.left_text is None:
         return ""
-    parts = [f"{titled(funds.left_of)}: {funds.left_amount}"]
+    left = [f"{titled(funds.left_of)}: {funds.left_amount}"]
     if affordability.count:
         s = "" if affordability.count == 1 else "s"
-        parts.append(f"enough for about {affordability.count:,} run{s}")
-    if funds.held_text:
-        parts.append(funds.held_text)
+        left.append(f"enough for about {affordability.count:,} run{s}")
+    held = [funds.held_text] if funds.held_text else []
     if funds.read_at is not None:
-        parts.append(f"as of {funds.read_at.astimezone():%H:%M}")
-    return " · ".join(parts)
+        held.append(f"as of {funds.read_at.astimezone():%H:%M}")
+    return f"{' · '.join(left)}\n{' · '.join(held)}"
 
 
 Ends = tuple[int | None, int | None]

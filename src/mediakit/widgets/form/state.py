@@ -240,11 +240,16 @@ class FormState:
         )
         return tuple(warning for warning in found if warning.field not in wrong)
 
+    def _slots(self, name: str) -> list[str]:
+        """Return the slots that are left in a long text."""
+        value = self._body.get(name)
+        return sorted(slots_in(value)) if self._spec(name).multiline else []
+
     def _unfilled_slots(self) -> Iterator[Problem]:
         for name, value in self.body().items():
-            slots = slots_in(value) if self._spec(name).multiline else ()
+            slots = self._slots(name)
             if slots:
-                named = " and ".join(f"{{{slot}}}" for slot in sorted(slots))
+                named = " and ".join(f"{{{slot}}}" for slot in slots)
                 said = f"contains {named}, which only a sweep fills"
                 yield Problem(name, value, "a text without slots", said)
 
@@ -333,9 +338,10 @@ class FormState:
         estimate = self.estimate
         if estimate is None or estimate.high is None:
             return words
-        price = format_cents(estimate.high)
-        exact = format_cents(estimate.low) == price
-        return f"{words} · {price}" if exact else f"{words} · up to {price}"
+        written = format_usd if estimate.kind is EstimateKind.EXACT else format_cents
+        price = written(estimate.high)
+        sure = written(estimate.low) == price
+        return f"{words} · {price}" if sure else f"{words} · up to {price}"
 
     # May it be sent.
 
@@ -369,6 +375,15 @@ class FormState:
             do = how_to_give(root) if first.is_missing else correct
             return f"{do} to continue."
         return self.submit_reason or ""
+
+    @property
+    def slots_text(self) -> str:
+        """Say before one pays which slots are sent as they stand; empty for none."""
+        left = [slot for name in self.function.fields for slot in self._slots(name)]
+        if not left:
+            return ""
+        named = " and ".join(f"{{{slot}}}" for slot in dict.fromkeys(left))
+        return f"{named} will be sent as written. A sweep fills in slots."
 
     @property
     def caution(self) -> str | None:

@@ -108,6 +108,13 @@ class FormSlots {
     }
   }
 
+  // Once the first is drawn, it is brought where it can be seen.
+  async bring() {
+    const [slot] = this.slots.values();
+    await slot?.ready;
+    if (slot) bringIntoView(slot.root);
+  }
+
   close() {
     this.draw([]);
   }

@@ -43,11 +43,15 @@ function guardPaidClicks() {
     else lookAtPointer(at);
     const button = event.target.closest?.(PAID) ?? null;
     const now = performance.now();
-    const isNear = Math.hypot(at.x - last.x, at.y - last.y) < NEAR_PX;
-    const isSecond = now - last.atMs < SECOND_MS && (isNear || button === last.button);
+    const isSoon = now - last.atMs < SECOND_MS;
+    const isNear = isSoon && Math.hypot(at.x - last.x, at.y - last.y) < NEAR_PX;
+    const isSecond = isNear || (isSoon && button === last.button);
     const isNew = now - (isKey ? focused : pointed).sinceMs < NEW_MS;
-    last = { button, ...at, atMs: now };
-    if (button && (event.detail > 1 || isSecond || isNew)) {
+    // What came to the place of a paid button meanwhile is not meant either.
+    const isStray = isNear && last.button !== null;
+    const isHeld = isStray || (button && (event.detail > 1 || isSecond || isNew));
+    last = { button: isHeld ? last.button : button, ...at, atMs: now };
+    if (isHeld) {
       event.preventDefault();
       event.stopImmediatePropagation();
     }

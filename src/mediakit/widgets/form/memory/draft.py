@@ -44,6 +44,7 @@ class Draft:
         touched: The fields that people have changed.
         submitted: The digests of submitted bodies, by job id, oldest first.
         after: Only jobs whose entries have a higher number belong to the form.
+        sweep: The id of the sweep that it ran last; empty for none.
     """
 
     values: Mapping[str, object]
@@ -51,6 +52,7 @@ class Draft:
     touched: frozenset[str] = frozenset()
     submitted: Mapping[str, str] = field(default_factory=dict)
     after: int = 0
+    sweep: str = ""
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return the values of a form that continues with this draft.
@@ -86,6 +88,7 @@ class Draft:
             "touched": sorted(self.touched),
             "submitted": dict(newest),
             "after": self.after,
+            "sweep": self.sweep,
         }
         return json.dumps(said)
 
@@ -100,6 +103,7 @@ class Draft:
                 touched=frozenset(said["touched"]),
                 submitted=dict(said["submitted"]),
                 after=int(said["after"]),
+                sweep=str(said.get("sweep", "")),
             )
         except (ValueError, KeyError, TypeError):
             return None

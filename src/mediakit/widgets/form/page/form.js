@@ -80,7 +80,7 @@ class Form {
     el.append(this.root);
     this.endJobs = drawJobs(model, this.results);
     this.wall = new FormSlots(model, "mk-below");
-    this.root.append(this.wall.root);
+    this.root.append(this.past, this.wall.root);
     this.hear = (said) => this.told(said);
     model.on("msg:custom", this.hear);
     this.showFields();
@@ -126,6 +126,9 @@ class Form {
       this.more.hidden = !isOpen;
       this.showState();
     });
+    this.pastText = make("span");
+    this.past = make("div", "mk-pay-row mk-past");
+    this.past.append(this.pastText, button("Show its results", "Nothing is sent", () => this.model.send({ do: "sweep", past: true })));
     this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
     this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root);
     this.root.append(head, body);
@@ -156,8 +159,10 @@ class Form {
     this.reason.setAttribute("role", "status");
     this.bar = make("div", "mk-bar");
     this.bar.append(make("i"));
-    this.funds = make("div", "mk-quiet mk-small-print");
+    this.funds = make("div", "mk-quiet mk-small-print mk-funds");
     this.caution = make("div", "mk-warn");
+    this.slots = make("div", "mk-slots");
+    this.slots.setAttribute("role", "status");
     this.lines = make("div");
     this.lines.hidden = true;
     const breakdown = folding("Price breakdown", (isOpen) => {
@@ -176,7 +181,7 @@ class Form {
     const balance = make("div", "mk-balance");
     balance.append(this.bar, this.funds, this.caution);
     const buttons = row(breakdown, refresh, this.sweeping);
-    pay.append(row(this.amount, this.go), this.owned, this.reason, balance, buttons, this.lines, this.error);
+    pay.append(row(this.amount, this.go), this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
     return pay;
   }
 
@@ -336,7 +341,7 @@ class Form {
 
   // -- what the kernel says
 
-  told({ form, heard, set: forced = [], reveal, upload }) {
+  told({ form, heard, set: forced = [], reveal, upload, brings }) {
     if (upload) this.uploads.get(upload.id)?.(upload);
     const [view, number] = heard ?? [];
     const isMine = view === this.view;
@@ -355,6 +360,7 @@ class Form {
       this.showState();
       if (form.focus) this.showFocus();
     }
+    if (brings) this.wall.bring();
     if (reveal) for (const member of this.fields.values()) if (isAround(member.where(), reveal)) member.control.reveal?.(reveal);
     if (isMine && this.heard >= this.number) this.sendEdits();
   }
@@ -383,6 +389,8 @@ class Form {
     this.code.show(state.code, state.code_hint);
     showError(this.error, state.error);
     this.wall.draw(state.wall.map((id) => [id]));
+    write(this.pastText, state.past);
+    this.past.hidden = !state.past;
   }
 
   // Each problem stands at the nearest place around it that is on the page. That
@@ -442,6 +450,7 @@ class Form {
     write(this.go, go.text);
     this.go.disabled = go.off;
     write(this.reason, go.hint);
+    write(this.slots, this.state.slots);
     write(this.ownedText, owned);
     this.owned.hidden = !owned;
   }
@@ -491,7 +500,8 @@ class Form {
     const first = [...this.controls.querySelectorAll(FOCUSABLE)].find((each) => !each.disabled && each.getClientRects().length);
     if (first) {
       this.focused = focus;
-      first.focus();
+      first.focus({ preventScroll: true });
+      bringIntoView(this.controls);
     } else if (tries) this.focusing = setTimeout(() => this.showFocus(tries - 1), 50);
   }
 }

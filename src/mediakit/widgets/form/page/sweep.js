@@ -11,13 +11,13 @@ class Sweep {
     ticks.setAttribute("aria-label", "What varies");
     ticks.append(make("div", "mk-label", "What varies"), this.varies);
     this.boxes = make("div", "mk-fields");
-    this.takes = this.textBox("Takes", { type: "number", min: 1, title: "How many draws of each combination" }, "takes");
+    this.takes = this.textBox("Takes", { inputMode: "numeric", title: "How many draws of each combination" }, "takes");
     this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
     this.plan = make("div", "mk-plan");
     this.said = make("div", "mk-quiet");
     this.fits = make("div", "mk-quiet");
     for (const each of [this.plan, this.said, this.fits]) each.setAttribute("role", "status");
-    this.run = button("Run", "Send the new ones; you pay for each when it completes", () => this.tell({ run: this.run.textContent }), "mk-go mk-paid");
+    this.run = button("Run", "Send the new ones; you pay for each when it completes", () => this.start(), "mk-go mk-paid");
     this.drafts = button("Drafts first…", "", () => this.tell({ drafts: true }));
     this.error = make("div");
     const row = make("div", "mk-pay-row");
@@ -26,6 +26,14 @@ class Sweep {
     amounts.append(this.takes.root, this.budget.root);
     this.code = new Code("Copy sweep as Python", () => {});
     this.root.append(ticks, this.boxes, amounts, this.plan, this.said, this.fits, row, this.error, this.code.root);
+  }
+
+  // Until the kernel answers, the button says that it was heard.
+  start() {
+    const { textContent: run } = this.run;
+    write(this.run, "Running…");
+    this.run.disabled = true;
+    this.tell({ run });
   }
 
   tell(said) {

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError, MediakitError
-from mediakit.money import format_cents, parse_usd
+from mediakit.money import MicroUSD, format_usd, parse_usd
 from mediakit.schema import FieldSpec
-from mediakit.sweep import AsyncResults, plan_of
+from mediakit.sweep import AsyncResults, CellState, past_plan, plan_of
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.fields_payload import Payload, name_of, option_label
 from mediakit.widgets.form.python_code import sweep_call
@@ -41,6 +42,9 @@ PAUSE_S = 0.4
 MOST_TAKES = 1_000
 CHANGED = "The plan has changed. Press Run after the price updates."
 NOTHING_VARIES = "Select what varies, or set more than one take."
+TAKES = f"Takes: enter a whole number from 1 to {MOST_TAKES:,}."
+AMOUNT = "Enter an amount, such as $5."
+RUNNING = "Running…"
 INCOMPLETE = "Complete the values above to see the plan."
 HINTS = {
     "numbers": f"such as {NUMBERS}",
@@ -82,6 +86,7 @@ class SweepPanel:
     ) -> None:
         self.choice = choice
         self.is_open = False
+        self.last = ""
         self._client, self._state = client, state
         self._tasks, self._clock, self._handle = tasks, clock, handle
         self._show, self._place = show, place
@@ -89,6 +94,7 @@ class SweepPanel:
         self._call = SweepCall({}, 1, (), {})
         self._plan: AsyncPlan | None = None
         self._html, self._said, self._error, self._budget = "", "", "", ""
+        self._takes = str(choice.takes)
         self._gallery: Gallery | None = None
         self._runs = False
         self._plan_soon()
@@ -105,6 +111,11 @@ class SweepPanel:
         """Return the call that makes the same plan, as code."""
         arguments, function = self._call.arguments, self._state.function
         return sweep_call(self._client.catalog, function, arguments)
+
+    async def show_past(self, sweep: str) -> None:
+        """Show the wall of a sweep that an earlier form ran; nothing is sent."""
+        plan = await past_plan(self._client.core, sweep, AsyncPlan)
+        self._show_wall(AsyncResults(plan, self._client.core))
 
     def close(self) -> None:
         """Follow nothing any more; a run continues."""
@@ -129,8 +140,11 @@ class SweepPanel:
                 choice = choice.with_entry(name, tuple(choices[at] for at in ticked))
             case {"axis": name, "text": text}:
                 choice = choice.with_entry(name, str(text))
-            case {"takes": str(text)} if text.strip().isdecimal():
-                choice = choice.with_takes(min(max(1, int(text)), MOST_TAKES))
+            case {"takes": text}:
+                self._takes = str(text).strip()
+                if self._has_takes:
+                    choice = choice.with_takes(int(self._takes))
+                self._plan_soon()
             case {"budget": text}:
                 self._budget, self._error = str(text).strip(), ""
             case {"run": text}:
@@ -154,14 +168,14 @@ class SweepPanel:
                 for name, spec in specs.items()
             ],
             "axes": [self._axis(name, specs.get(name)) for name in axes],
-            "takes": str(self.choice.takes),
+            "takes": self._takes,
             "plan": self._html,
             "fades": plan is None and bool(self._html),
             "said": self._said,
             "budget": self._budget,
-            "fits": "" if plan is None else _fits(plan, self._budget),
-            "run": "Run" if plan is None else run_text(plan),
-            "off": plan is None or self._runs,
+            "fits": "" if plan is None else self._fits(plan),
+            "run": self._run_text,
+            "off": plan is None or self._runs or not self._can_pay(plan),
             "drafts": plan is not None and plan.can_draft,
             "code": self.as_python(),
             "error": self._error,
@@ -187,6 +201,67 @@ class SweepPanel:
             return shown | {"options": texts, "ticked": ticked}
         return shown | {"text": str(entry)}
 
+    # -- the price ----------------------------------------------------------------
+
+    @property
+    def _has_takes(self) -> bool:
+        text = self._takes
+        return text.isdecimal() and 1 <= int(text) <= MOST_TAKES
+
+    @property
+    def _limit(self) -> MicroUSD | None:
+        """Return the budget; None where there is none.
+
+        Raises:
+            InputError: It is no amount.
+        """
+        return parse_usd(self._budget) if self._budget else None
+
+    def _fitting(self, plan: AsyncPlan, limit: MicroUSD) -> tuple[int, int]:
+        """Return how many of the new clips a budget pays for, and of how many."""
+        holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
+        left = [limit - held for held in accumulate(holds)]
+        return sum(each >= 0 for each in left), len(holds)
+
+    def _fits(self, plan: AsyncPlan) -> str:
+        """Say how many of the new clips a budget pays for."""
+        try:
+            limit = self._limit
+        except InputError:
+            return AMOUNT
+        if limit is None:
+            return ""
+        fitting, count = self._fitting(plan, limit)
+        if not count:
+            return ""
+        return f"{fitting:,} of {count:,} fit in {format_usd(limit)}."
+
+    def _can_pay(self, plan: AsyncPlan) -> bool:
+        try:
+            limit = self._limit
+        except InputError:
+            return False
+        is_new = plan.counts[CellState.NEW] > 0
+        return limit is None or not is_new or self._fitting(plan, limit)[0] > 0
+
+    @property
+    def _run_text(self) -> str:
+        """Write what the button says: at most what the budget lets it spend."""
+        plan = self._plan
+        if self._runs:
+            return RUNNING
+        if plan is None:
+            return "Run"
+        try:
+            limit = self._limit
+        except InputError:
+            return "Run"
+        high = plan.estimate().high
+        fits = limit is None or (high is not None and high <= limit)
+        if limit is None or fits or not plan.counts[CellState.NEW]:
+            return run_text(plan)
+        return f"Run · up to {format_usd(limit)}"
+
     # -- the plan -----------------------------------------------------------------
 
     def _plan_soon(self) -> None:
@@ -194,7 +269,9 @@ class SweepPanel:
         self._plan, self._error = None, ""
         axes = {*self.choice.varied, *self._call.slots}
         others = [t for n, t in self._call.problems.items() if n not in axes]
-        if self._call.problems:
+        if not self._has_takes:
+            self._html, self._said = "", TAKES
+        elif self._call.problems:
             self._html, self._said = "", " ".join(others) or INCOMPLETE
         elif not axes and self.choice.takes == 1:
             self._html, self._said = "", NOTHING_VARIES
@@ -242,7 +319,7 @@ class SweepPanel:
         plan = self._plan
         if self._runs:
             return
-        if plan is None or text != run_text(plan):
+        if plan is None or text != self._run_text:
             self._error = CHANGED
             return
         self._runs, self._error = True, ""
@@ -271,25 +348,8 @@ class SweepPanel:
 
         wall = wall_of(results, None, None, form_opener(results.plan))
         before, self._gallery = self._gallery, wall
+        self.last = results.id
         self._place(wall.view)
         wall.follow_with(self._handle)
         if before is not None:
             before.close()
-
-
-def _fits(plan: AsyncPlan, budget: str) -> str:
-    """Say how many of the new clips a budget pays for."""
-    if not budget:
-        return ""
-    try:
-        limit = parse_usd(budget)
-    except InputError:
-        return "Enter an amount, such as $5."
-    holds = [each.hold_micro_usd for each in plan._new_estimates()]
-    fitting, left = 0, int(limit)
-    for hold in holds:
-        left -= hold or 0
-        fitting += left >= 0
-    if not holds:
-        return ""
-    return f"{fitting:,} of {len(holds):,} fit in {format_cents(limit)}."

@@ -1,0 +1,119 @@
+"""People who fill in forms: with the mouse, or with the keyboard alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page
+
+# Further than the longest form has stops.
+MOST_STOPS = 150
+# The name of what has the focus, if that is in the form.
+FOCUSED = """form => {
+    const at = document.activeElement;
+    if (!form.contains(at)) return null;
+    const label = at.labels?.[0]?.textContent ?? at.textContent;
+    const name = at.getAttribute("aria-label") ?? label;
+    return name.replace(" *", "").trim();
+}"""
+
+
+class Mouse:
+    """Goes to things with the mouse; texts are typed where it clicked.
+
+    Args:
+        form: The form.
+    """
+
+    def __init__(self, form: Locator) -> None:
+        self.form = form
+        self.page: Page = form.page
+
+    def type(self, label: str, text: str) -> None:
+        """Type into a box."""
+        self._called(label).click()
+        self.page.keyboard.type(text)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list."""
+        # The list that opens is the system's: no page sees how it is clicked.
+        self._called(label).select_option(label=option)
+
+    def press(self, name: str) -> None:
+        """Press a button."""
+        self.form.get_by_role("button", name=name).last.click()
+
+    def tick(self, label: str) -> None:
+        """Turn a switch."""
+        self._called(label).click()
+
+    def give(self, field: str, box: str, path: Path) -> None:
+        """Choose a file in the browser's dialog."""
+        upload = self.form.get_by_role("button", name=f"Upload: {field}").last
+        with self.page.expect_file_chooser() as dialog:
+            upload.click()
+        dialog.value.set_files([path])
+
+    def generate(self) -> None:
+        """Press the button that pays."""
+        self.form.locator("button.mk-go").click()
+
+    def _called(self, label: str) -> Locator:
+        names = (label, f"{label} *")
+        one, other = (self.form.get_by_label(n, exact=True) for n in names)
+        return one.or_(other).last
+
+
+class Keyboard:
+    """Uses no mouse: Tab, Shift+Tab, letters, Space, Enter and Ctrl+Enter.
+
+    Args:
+        form: The form. The focus is in it, or before it on the page.
+    """
+
+    def __init__(self, form: Locator) -> None:
+        self.form = form
+        self.page: Page = form.page
+
+    def go_to(self, *names: str) -> None:
+        """Press Tab until the focus is at something of one of these names."""
+        seen = []
+        for _ in range(MOST_STOPS):
+            self.page.keyboard.press("Tab")
+            seen.append(self.form.evaluate(FOCUSED))
+            if seen[-1] in names:
+                return
+        raise AssertionError(f"Tab does not come to {names}: {seen}")
+
+    def type(self, label: str, text: str) -> None:
+        """Type into a box."""
+        self.go_to(label)
+        self.page.keyboard.type(text)
+
+    def choose(self, label: str, option: str) -> None:
+        """Choose from a list: its first letters do."""
+        self.go_to(label)
+        self.page.keyboard.type(option)
+
+    def press(self, name: str) -> None:
+        """Press a button."""
+        self.go_to(name)
+        self.page.keyboard.press("Space")
+
+    def tick(self, label: str) -> None:
+        """Turn a switch."""
+        self.press(label)
+
+    def give(self, field: str, box: str, path: Path) -> None:
+        """Type the path of a file."""
+        self.go_to(box)
+        self.page.keyboard.type(str(path))
+
+    def generate(self) -> None:
+        """Send what stands there."""
+        self.page.keyboard.press("Control+Enter")
+
+
+Hand = Mouse | Keyboard
+Step = tuple[str, ...]
+"""What to do, as the name of a method, and what with."""
