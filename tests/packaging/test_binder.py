@@ -161,13 +161,6 @@ def test_the_first_notebook_opens_and_its_jobs_are_seen_through_the_hub(
 
 
 @pytest.mark.xdist_group("binder")
-def test_the_hosted_server_checks_for_no_updates(origin: str) -> None:
-    plugin = "@jupyterlab/apputils-extension:notification"
-    told = get(f"{origin}{PREFIX}lab/api/settings/{plugin}").json()
-    assert told["schema"]["properties"]["fetchNews"]["default"] == "false"
-
-
-@pytest.mark.xdist_group("binder")
 def test_the_browser_reaches_the_sandbox_through_the_hub(
     origin: str, sandbox_url: str, environment: dict[str, str]
 ) -> None:

@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tomllib
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,14 +19,11 @@ from tests.support.environments import (
     Environment,
     built_once,
     find_python,
-    pyenv_versions,
 )
 from tests.support.servers.proxies import SOCKSProxy
-from tests.support.servers.serving import ROOT
 
 LOWEST_MINOR = 11
 NEWER_MINORS = (14, 13, 12)
-SETS = {"dev", "docs", "lab", "soak"}  # extras that are sets of others
 TEST_PACKAGES = (
     "hypothesis",
     "jsonschema",
@@ -251,15 +245,6 @@ def test_the_wheel_alone_gives_connect_forms_and_spend(
     assert f"Extras none (not installed: {', '.join(sorted(USES))})" in printed
 
 
-def test_every_quick_test_is_there() -> None:
-    assert [path for path in QUICK_TESTS if not (ROOT / path).exists()] == []
-
-
-def test_every_extra_is_used_here() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    assert USES.keys() == project["optional-dependencies"].keys() - SETS
-
-
 @pytest.mark.parametrize("extra", USES)
 def test_an_extra_works_alone_and_its_absence_is_one_sentence(
     extra: str,
@@ -308,9 +293,3 @@ def test_quick_tests_pass_on_the_newest_python_and_on_the_lowest_versions(
     options = ("-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests")
     without_server = ("-k", "not postgres")
     environment.run("-m", "pytest", *options, *without_server, *QUICK_TESTS)
-
-
-def test_another_python_than_this_one_is_at_hand_where_pyenv_is() -> None:
-    others = [find_python(minor) for minor in (LOWEST_MINOR, *NEWER_MINORS)]
-    if "CI" in os.environ and pyenv_versions():
-        assert set(others) - {None, sys.executable}

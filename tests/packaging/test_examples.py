@@ -53,10 +53,6 @@ def project(
     return Project(folder, environment)
 
 
-def test_there_is_an_example() -> None:
-    assert [path.name for path in EXAMPLES] == ["product_clips"]
-
-
 @pytest.mark.parametrize("command", [TESTS, PYRIGHT], ids=lambda words: words[0])
 def test_an_example_passes(project: Project, command: tuple[str, ...]) -> None:
     assert project.run(*command)

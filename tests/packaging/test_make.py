@@ -38,25 +38,6 @@ def lab_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.soak
 @pytest.mark.xdist_group("lab")  # one server
-def test_make_lab_opens_on_the_index_of_the_course(lab_url: str) -> None:
-    answer = httpx.get(f"{lab_url}/?token={TOKEN}", follow_redirects=True, timeout=30)
-    assert answer.status_code == 200
-    assert answer.url.path == "/lab/tree/notebooks/README.md"
-
-
-@pytest.mark.soak
-@pytest.mark.xdist_group("lab")  # one server
-def test_make_lab_shows_the_index_as_a_page_whose_links_can_be_clicked(
-    lab_url: str,
-) -> None:
-    plugin = "@jupyterlab/docmanager-extension:plugin"
-    address = f"{lab_url}/lab/api/settings/{plugin}?token={TOKEN}"
-    shown = httpx.get(address, timeout=30).json()["schema"]["properties"]
-    assert shown["defaultViewers"]["default"] == {"markdown": "Markdown Preview"}
-
-
-@pytest.mark.soak
-@pytest.mark.xdist_group("lab")  # one server
 def test_make_lab_serves_the_course(lab_url: str) -> None:
     address = f"{lab_url}/api/contents/notebooks?token={TOKEN}"
     folder = httpx.get(address, timeout=30).json()["content"]
@@ -71,13 +52,6 @@ def test_make_lab_asks_for_its_token(lab_url: str) -> None:
     assert httpx.get(f"{lab_url}/api/contents", timeout=30).status_code == 403
 
 
-def test_make_alone_prints_the_targets() -> None:
-    told = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True)
-    assert told.returncode == 0
-    assert "make lab" in told.stdout
-    assert "make test" in told.stdout
-
-
 def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     old = tmp_path / "python3"
     write_program(old, OLD_PYTHON.format(python=sys.executable))
@@ -90,13 +64,6 @@ def test_an_old_python_is_refused_in_one_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "venv").exists()
 
 
-def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
-    command = ["make", "lab", "PYTHON=no-such-python", f"VENV={tmp_path / 'venv'}"]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert told.returncode != 0
-    assert "no-such-python was not found" in told.stdout
-
-
 def find_chromium(
     *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
@@ -107,12 +74,6 @@ def find_chromium(
 def write_program(path: Path, body: str) -> None:
     path.write_text(f"#!/bin/sh\n{body}\n")
     path.chmod(0o755)
-
-
-def test_a_chromium_on_the_path_is_found(tmp_path: Path) -> None:
-    browser = tmp_path / "chromium-browser"
-    write_program(browser, "exit 0")
-    assert find_chromium(PATH=str(tmp_path)).stdout == f"{browser}\n"
 
 
 def test_a_missing_chromium_is_installed_where_it_may_be(tmp_path: Path) -> None:
@@ -132,15 +93,3 @@ def test_a_missing_chromium_is_installed_where_it_may_be(tmp_path: Path) -> None
 def test_a_chromium_that_is_named_wins(tmp_path: Path) -> None:
     found = find_chromium(PATH=os.environ["PATH"], MEDIAKIT_CHROMIUM=sys.executable)
     assert found.stdout == f"{sys.executable}\n"
-
-
-def test_a_chromium_that_is_named_and_missing_is_reported(tmp_path: Path) -> None:
-    found = find_chromium(PATH="", MEDIAKIT_CHROMIUM=str(tmp_path / "none"))
-    assert found.returncode == 1
-    assert "is not an executable file here" in found.stderr
-
-
-def test_no_chromium_at_all_is_reported() -> None:
-    found = find_chromium(PATH="")
-    assert (found.returncode, found.stdout) == (1, "")
-    assert found.stderr.startswith("Chromium was not found")

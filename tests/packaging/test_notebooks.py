@@ -28,7 +28,6 @@ from tests.support.notebooks import (
 from tests.support.offline import Offline
 from tests.support.soak import IS_SOAK
 
-INDEX = NOTEBOOKS / "README.md"
 QUICKSTART = NOTEBOOKS / "01_quickstart.ipynb"
 TEAM = NOTEBOOKS / "06_team_history.ipynb"
 SCORING = NOTEBOOKS / "04_scoring.ipynb"
@@ -353,12 +352,6 @@ def test_the_team_shares_a_postgres_where_one_is_set(
     assert not list(tmp_path.rglob("history.sqlite3"))
 
 
-def test_the_index_lists_every_notebook_in_order() -> None:
-    listed = re.findall(r"\(([\w.]+\.ipynb)\)", INDEX.read_text("utf-8"))
-
-    assert list(dict.fromkeys(listed)) == [path.name for path in PATHS]
-
-
 @each_notebook
 def test_the_links_of_a_notebook_lead_to_files(path: Path) -> None:
     texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
@@ -373,11 +366,3 @@ def test_no_paragraph_has_two_amounts_that_are_read_as_a_formula(path: Path) -> 
     texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
     paragraphs = re.split(r"\n\n|\n- ", "\n\n".join(texts))
     assert [text for text in paragraphs if text.count("$") > 1] == []
-
-
-@each_notebook
-def test_a_notebook_has_the_newest_format(path: Path) -> None:
-    notebook = read(path)
-    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
-    assert notebook.metadata.kernelspec.name == "python3"
-    nbformat.validate(notebook)

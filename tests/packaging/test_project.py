@@ -10,8 +10,6 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import mediakit
 
 ROOT = Path(__file__).parents[2]
@@ -125,18 +123,6 @@ def test_the_commands_of_the_readme_are_targets() -> None:
         command = ["make", "--dry-run", target]
         tried = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert tried.returncode == 0, tried.stderr
-
-
-def test_continuous_integration_runs_the_command_of_the_readme() -> None:
-    script = (ROOT / ".ci" / "run").read_text("utf-8")
-    assert re.findall(r"\bmake [a-zA-Z ]*\w", script) == ["make test SOAK"]
-    assert "set -euo pipefail" in script
-    assert "CI=true" in script
-
-
-@pytest.mark.parametrize("script", [".ci/run", "binder/postBuild"])
-def test_a_script_may_be_run(script: str) -> None:
-    assert (ROOT / script).stat().st_mode & 0o111
 
 
 def test_importing_mediakit_loads_nothing_heavy() -> None:

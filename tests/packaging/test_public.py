@@ -29,11 +29,6 @@ def test_the_public_names_are_sorted_and_all_there() -> None:
     assert set(names) <= set(dir(mk))
 
 
-def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="generate"):
-        mk.generate  # noqa: B018
-
-
 def test_a_pure_estimate_needs_no_client() -> None:
     url = "https://a.test/clip.mp4"
     body = {
@@ -115,12 +110,6 @@ def test_a_method_that_is_a_functions_own_says_what_it_takes(client: mk.Client) 
             assert doc.count("Args:") == doc.count("Raises:") == 1
 
 
-def test_no_public_name_is_also_a_module_which_would_hide_it() -> None:
-    modules = {file.stem for file in Path(mk.__file__).parent.iterdir()}
-
-    assert modules.isdisjoint(mk.__all__)
-
-
 BAD_CELLS = {
     "mk.connect(base_url='https://api.media.test')": "MEDIAKIT_API_KEY",
     "mk.connect('http://127.0.0.1:9', 'a-key-0123')": "does not answer",
@@ -180,8 +169,3 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
     report = " ".join(doctor["outputs"][0]["data"]["text/plain"].split())
     assert "Front end JupyterLab or Notebook" in report
     assert '%pip install "mediakit[sandbox]" (then restart the kernel)' in report
-
-
-def test_completion_offers_what_people_use_and_nothing_else() -> None:
-    offered = {name for name in dir(mk) if not name.startswith("_")}
-    assert offered == {*mk.__all__, "webhooks"}

@@ -18,8 +18,6 @@ import pytest
 import mediakit as mk
 from mediakit.backend import Settings
 from mediakit.catalog import Bindings
-from mediakit.catalog.own_rates import BY_REQUEST, BY_SECOND
-from mediakit.catalog.toml_file import KEYS
 from mediakit.history import tables
 from mediakit.sandbox.server import app
 
@@ -139,26 +137,6 @@ def leads(link: str, path: Path, site: Path, pages: dict[Path, Page]) -> bool:
     return not anchor or target not in pages or anchor in pages[target].ids
 
 
-def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
-    tmp_path = tmp_path.resolve()
-    path = tmp_path / "a.html"
-    path.write_text('<h1 id="top">', "utf-8")
-    pages = {path: Page(path.read_text("utf-8"))}
-
-    assert leads("#top", path, tmp_path, pages)
-    assert leads("a.html#top", path, tmp_path, pages)
-    for link in ("#bottom", "a.html#bottom", "b.html", "../a.html", "http://a.test"):
-        assert not leads(link, path, tmp_path, pages)
-
-
-def test_a_name_that_is_not_described_is_found() -> None:
-    assert missing_names({"mediakit.Client"}) == [
-        n for n in mk.__all__ if n != "Client"
-    ]
-    assert "mediakit.Job.wait" in missing_methods({"mediakit.Job.settle"})
-    assert "mediakit-entries" in missing_tables(set())
-
-
 def test_the_configuration_page_has_every_variable_that_is_read() -> None:
     sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools").glob("*.py")]
     read = {
@@ -167,13 +145,6 @@ def test_the_configuration_page_has_every_variable_that_is_read() -> None:
     written = set(VARIABLE.findall(CONFIGURATION.read_text("utf-8")))
 
     assert written - {"MEDIAKIT_SOAK"} == read
-
-
-def test_the_configuration_page_has_every_setting_and_key() -> None:
-    page = CONFIGURATION.read_text("utf-8")
-
-    for name in (*Settings.__dataclass_fields__, *KEYS, BY_REQUEST, BY_SECOND):
-        assert f"`{name}`" in page
 
 
 def test_the_example_of_the_configuration_page_is_accepted(tmp_path: Path) -> None:

@@ -134,14 +134,8 @@ FAL = Api(
                 "anyOf": [ref("ImageSize"), enum(*SIZES)],
                 "default": "landscape_4_3",
             },
-            num_inference_steps=whole(1, 50, default=28),
             seed=or_null(WHOLE),
-            guidance_scale=number(1, 20, default=3.5),
-            sync_mode={**FLAG, "default": False},
             num_images=whole(1, 4, default=1),
-            enable_safety_checker={**FLAG, "default": True},
-            output_format=enum("jpeg", "png", default="jpeg"),
-            acceleration=enum("none", "regular", "high", default="none"),
         ),
         "FluxLoraInput": obj(
             "prompt",
@@ -163,17 +157,12 @@ FAL = Api(
             prompt=text(most=2500),
             image_url=TEXT,
             duration=enum("5", "10", default="5"),
-            negative_prompt=text(most=2500, default="blur"),
-            cfg_scale=number(0, 1, default=0.5),
-            tail_image_url=TEXT,
             dynamic_masks=many(ref("DynamicMask")),
             camera_control=ref("CameraControl"),
         ),
         "VoiceSetting": obj(
-            voice_id={**TEXT, "default": "Wise_Woman"},
             speed=number(0.5, 2, default=1),
             pitch=whole(-12, 12, default=0),
-            emotion=enum("happy", "sad", "neutral"),
         ),
         "SpeechInput": obj(
             "text",
@@ -237,7 +226,6 @@ RUNWAY = Api(
                 closed(
                     "model promptImage ratio",
                     model={"type": "string", "const": "gen4_turbo"},
-                    promptText=text(1, 1000),
                     promptImage={
                         "anyOf": [
                             LINK,
@@ -260,7 +248,6 @@ RUNWAY = Api(
                 closed(
                     "model promptImage",
                     model={"type": "string", "const": "gen3a_turbo"},
-                    promptText=text(1, 1000),
                     promptImage={"anyOf": [LINK, many(FRAME, minItems=1, maxItems=2)]},
                     ratio=enum("768:1280", "1280:768"),
                     duration={"type": "integer", "enum": [5, 10]},
@@ -269,7 +256,6 @@ RUNWAY = Api(
                 closed(
                     "model promptImage ratio duration",
                     model={"type": "string", "const": "veo3"},
-                    promptText=text(1, 1000),
                     promptImage=LINK,
                     ratio=enum("1280:720", "720:1280"),
                     duration={"type": "integer", "const": 8},
@@ -287,7 +273,6 @@ RUNWAY = Api(
                 ]
             },
             reference=closed("type uri", type={"const": "video"}, uri=LINK),
-            expressionIntensity=whole(1, 5, default=3),
         ),
         "video-upscale": closed(
             "model videoUri", model={"const": "upscale_v1"}, videoUri=LINK
@@ -388,12 +373,9 @@ LUMA = Api(
         "Duration": {"anyOf": [enum("5s", "9s"), TEXT]},
         "GenerationRequest": obj(
             "model",
-            generation_type=enum("video", default="video"),
             prompt=text(3, 5000),
             aspect_ratio=ref("AspectRatio"),
-            loop=FLAG,
             keyframes=obj(frame0=ref("Keyframe"), frame1=ref("Keyframe")),
-            callback_url=LINK,
             model=enum("ray-2", "ray-flash-2", default="ray-2"),
             resolution=ref("Resolution"),
             duration=ref("Duration"),
@@ -455,9 +437,7 @@ REPLICATE = Api(
             "version input",
             version=TEXT,
             input={"type": "object", "additionalProperties": True},
-            webhook=TEXT,
             webhook_events_filter=many(enum("start", "output", "logs", "completed")),
-            stream=FLAG,
         ),
         "TrainingRequest": obj(
             "destination input",
@@ -512,15 +492,12 @@ COG = Api(
                     "default": "DDIM",
                     "x-order": 3,
                 },
-                steps=whole(1, 500, default=50),
                 mask={**LINK, "nullable": True},
                 seed={**WHOLE, "nullable": True},
-                strength=number(0, 1, default=0.8),
             ),
         },
         "WebhookEvent": enum("start", "output", "logs", "completed"),
         "PredictionRequest": obj(
-            id=TEXT,
             input=ref("Input"),
             webhook={
                 "type": "string",
@@ -560,16 +537,12 @@ IDEOGRAM = Api(
                 obj(
                     "color_hex",
                     color_hex=text(pattern="^#[0-9A-F]{6}$"),
-                    color_weight=number(0.05, 1),
                 )
             ),
         ),
         "ImageRequest": obj(
             "prompt",
             prompt=TEXT,
-            aspect_ratio=enum("ASPECT_1_1", "ASPECT_16_9", default="ASPECT_1_1"),
-            model=enum("V_1", "V_2", "V_2_TURBO", default="V_2"),
-            magic_prompt_option=enum("AUTO", "ON", "OFF", default="AUTO"),
             seed=whole(0, 2147483647),
             num_images={"anyOf": [whole(1, 8), NULL], "default": 1},
             color_palette={"anyOf": [ref("PalettePreset"), ref("PaletteMembers")]},
@@ -620,9 +593,6 @@ LEONARDO = Api(
                 many(
                     obj(
                         initImageId=TEXT,
-                        initImageType=enum("GENERATED", "UPLOADED"),
-                        preprocessorId=WHOLE,
-                        strengthType=enum("Low", "Mid", "High"),
                     )
                 )
             ),
@@ -805,8 +775,6 @@ HEDRA = Api(
             "generated_video_inputs",
             type={"const": "video", "type": "string", "default": "video"},
             ai_model_id=or_null(text(format="uuid")),
-            start_keyframe_id=or_null(text(format="uuid")),
-            audio_id=or_null(text(format="uuid")),
             generated_video_inputs=ref("VideoInputs"),
         ),
         "GenerateImageInput": obj(
@@ -870,7 +838,6 @@ TOPAZ = Api(
                 frameRate=NUMBER,
                 audioCodec=enum("AAC", "AC3", "PCM"),
                 audioTransfer=enum("Copy", "Convert", "None"),
-                dynamicCompressionLevel=enum("Low", "Mid", "High"),
             ),
         ),
         "complete-upload": many(obj("partNum eTag", partNum=WHOLE, eTag=TEXT)),
@@ -944,7 +911,6 @@ OPENAI = Api(
             model={"anyOf": [TEXT, enum("tts-1", "tts-1-hd")]},
             input=text(most=4096),
             voice={"anyOf": [ref("VoiceIds"), closed("id", id=TEXT)]},
-            speed=number(0.25, 4, default=1),
         ),
     },
     others={"image-edit": "multipart/form-data", "create-video": "multipart/form-data"},
@@ -1005,7 +971,6 @@ ELEVENLABS = Api(
         "sound-generation": obj(
             "text",
             text=TEXT,
-            loop={**FLAG, "default": False},
             duration_seconds={"anyOf": [number(0.5, 30), NULL]},
             prompt_influence={"anyOf": [number(0, 1), NULL], "default": 0.3},
         ),
@@ -1029,13 +994,11 @@ ELEVENLABS = Api(
         "Speech": obj(
             "text",
             text=TEXT,
-            model_id={**TEXT, "default": "eleven_multilingual_v2"},
             voice_settings={"anyOf": [ref("VoiceSettings"), NULL]},
             pronunciation_dictionary_locators={
                 "anyOf": [many(ref("Locator"), maxItems=3), NULL]
             },
             seed={"anyOf": [WHOLE, NULL]},
-            apply_text_normalization=enum("auto", "on", "off", default="auto"),
         ),
         "Section": obj(
             "section_name duration_ms lines",
@@ -1104,9 +1067,6 @@ STABILITY = Api(
             ),
             height={**whole(128, 2048, default=1024), "multipleOf": 64},
             width={**whole(128, 2048, default=1024), "multipleOf": 64},
-            cfg_scale=number(0, 35, default=7),
-            sampler=enum("DDIM", "K_EULER"),
-            samples=whole(1, 10, default=1),
             extras={"type": "object"},
         )
     },
@@ -1150,7 +1110,6 @@ BFL = Api(
             width={**whole(256, 1440, default=1024), "multipleOf": 32},
             height={**whole(256, 1440, default=768), "multipleOf": 32},
             steps={"anyOf": [whole(1, 50), NULL], "default": 40},
-            prompt_upsampling={**FLAG, "default": False},
             guidance={"anyOf": [number(1.5, 5), NULL], "default": 2.5},
             output_format={"anyOf": [ref("OutputFormat"), NULL], "default": "jpeg"},
             webhook_url={"anyOf": [text(1, 2083, format="uri"), NULL]},
@@ -1173,27 +1132,21 @@ KLING = Api(
     {
         "image-to-video": obj(
             "image",
-            model_name=enum("kling-v1", "kling-v2-master", default="kling-v1"),
             image=TEXT,
-            image_tail=TEXT,
             prompt=text(most=2500),
-            cfg_scale={**number(0, 1, default=0.5), "format": "float"},
             mode=enum("std", "pro", default="std"),
             camera_control=ref("CameraControl"),
-            duration=enum("5", "10", default="5"),
         ),
         "multi-image-to-video": obj(
             "image_list prompt",
             image_list=many(obj(image=LINK), minItems=1, maxItems=4),
             prompt=text(most=2500),
-            aspect_ratio=enum("16:9", "9:16", "1:1"),
         ),
         "lip-sync": obj(
             "input",
             input=obj(
                 "mode",
                 mode=enum("text2video", "audio2video"),
-                video_id=TEXT,
                 voice_speed=number(0.8, 2),
             ),
         ),
@@ -1201,7 +1154,7 @@ KLING = Api(
     schemas={
         "CameraControl": obj(
             type=enum("simple", "down_back", "forward_up"),
-            config=obj(pan=number(-10, 10), tilt=number(-10, 10), zoom=number(-10, 10)),
+            config=obj(zoom=number(-10, 10)),
         )
     },
     right={
@@ -1230,11 +1183,7 @@ MINIMAX = Api(
         "video-generation": obj(
             "model",
             model=enum("MiniMax-Hailuo-02", "S2V-01"),
-            prompt=text(most=2000),
-            first_frame_image=TEXT,
             duration={"type": "integer", "enum": [6, 10], "default": 6},
-            resolution=enum("512P", "768P", "1080P"),
-            prompt_optimizer={**FLAG, "default": True},
             subject_reference=many(
                 obj("type image", type=enum("character"), image=many(TEXT, maxItems=1))
             ),
@@ -1244,7 +1193,6 @@ MINIMAX = Api(
             lyrics=text(1, 3000),
             audio_setting=obj(
                 sample_rate={"type": "integer", "enum": [16000, 44100]},
-                format=enum("mp3", "wav"),
             ),
         ),
     },
@@ -1287,7 +1235,6 @@ PIKA = Api(
             promptText=TEXT,
             negativePrompt={"anyOf": [TEXT, NULL]},
             seed={"anyOf": [WHOLE, NULL]},
-            resolution=enum("720p", "1080p", default="1080p"),
             duration={
                 "anyOf": [{"enum": [5, 10], "type": "integer"}, NULL],
                 "default": 5,
@@ -1315,9 +1262,6 @@ VIDU = Api(
             model=enum("viduq1", "vidu2.0"),
             images=many(TEXT, minItems=1, maxItems=7),
             prompt=text(most=1500),
-            movement_amplitude=enum("auto", "small", "medium", "large", default="auto"),
-            bgm=FLAG,
-            payload=text(most=1048576),
         )
     },
     right={"reference-to-video": [{"model": "viduq1", "images": [URL], "prompt": "a"}]},
@@ -1339,20 +1283,17 @@ GOOGLE = Api(
                 obj(
                     "prompt",
                     prompt=TEXT,
-                    image=obj(gcsUri=TEXT, mimeType=enum("image/jpeg", "image/png")),
+                    image=obj(mimeType=enum("image/jpeg", "image/png")),
                     referenceImages=many(
                         obj(
-                            image=obj(gcsUri=TEXT), referenceType=enum("asset", "style")
+                            image=obj(gcsUri=TEXT),
                         )
                     ),
                 ),
                 minItems=1,
             ),
             parameters=obj(
-                aspectRatio=enum("16:9", "9:16"),
                 durationSeconds={"type": "integer", "enum": [4, 6, 8]},
-                sampleCount=whole(1, 4),
-                generateAudio=FLAG,
                 labels={"type": "object", "additionalProperties": text(most=63)},
             ),
         )
@@ -1383,7 +1324,6 @@ BRIA = Api(
         "text-to-image": closed(
             "prompt",
             prompt=TEXT,
-            num_results=whole(1, 4, default=4),
             guidance_methods=many(
                 enum("controlnet_canny", "controlnet_depth"),
                 maxItems=2,
@@ -1394,11 +1334,9 @@ BRIA = Api(
                 "enum": ["photography", "art", None],
                 "nullable": True,
             },
-            sync={**FLAG, "default": False},
         ),
         "lifestyle-shot": closed(
             "placement_type",
-            image_url=LINK,
             placement_type=enum("original", "automatic", "manual_padding"),
             shot_size=many(WHOLE, minItems=2, maxItems=2, default=[1000, 1000]),
             padding_values=many({**WHOLE, "minimum": 0}, minItems=4, maxItems=4),
