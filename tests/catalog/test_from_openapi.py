@@ -11,7 +11,6 @@ import pytest
 import trustme
 
 from mediakit.catalog import Catalog
-from mediakit.catalog.openapi import MAX_BYTES
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
 from tests.spec import Case, accepted, refused
@@ -19,7 +18,6 @@ from tests.support.rows import assert_each
 from tests.support.servers.scripted_server import (
     Script,
     ScriptedServer,
-    Visit,
     answers,
     answers_always,
     hangs_up,
@@ -126,12 +124,8 @@ def test_only_submit_paths_become_functions() -> None:
         ({"paths": []}, "POST /v1/media/vendor/model/function"),
         ({"paths": {"/v1/media/uploads": {"post": {}}}}, "POST /v1/media/vendor/model"),
         ({"swagger": "2.0"}, r"version 3\.0 or 3\.1.*Swagger 2\.0"),
-        (
-            {"paths": {f"/v1/media/a/b/f{n}": {"post": {}} for n in range(1_001)}},
-            "at most 1,000 functions",
-        ),
     ],
-    ids=["empty", "list", "uploads", "swagger", "large"],
+    ids=["empty", "list", "uploads", "swagger"],
 )
 def test_a_document_without_usable_functions_is_refused(
     document: Json, words: str
@@ -173,44 +167,35 @@ def test_a_function_without_a_json_object_is_left_out_and_hides_no_other() -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("content", "words"),
     [
-        ("{", "not JSON"),
-        ('{"a": NaN}', "not JSON"),
-        ('{"a": 1e999}', "not JSON"),
-        ('{"a":' * 100_000, "nested too deeply|not JSON"),
-        ('{"a": "\\ud800"}', "not JSON"),
-        ("openapi: 3.1.0\npaths: {}\n", "YAML"),
-        ("# A service\n---\nswagger: '2.0'", "YAML"),
+        (b"[]", "list"),
+        (b"{", "not JSON"),
+        (b'{"a": NaN}', "not JSON"),
+        (b'{"a": 1e999}', "not JSON"),
+        (b'{"a":' * 100_000, "nested too deeply|not JSON"),
+        (b'{"a": "\\ud800"}', "not JSON"),
+        (b"\x89PNG\xff\xfe", "not JSON"),
+        (b"openapi: 3.1.0\npaths: {}\n", "not JSON.*YAML"),
+        (b"# A service\n---\nswagger: '2.0'", "YAML"),
     ],
-    ids=["cut", "nan", "infinity", "deep", "surrogate", "yaml", "comment"],
+    ids=lambda value: repr(value)[:20],
 )
-def test_a_text_that_is_not_json_is_refused_with_a_readable_error(
-    text: str, words: str
+def test_a_file_that_is_not_a_json_object_is_refused_with_a_readable_error(
+    content: bytes, words: str, tmp_path: Path
 ) -> None:
+    (tmp_path / "document").write_bytes(content)
     with pytest.raises(InputError, match=words):
-        Catalog.from_openapi(text)
+        Catalog.from_openapi(tmp_path / "document")
 
 
 def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(DOCUMENT), "utf-8")
-    (tmp_path / "list.json").write_text("[]", "utf-8")
-    (tmp_path / "yaml.yml").write_text("openapi: 3.1.0", "utf-8")
-    (tmp_path / "picture.json").write_bytes(b"\x89PNG\xff\xfe")
-    with (tmp_path / "long.json").open("wb") as file:
-        file.truncate(MAX_BYTES + 1)
 
-    for name, words in [
-        ("missing.json", "missing.json"),
-        ("list.json", "list"),
-        ("yaml.yml", "not JSON.*YAML"),
-        ("picture.json", "not JSON"),
-        ("long.json", "at most 10 MB"),
-        ("a\0b", "null"),
-    ]:
+    assert len(Catalog.from_openapi(str(tmp_path / "good.json"))) == len(DECLARED)
+    for name, words in [("missing.json", "missing.json"), ("a\0b", "null")]:
         with pytest.raises(InputError, match=words):
             Catalog.from_openapi(tmp_path / name)
-    assert len(Catalog.from_openapi(str(tmp_path / "good.json"))) == len(DECLARED)
 
 
 # -- from a URL ----------------------------------------------------------------------
@@ -241,23 +226,13 @@ def test_certificates_of_the_environment_are_trusted_on_loopback_and_no_proxy_is
         assert len(Catalog.from_openapi(server.base_url)) == len(DECLARED)
 
 
-def endless(visit: Visit) -> None:
-    visit.request()
-    visit.say(b"HTTP/1.1 200 OK\r\n\r\n")
-    for _ in range(2 * MAX_BYTES // 65_536):
-        visit.say(b" " * 65_536)
-
-
 @pytest.mark.parametrize(
     ("script", "words"),
     [
         (answers_always(page(b"", "Location: /again", status="302 On")), "redirects"),
-        (endless, "at most 10"),
         (hangs_up, "a URL that answers"),
     ],
 )
-def test_an_answer_without_an_end_is_aborted(script: Script, words: str) -> None:
+def test_a_url_without_an_answer_is_refused(script: Script, words: str) -> None:
     with ScriptedServer(script) as server, pytest.raises(InputError, match=words):
         Catalog.from_openapi(server.base_url)
-
-    assert len(server.requests) <= 4

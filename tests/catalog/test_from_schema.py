@@ -480,11 +480,10 @@ SELF["properties"] = {"a": SELF}
         ({"type": "object", "properties": {"a": {1, 2}}}, "not JSON"),
         ({"type": "object", "description": "\ud800"}, "not JSON"),
         (SELF, "not JSON"),
-        ({"properties": {f"f{n}": {} for n in range(1_001)}}, "at most 1,000 fields"),
         ("text", "JSON object"),
         (None, "JSON object"),
     ],
-    ids=["array", "nan", "set", "surrogate", "self", "many", "text", "none"],
+    ids=["array", "nan", "set", "surrogate", "self", "text", "none"],
 )
 def test_a_schema_that_is_not_of_an_object_is_refused_with_a_readable_error(
     schema: Any, words: str

@@ -18,7 +18,7 @@ from mediakit.widgets.form.fields_payload import fields_of, schema_payload
 from mediakit.widgets.form.form_values import adapted
 from mediakit.widgets.form.payload import state_payload
 from mediakit.widgets.form.state import FormState
-from tests.support.samples.public_apis import APIS, Api, Json
+from tests.catalog.public_apis import APIS, Api, Json
 from tests.widgets.form.test_properties import filled
 
 CATALOGS = {api.name: Catalog.from_openapi(api.document) for api in APIS}

@@ -134,18 +134,18 @@ def test_a_judgement_is_read_unchanged(history: History) -> None:
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"rating": 0}, "rating must be a whole number from 1 to 5, or None"),
+        ({"rating": 0}, "rating must be a whole number from 1 to 5, or null"),
         ({"rating": 6}, "rating must be"),
         ({"rating": True}, "rating must be"),
         ({"rating": 4.5}, "rating must be"),
-        ({"keep": 1}, "keep must be True or False"),
-        ({"tags": "sharp"}, "tags must be up to 20 texts"),
+        ({"keep": 1}, "keep must be true or false"),
+        ({"tags": "sharp"}, "tags must be a list of at most 20 items"),
         ({"tags": ["x" * 41]}, "of 1 to 40 characters"),
-        ({"tags": [" "]}, "tags must be"),
-        ({"tags": [5]}, "tags must be"),
+        ({"tags": [" "]}, "tags[0] must be"),
+        ({"tags": [5]}, "tags[0] must be"),
         ({"tags": 5}, "tags must be"),
         ({"tags": [str(n) for n in range(21)]}, "tags must be"),
-        ({"note": "x" * 2_001}, "a text of up to 2,000 characters"),
+        ({"note": "x" * 2_001}, "text of at most 2,000 characters"),
         ({"note": None}, "note must be"),
         ({"rater": 5, "rating": 4}, "rater must be"),
         ({"job_id": "", "rating": 4}, "job_id must be"),
@@ -185,9 +185,9 @@ def test_comparisons_are_read_in_the_order_they_were_made(
     ("wrong", "sentence"),
     [
         ({"loser": "media_1"}, "loser must be another job"),
-        ({"winner": None}, "winner must be a job id"),
+        ({"winner": None}, "winner must be text"),
         ({"tie": 1}, "tie must be"),
-        ({"rater": "x" * 101}, "a text of up to 100 characters"),
+        ({"rater": "x" * 101}, "text of at most 100 characters"),
     ],
 )
 def test_a_comparison_is_of_two_jobs(

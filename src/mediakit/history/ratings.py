@@ -1,10 +1,9 @@
 """What people and scorers say of results: ratings, preferences and scores."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import partial
 from operator import attrgetter, index
 from typing import Any, SupportsIndex, TypedDict, Unpack
 
@@ -13,12 +12,7 @@ from sqlalchemy import ColumnElement, Select, Table, select
 from mediakit.errors import InputError
 from mediakit.history import tables
 from mediakit.history.store import History
-
-RATINGS = range(1, 6)
-MOST_TAGS = 20
-LONGEST_TAG = 40
-LONGEST_NAME = 100
-LONGEST_NOTE = 2_000
+from mediakit.schema import FieldSpec, problems_in
 
 
 @dataclass(frozen=True)
@@ -97,12 +91,9 @@ def judge(
     **judged: Unpack[Judged],
 ) -> Judgement:
     """Judge a job's output; what is not given does not change."""
-    changes: dict[str, Any] = {
-        **{name: _READ[name](value) for name, value in judged.items()},
-        "rater": _text("rater", rater, LONGEST_NAME),
-        "rated_at": history.clock.now(),
-    }
-    its = {"service": service, "account": account, "job_id": _job_id("job_id", job_id)}
+    changes = _checked(job_id=job_id, rater=rater, **judged)
+    changes["rated_at"] = history.clock.now()
+    its = {"service": service, "account": account, "job_id": changes.pop("job_id")}
     nothing = {"rating": None, "keep": False, "tags": "[]", "note": ""}
     history.database.save(tables.judgements, [nothing | changes | its], update=changes)
     (judgement,) = judgements(
@@ -153,13 +144,8 @@ def prefer(
     tie: bool = False,
 ) -> Preference:
     """Record which of two outputs is better; each comparison counts."""
-    found = Preference(
-        _job_id("winner", winner),
-        _job_id("loser", loser),
-        _flag("tie", tie),
-        _text("rater", rater, LONGEST_NAME),
-        history.clock.now(),
-    )
+    given = _checked(winner=winner, loser=loser, tie=tie, rater=rater)
+    found = Preference(**given, at=history.clock.now())
     if winner == loser:
         raise InputError("loser", got=loser, accepted="another job than the winner")
     row = {"service": service, "account": account, **vars(found)}
@@ -187,54 +173,39 @@ def _owned(table: Table, service: str, account: str) -> tuple[ColumnElement[bool
     return (table.c.service == service, table.c.account == account)
 
 
-def _rating(rating: object) -> int | None:
-    if rating is None:
-        return None
-    whole = index(rating) if isinstance(rating, SupportsIndex) else None
-    if isinstance(rating, bool) or whole not in RATINGS:
-        accepted = "a whole number from 1 to 5, or None for no rating"
-        raise InputError("rating", got=rating, accepted=accepted)
-    return whole
+def _checked(**given: Any) -> dict[str, Any]:
+    """Refuse what a judgement cannot have; return the rest with its tags as JSON."""
+    if isinstance(given.get("rating"), SupportsIndex):  # numpy has integers of its own
+        rating = given["rating"]
+        given["rating"] = rating if isinstance(rating, bool) else index(rating)
+    if isinstance(given.get("tags"), Iterable) and not isinstance(given["tags"], str):
+        tags = (t.strip() if isinstance(t, str) else t for t in given["tags"])
+        given["tags"] = list(dict.fromkeys(tags))
+    problems = [
+        problem
+        for name, value in given.items()
+        for problem in problems_in(_FIELDS[name], value, name)
+    ]
+    if problems:
+        raise InputError.of(problems)
+    if "tags" in given:
+        given["tags"] = json.dumps(given["tags"], ensure_ascii=False)
+    return given
 
 
-def _flag(field: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise InputError(field, got=value, accepted="True or False")
-    return value
-
-
-def _tags(tags: object) -> str:
-    accepted = f"up to {MOST_TAGS} texts of 1 to {LONGEST_TAG} characters"
-    if isinstance(tags, str) or not isinstance(tags, Iterable):
-        raise InputError("tags", got=tags, accepted=accepted)
-    found: dict[str, None] = {}
-    for tag in tags:
-        if not isinstance(tag, str) or not 1 <= len(tag.strip()) <= LONGEST_TAG:
-            raise InputError("tags", got=tag, accepted=accepted)
-        found[tag.strip()] = None
-    if len(found) > MOST_TAGS:
-        raise InputError("tags", got=f"{len(found)} tags", accepted=accepted)
-    return json.dumps(list(found), ensure_ascii=False)
-
-
-def _text(field: str, text: object, longest: int) -> str:
-    if not isinstance(text, str) or len(text) > longest:
-        accepted = f"a text of up to {longest:,} characters"
-        raise InputError(field, got=text, accepted=accepted)
-    return text
-
-
-def _job_id(field: str, job_id: object) -> str:
-    if not isinstance(job_id, str) or not job_id:
-        raise InputError(field, got=job_id, accepted="a job id: media_<uuid>")
-    return job_id
-
-
-_READ: Mapping[str, Callable[[object], object]] = {
-    "rating": _rating,
-    "keep": partial(_flag, "keep"),
-    "tags": _tags,
-    "note": lambda note: _text("note", note, LONGEST_NOTE),
+_JOB_ID = FieldSpec("", "text", min_length=1)
+_FLAG = FieldSpec("", "boolean")
+_TAG = FieldSpec("", "text", min_length=1, max_length=40)
+_FIELDS: Mapping[str, FieldSpec] = {
+    "job_id": _JOB_ID,
+    "winner": _JOB_ID,
+    "loser": _JOB_ID,
+    "rating": FieldSpec("", "integer", low=1, high=5, nullable=True),
+    "keep": _FLAG,
+    "tie": _FLAG,
+    "tags": FieldSpec("", "list", max_length=20, item=_TAG),
+    "note": FieldSpec("", "text", max_length=2_000),
+    "rater": FieldSpec("", "text", max_length=100),
 }
 
 
