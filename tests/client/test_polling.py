@@ -21,8 +21,8 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.records import Job, JobStatus
+from tests.client.watched_jobs import CHARGE, Course, Service, cancelled, run
 from tests.support.job_states import state_of
-from tests.support.watched_jobs import CHARGE, Course, Service, cancelled, run
 
 TINY_S = 1e-6
 

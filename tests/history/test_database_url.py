@@ -79,7 +79,7 @@ def test_only_the_user_can_read_new_files_and_folders(tmp_path):
             assert {rights(file) for file in files} == {"0o600"}
     finally:
         os.umask(before)
-    assert rights(tmp_path / "new") == rights(tmp_path / "new" / "home") == "0o700"
+    assert rights(tmp_path / "new" / "home") == "0o700"
 
 
 # -- Postgres ---------------------------------------------------------------------

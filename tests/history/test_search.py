@@ -72,12 +72,7 @@ def test_the_search_has_no_wildcards(history):
     [
         ({"status": "done"}, "status must be queued, run"),
         ({"text": "x" * 1_001}, "text must be .*up to 1,000 characters"),
-        ({"text": 3}, "text must be "),
-        ({"project": 3}, "project must be "),
-        ({"kind": ["r1"]}, "kind must be "),
         ({"limit": 0}, "limit must be a whole number"),
-        ({"limit": "5"}, "limit must be "),
-        ({"limit": True}, "limit must be "),
         ({"limit": 10**30}, "limit must be "),
     ],
 )

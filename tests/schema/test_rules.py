@@ -2,15 +2,18 @@
 
 import pytest
 
-from mediakit.list_rules import EndsBy, NoOverlap, Spans, UniqueIn
 from mediakit.rules import (
     Cites,
+    EndsBy,
     LimitedWhen,
     MostTogether,
     NeededWhen,
     NeedsAny,
+    NoOverlap,
     OnlyWhen,
     Rule,
+    Spans,
+    UniqueIn,
     unless,
     when,
 )

@@ -21,10 +21,10 @@ from mediakit.webhooks import Event, Inbox, receiver
 from mediakit.webhooks.dispatcher import PAUSES_S
 from mediakit.webhooks.inbox import LEASE_S
 from tests.support import zygote
-from tests.support.samples.webhook_messages import SECRET, Message, body_of, message
 from tests.support.servers.asgi_server import PATIENCE_S
 from tests.support.servers.serving import free_port
 from tests.support.virtual_clock import VirtualClock
+from tests.webhooks.messages import SECRET, Message, body_of, message
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mediakit.errors import SignatureError
 from mediakit.webhooks import verify
-from tests.support.samples.webhook_messages import OTHER_SECRET, SECRET, message
 from tests.support.soak import trials
 from tests.support.virtual_clock import VirtualClock
+from tests.webhooks.messages import OTHER_SECRET, SECRET, message
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CLOCK = VirtualClock(NOW)

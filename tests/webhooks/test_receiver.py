@@ -23,7 +23,8 @@ from mediakit.clock import SystemClock
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.webhooks import Event, Receiver, receiver, receiving
 from tests.sandbox.conftest import Api
-from tests.support.samples.webhook_messages import (
+from tests.support.servers.asgi_server import PATIENCE_S, serve
+from tests.webhooks.messages import (
     OTHER_SECRET,
     SECRET,
     Message,
@@ -31,7 +32,6 @@ from tests.support.samples.webhook_messages import (
     job_record,
     message,
 )
-from tests.support.servers.asgi_server import PATIENCE_S, serve
 
 UNSIGNED = {"content-type": "application/json"}
 

@@ -24,14 +24,14 @@ from mediakit.webhooks.verifying import (
     keys_of,
     parse_headers,
 )
-from tests.support.samples.webhook_messages import (
+from tests.support.virtual_clock import VirtualClock
+from tests.webhooks.messages import (
     OTHER_SECRET,
     SECRET,
     body_of,
     job_record,
     message,
 )
-from tests.support.virtual_clock import VirtualClock
 
 # The example that the Standard Webhooks project publishes, in all its languages.
 VECTOR_SECRET = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"

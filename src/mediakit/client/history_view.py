@@ -16,7 +16,6 @@ from mediakit.client.rebuilder import Rebuilder
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order
-from mediakit.history.rows import Narrowed
 from mediakit.media import local_file
 
 if TYPE_CHECKING:
@@ -142,13 +141,6 @@ class AsyncHistoryView:
             InputError: The limit is below 1, there is no such status or order, or an
                 instant cannot be read.
         """
-        judged: Narrowed = {
-            "since": instant_of("since", since),
-            "until": instant_of("until", until),
-            "rating": rating,
-            "keep": keep,
-            "tag": tag,
-        }
         return await self._read(
             self.store.page,
             everywhere=everywhere,
@@ -160,7 +152,11 @@ class AsyncHistoryView:
             status=status,
             sweep=sweep,
             order=order,
-            judged=judged,
+            since=instant_of("since", since),
+            until=instant_of("until", until),
+            rating=rating,
+            keep=keep,
+            tag=tag,
         )
 
     async def projects(self, *, everywhere: bool = False) -> list[str]:

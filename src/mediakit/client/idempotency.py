@@ -10,7 +10,7 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.client.service import Service
 from mediakit.estimates import Estimate
-from mediakit.history import Entry, OwnedDraw, Submission, plain_values
+from mediakit.history import Entry, Submission, plain_values
 from mediakit.history.entry import PAST, REBUILT
 from mediakit.records import REJECTIONS, JobStatus
 from mediakit.schema import canonical_json, text_json
@@ -162,7 +162,7 @@ def is_known(submission: Submission) -> bool:
     return not (is_rebuilt and submission.body == NOTHING_KNOWN)
 
 
-def was_rejected(entry: Entry | OwnedDraw) -> bool:
+def was_rejected(entry: Entry) -> bool:
     """Return whether the entry's job was rejected on submission and never ran.
 
     A rejected job has failed when it is first seen. One that was accepted before may

@@ -3,7 +3,6 @@
 from mediakit.history import forms, importing, lineage, ratings, uploads
 from mediakit.history.budget_limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
-from mediakit.history.lineage import OwnedDraw
 from mediakit.history.ratings import Judgement, Preference
 from mediakit.history.rows import Order
 from mediakit.history.store import History, Parent
@@ -17,7 +16,6 @@ __all__ = [
     "History",
     "Judgement",
     "Order",
-    "OwnedDraw",
     "Parent",
     "Preference",
     "Spendable",

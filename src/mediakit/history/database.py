@@ -13,7 +13,6 @@ from collections.abc import (
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from errno import EEXIST
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,13 +23,11 @@ from weakref import WeakSet, finalize
 from sqlalchemy import (
     Column,
     Connection,
-    Dialect,
     Engine,
     QueuePool,
     Select,
     Table,
     create_engine,
-    create_mock_engine,
     event,
     func,
     insert,
@@ -45,7 +42,6 @@ from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_r
 from mediakit.errors import InputError, MediakitError
 from mediakit.forks import before_fork, no_fork
 from mediakit.history.tables import VERSION, metadata, schema_version, upsert
-from mediakit.private_folders import make_private_folder
 
 T = TypeVar("T")
 
@@ -234,8 +230,7 @@ class Database:
                 self._lock(connection)
                 found = _versions(connection)
                 if found is None:
-                    for statement in _table_statements(connection.dialect.name):
-                        connection.exec_driver_sql(statement)
+                    metadata.create_all(connection, checkfirst=False)
                     connection.execute(insert(schema_version).values(version=VERSION))
                     return
         if found != [VERSION]:
@@ -278,19 +273,6 @@ def _versions(connection: Connection) -> list[int] | None:
     return list(connection.execute(select(schema_version.c.version)).scalars())
 
 
-@cache
-def _table_statements(dialect: str) -> list[str]:
-    """Return the statements that create the tables and their indexes."""
-    made: list[str] = []
-
-    def write(statement: Any, *_: object) -> None:
-        made.append(str(statement.compile(dialect=engine.dialect)))
-
-    engine = create_mock_engine(f"{dialect}://", write)
-    metadata.create_all(engine, checkfirst=False)
-    return made
-
-
 def _close(engine: Engine, kept: list[Connection]) -> None:
     while kept:
         kept.pop().close()
@@ -319,37 +301,24 @@ def _sqlite(url: URL) -> Engine:
     in_memory = is_in_memory(url)
     if not in_memory:
         _make_private(url, Path(str(url.database)))
-    dialect = _sqlite_dialect()
-    names, settings = dialect.create_connect_args(url)
-    settings.update(timeout=BUSY_TIMEOUT_S, check_same_thread=False)
-    # A database in memory lives as long as its one connection, which one thread at a
-    # time can use.
-    pool = QueuePool(
-        lambda: dialect.connect(*names, **settings),
+    engine = create_engine(
+        url,
+        hide_parameters=True,
+        connect_args={"timeout": BUSY_TIMEOUT_S, "check_same_thread": False},
+        # A database in memory lives as long as its one connection, which one thread at
+        # a time can use.
+        poolclass=QueuePool,
         pool_size=1 if in_memory else 5,
         max_overflow=0 if in_memory else 10,
-        dialect=dialect,
     )
-    shared = {"compiled_cache": _COMPILED}
-    engine = Engine(pool, dialect, url, hide_parameters=True, execution_options=shared)
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
-
-
-@cache
-def _sqlite_dialect() -> Dialect:
-    """Return the dialect of all files, which share its compiled statements."""
-    engine = create_engine("sqlite://")
-    with no_fork():
-        engine.connect().close()  # asks for the version of SQLite
-        engine.dispose()
-    return engine.dialect
 
 
 def _make_private(url: URL, file: Path) -> None:
     """Create the file, which holds prompts, and its folders for the user alone."""
     try:
-        make_private_folder(file.parent)
+        file.parent.mkdir(0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable(url, error) from error
     with suppress(OSError):  # SQLite gives a better error

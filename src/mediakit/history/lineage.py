@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import select
 
@@ -14,36 +13,15 @@ from mediakit.history.store import History
 from mediakit.history.tables import entries, has_later_attempt
 
 
-class OwnedDraw(NamedTuple):
-    """The newest attempt at one take of one content: fields of its entry."""
-
-    draw_key: str
-    asked_key: str
-    take: int
-    state: str
-    status: str | None
-    error_code: str | None
-    error_message: str | None
-    job_id: str | None
-    charge_micro_usd: int | None
-    reserved_micro_usd: int
-    output_url: str | None
-    media_type: str | None
-    submitted_at: datetime | None
-    finished_at: datetime | None
-    gone_at: datetime | None
-    deleted_at: datetime | None
-
-
-def owned_draws(history: History, *, service: str, function: str) -> list[OwnedDraw]:
+def owned_draws(history: History, *, service: str, function: str) -> list[Entry]:
     """Return the newest attempt at each take of a function's requests."""
     query = (
-        select(*(entries.c[name] for name in OwnedDraw._fields))
+        whole_entries()
         .where(entries.c.service == service, entries.c.function == function)
         .where(~has_later_attempt())
         .order_by(entries.c.number)
     )
-    return [OwnedDraw._make(row) for row in history.database.rows(query)]
+    return [entry_of(row) for row in history.database.rows(query)]
 
 
 def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]]:

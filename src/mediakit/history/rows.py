@@ -178,7 +178,7 @@ def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
 
 
 class Chosen(TypedDict, total=False):
-    """Which entries are chosen; None chooses all."""
+    """Which entries are chosen; None chooses all. `rating` is the lowest one."""
 
     project: str | None
     kind: str | None
@@ -186,14 +186,6 @@ class Chosen(TypedDict, total=False):
     sweep: str | None
     service: str | None
     account: str | None
-
-
-class Narrowed(TypedDict, total=False):
-    """Which entries are chosen by date and judgement; None chooses all.
-
-    `since` and `until` are instants; `rating` is the lowest one.
-    """
-
     since: datetime | None
     until: datetime | None
     rating: int | None
@@ -203,66 +195,52 @@ class Narrowed(TypedDict, total=False):
 
 def where(
     text: str | None = None, **chosen: Unpack[Chosen]
-) -> tuple[ColumnElement[bool], ...]:
+) -> list[ColumnElement[bool]]:
     """Return the conditions of chosen entries that contain all words of a text."""
-    wanted = {name: value for name, value in chosen.items() if value is not None}
-    given: dict[str, object] = {"text": "" if text is None else text, **wanted}
-    for field, value in given.items():
-        if not isinstance(value, str):
-            raise InputError(field, got=value, accepted="text, or None")
+    if text is not None and len(text) > LONGEST_SEARCH:
+        accepted = f"up to {LONGEST_SEARCH:,} characters"
+        raise InputError("text", got=text, accepted=accepted)
     status = chosen.get("status")
     if status is not None and status not in list(JobStatus):
         accepted = ", ".join(JobStatus)
         raise InputError("status", got=status, accepted=accepted, spec="3.1")
-    if text is not None and len(text) > LONGEST_SEARCH:
-        accepted = f"up to {LONGEST_SEARCH:,} characters"
-        raise InputError("text", got=text, accepted=accepted)
-    words = words_of(text or "")
-    return (
-        *(entries.c[name] == value for name, value in wanted.items()),
-        *(entries.c.search.contains(word, autoescape=True) for word in words),
-    )
-
-
-def narrowed_where(**judged: Unpack[Narrowed]) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions of entries of some days, or with some judgements."""
-    table = judgements.c
-    wanted: list[ColumnElement[bool]] = []
-    if (since := judged.get("since")) is not None:
-        wanted.append(entries.c.created_at >= since)
-    if (until := judged.get("until")) is not None:
-        wanted.append(entries.c.created_at < until)
-    said: list[ColumnElement[bool]] = []
-    if (rating := judged.get("rating")) is not None:
-        said.append(table.rating >= rating)
-    if (keep := judged.get("keep")) is not None:
-        said.append(table.keep == keep)
-    if (tag := judged.get("tag")) is not None:
-        text = json.dumps(tag, ensure_ascii=False)
-        said.append(table.tags.contains(text, autoescape=True))
+    table, found, said = judgements.c, [], []
+    wanted: dict[str, Any] = {k: v for k, v in chosen.items() if v is not None}
+    for name, value in wanted.items():
+        match name:
+            case "since":
+                found.append(entries.c.created_at >= value)
+            case "until":
+                found.append(entries.c.created_at < value)
+            case "rating":
+                said.append(table.rating >= value)
+            case "keep":
+                said.append(table.keep == value)
+            case "tag":
+                tag = json.dumps(value, ensure_ascii=False)
+                said.append(table.tags.contains(tag, autoescape=True))
+            case _:
+                found.append(entries.c[name] == value)
     if said:
         names = ("service", "account", "job_id")
         its = (table[name] == entries.c[name] for name in names)
-        wanted.append(exists().where(*its, *said))
-    return tuple(wanted)
+        found.append(exists().where(*its, *said))
+    words = words_of(text or "")
+    return [*found, *(entries.c.search.contains(w, autoescape=True) for w in words)]
 
 
-def check_limit(limit: object) -> None:
+def check_limit(limit: int) -> None:
     """Refuse a number of rows that cannot be read."""
-    is_whole = isinstance(limit, int) and not isinstance(limit, bool)
-    if not is_whole or limit not in range(1, HIGHEST_LIMIT + 1):
+    if not 1 <= limit <= HIGHEST_LIMIT:
         accepted = f"a whole number from 1 to {HIGHEST_LIMIT:,}"
         raise InputError("limit", got=limit, accepted=accepted)
 
 
 def page_of(
-    query: Select[Any], limit: int, before: object, order: Order
+    query: Select[Any], limit: int, before: Entry | None, order: Order
 ) -> Select[Any]:
     """Select the page behind an entry."""
     check_limit(limit)
-    if not isinstance(before, Entry | None):
-        accepted = "the last entry of the previous page, or None"
-        raise InputError("before", got=before, accepted=accepted)
     if order not in ORDERS:
         raise InputError("order", got=order, accepted=", ".join(ORDERS))
     place: list[ColumnElement[int]] = [entries.c.number]

@@ -38,7 +38,6 @@ from mediakit.history.entry import (
 )
 from mediakit.history.rows import (
     Chosen,
-    Narrowed,
     Order,
     change_entry,
     check_limit,
@@ -46,7 +45,6 @@ from mediakit.history.rows import (
     entry_of,
     first_entry,
     joined,
-    narrowed_where,
     page_of,
     where,
     whole_entries,
@@ -412,12 +410,10 @@ class History:
         before: Entry | None = None,
         text: str | None = None,
         order: Order = "newest",
-        judged: Narrowed | None = None,
         **chosen: Unpack[Chosen],
     ) -> list[Entry]:
         """Return one page of entries; see `AsyncHistoryView.page`."""
-        conditions = (*where(text, **chosen), *narrowed_where(**(judged or {})))
-        query = whole_entries().where(*conditions)
+        query = whole_entries().where(*where(text, **chosen))
         return self._entries(page_of(query, limit, before, order))
 
     def search(

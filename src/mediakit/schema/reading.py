@@ -15,7 +15,7 @@ from functools import cache
 from threading import Lock
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from mediakit.forks import no_fork
 from mediakit.media_limits import EXTENSION, MediaLimits, MediaName
@@ -393,13 +393,6 @@ _WORDS: Mapping[str, MediaName] = {
 _WORD = re.compile(f"(?<!key)(?:{'|'.join(_WORDS)})")
 
 
-def _with_plain_numbers(limits: MediaLimits) -> MediaLimits:
-    numbers = [v for v in vars(limits).values() if isinstance(v, int | float)]
-    if not all(0 <= number <= MAX_NUMBER for number in numbers):
-        raise ValueError("a limit that messages cannot show")
-    return limits
-
-
 @dataclass(frozen=True)
 class _Facts:
     """The contents of `x-mediakit`, as pydantic checks them."""
@@ -409,7 +402,7 @@ class _Facts:
     mask_of: str | None = None
     multiline: bool = False
     seed: bool = False
-    limits: Annotated[MediaLimits, AfterValidator(_with_plain_numbers)] | None = None
+    limits: MediaLimits | None = None
 
 
 _FACTS = TypeAdapter(_Facts)

@@ -17,7 +17,7 @@ from mediakit.client.job_state import estimate_of
 from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError, NotFoundError
 from mediakit.estimates import Estimate, EstimateKind
-from mediakit.history import Entry, EntryState, OwnedDraw, lineage
+from mediakit.history import Entry, EntryState, lineage
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
 from mediakit.records import JobStatus
@@ -289,7 +289,7 @@ class _Points:
 
 async def draws_of(
     client: AsyncClient, function: Function, cells: Iterable[Cell]
-) -> list[OwnedDraw | None]:
+) -> list[Entry | None]:
     """Read the newest attempt at each cell from the history; None without one.
 
     A URL that the user gives may be that of a job or a file that was sent before, so
@@ -303,7 +303,7 @@ async def draws_of(
     return [draws.get((cell.key or "", cell.sent_take)) for cell in cells]
 
 
-def state_of(cell: Cell, draw: OwnedDraw | None) -> CellState:
+def state_of(cell: Cell, draw: Entry | None) -> CellState:
     """Return the state of a cell, given its draw in the history."""
     if cell.problem is not None:
         return CellState.INVALID

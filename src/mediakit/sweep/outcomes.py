@@ -16,7 +16,6 @@ from mediakit.history import (
     BudgetUse,
     Entry,
     Judgement,
-    OwnedDraw,
     Preference,
     lineage,
     ratings,
@@ -66,7 +65,7 @@ class Outcome:
     problem: str | None = None
 
 
-def outcome_of(entry: Entry | OwnedDraw) -> Outcome:
+def outcome_of(entry: Entry) -> Outcome:
     """Return the outcome of a cell by the entry of its job."""
     status = CellStatus(entry.status or CellStatus.QUEUED)
     runtime_s = code = problem = None
@@ -93,7 +92,7 @@ def outcome_of(entry: Entry | OwnedDraw) -> Outcome:
     )
 
 
-def is_final(entry: Entry | OwnedDraw | None) -> bool:
+def is_final(entry: Entry | None) -> bool:
     """Tell whether a cell's job has ended, and nothing more will be charged for it."""
     if entry is None or entry.job_id is None:
         return False

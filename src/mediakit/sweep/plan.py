@@ -21,7 +21,7 @@ from mediakit.client.preparing import full_names
 from mediakit.errors import InputError, MediakitError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
-from mediakit.history import History, OwnedDraw
+from mediakit.history import Entry, History
 from mediakit.history.frames import text_array
 from mediakit.history.sweeps import Sweep, SweepCell, save_sweep
 from mediakit.money import MicroUSD, format_usd
@@ -69,7 +69,7 @@ class BasePlan:
         grid: Grid,
         cells: Sequence[Cell],
         *,
-        draws: Sequence[OwnedDraw | None],
+        draws: Sequence[Entry | None],
         spendable_micro_usd: int | None,
     ) -> None:
         self.client = client

@@ -15,7 +15,6 @@ from threading import Lock
 from typing import Any
 
 from mediakit.errors import InputError
-from mediakit.private_folders import make_private_folder
 
 IN_MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 30.0

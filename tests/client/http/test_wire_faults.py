@@ -17,11 +17,7 @@ from mediakit import AsyncClient
 from mediakit.client import AsyncJob, Service
 from mediakit.errors import MediakitError, ServiceError
 from mediakit.history import History
-from tests.support.advancing_clock import AdvancingClock
-from tests.support.clients import async_client
-from tests.support.samples.media_samples import make_png
-from tests.support.servers.scripted_server import ScriptedServer, Visit, page
-from tests.support.servers.wire_faults import (
+from tests.client.http.wire_faults import (
     ELSEWHERE,
     FAULTS,
     FETCH,
@@ -31,6 +27,10 @@ from tests.support.servers.wire_faults import (
     Fault,
     fields,
 )
+from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
+from tests.support.samples.media_samples import make_png
+from tests.support.servers.scripted_server import ScriptedServer, Visit, page
 
 KEY = "key-0123456789abcdef"
 KEY_LINE = re.compile(r"(?im)^idempotency-key: (\S+)")

@@ -26,15 +26,15 @@ from mediakit.sandbox.server.running import (
     start,
     start_embedded,
 )
-from tests.support.advancing_clock import AdvancingClock
-from tests.support.kernels import run_notebook
-from tests.support.leaks import (
+from tests.client.runtime.leaks import (
     Secrets,
     all_records,
     files_below,
     shown_objects,
     told,
 )
+from tests.support.advancing_clock import AdvancingClock
+from tests.support.kernels import run_notebook
 from tests.support.samples.media_samples import make_mp4, make_png
 from tests.support.servers.file_server import FileServer
 from tests.support.servers.serving import free_port

@@ -36,11 +36,7 @@ from mediakit.errors import (
 )
 from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.sandbox.server.running import Sandbox, start
-from tests.sandbox.conftest import Api
-from tests.support.advancing_clock import AdvancingClock
-from tests.support.clients import async_client
-from tests.support.new_history import with_history
-from tests.support.samples.sending_rows import (
+from tests.client.submissions.sending_rows import (
     PAGE,
     ROWS,
     WELL,
@@ -49,6 +45,10 @@ from tests.support.samples.sending_rows import (
     always,
     once,
 )
+from tests.sandbox.conftest import Api
+from tests.support.advancing_clock import AdvancingClock
+from tests.support.clients import async_client
+from tests.support.new_history import with_history
 from tests.support.sandbox.admin import AdminClient, midnight_after
 from tests.support.servers.lossy_proxy import LossyProxy
 from tests.support.servers.serving import free_port

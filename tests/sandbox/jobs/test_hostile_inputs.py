@@ -17,7 +17,7 @@ import pytest
 from mediakit.sandbox.jobs import inputs
 from mediakit.sandbox.render.protocol import RenderRequest
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
-from tests.support.sandbox.hostile import (
+from tests.sandbox.jobs.hostile import (
     HostileServer,
     bomb_mp4,
     bomb_png,

@@ -20,8 +20,8 @@ from mediakit.sandbox.store.database import Database, Value
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.schema import InputFacts, MediaRequest
 from tests.sandbox.conftest import KITE, StartSandbox
+from tests.sandbox.store.instants import DAY_US, MINUTE_US, NOON
 from tests.support.sandbox.admin import AdminClient, midnight_after
-from tests.support.sandbox.instants import DAY_US, MINUTE_US, NOON
 
 VIDEO = "text-to-video"
 KITE_USD = 0.204

@@ -15,7 +15,7 @@ from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import JobRow
-from tests.support.sandbox.instants import DAY_US, NOON, at
+from tests.sandbox.store.instants import DAY_US, NOON, at
 from tests.support.soak import trials
 
 # What each has to spend: a balance, or a cycle's limit.

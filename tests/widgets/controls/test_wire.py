@@ -18,8 +18,8 @@ from tests.catalog.test_from_schema import SIZE, function_of
 from tests.support.rows import assert_each
 from tests.support.samples.field_values import begins_filled, values_of
 from tests.support.samples.sample_requests import MADE_UP
-from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
+from tests.widgets.form.shapes import by_shape
 
 CATALOG = Catalog.default()
 every_shape = pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from mediakit.widgets.form.python_code import WIDTH, python_call
 from mediakit.widgets.form.state import FormState
 from tests.support.samples.bodies import accepted_bodies
 from tests.support.samples.field_values import JSON, TEXTS
-from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
 from tests.support.widgets import (
     box,
@@ -33,6 +32,7 @@ from tests.support.widgets import (
     shown,
     until,
 )
+from tests.widgets.form.shapes import by_shape
 
 CATALOG = Catalog.default()
 

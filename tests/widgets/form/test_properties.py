@@ -20,8 +20,8 @@ from mediakit.widgets.form.payload import state_payload
 from mediakit.widgets.form.state import FormState
 from tests.support.samples.field_values import JSON, TEXTS, values_of
 from tests.support.samples.sample_requests import MADE_UP
-from tests.support.samples.shapes import by_shape
 from tests.support.soak import trials
+from tests.widgets.form.shapes import by_shape
 
 FUNCTIONS = (*Catalog.default(), MADE_UP)
 every_shape = pytest.mark.parametrize(

@@ -31,9 +31,9 @@ from mediakit.widgets.form.sweep.sweep_panel import (
     TAKES,
 )
 from tests.support.samples.media_samples import make_png
-from tests.support.samples.shapes import WITH_EVERY_SHAPE
 from tests.support.soak import IS_SOAK
 from tests.support.widgets import finish, page, say, until
+from tests.widgets.form.shapes import WITH_EVERY_SHAPE
 
 CATALOG = Catalog.default()
 PICTURES = "https://a.test/1.png, https://a.test/2.png\nthree.png"

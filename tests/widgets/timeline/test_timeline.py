@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.catalog import REQUEST_TYPES, Catalog
-from mediakit.list_rules import EndsBy, Spans
-from mediakit.rules import Problem
+from mediakit.rules import EndsBy, Problem, Spans
 from mediakit.schema import FieldSpec
 from mediakit.widgets.timeline.edits import edited
 from mediakit.widgets.timeline.layout import Timeline, timeline_of

@@ -7,9 +7,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from mediakit.estimates import Line, per_second
-from mediakit.list_rules import EndsBy, NoOverlap, Spans, UniqueIn, end_of
 from mediakit.money import divide_half_up
-from mediakit.rules import Check, Found, Problem
+from mediakit.rules import (
+    Check,
+    EndsBy,
+    Found,
+    NoOverlap,
+    Problem,
+    Spans,
+    UniqueIn,
+    end_of,
+)
 from mediakit.schema import (
     AudioUrl,
     ImageUrl,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mediakit.list_rules import EndsBy, NoOverlap, Spans, UniqueIn
 from mediakit.media_limits import MediaName
-from mediakit.rules import Problem, Rule
+from mediakit.rules import EndsBy, NoOverlap, Problem, Rule, Spans, UniqueIn
 from mediakit.schema import FieldSpec
 
 MS_PER_S = 1000
