@@ -16,7 +16,6 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import mediakit as mk
-from mediakit.backend import Settings
 from mediakit.catalog import Bindings
 from mediakit.history import tables
 from mediakit.sandbox.server import app

@@ -179,7 +179,7 @@ class Inbox:
         if self.place != IN_MEMORY:
             # It contains output URLs. SQLite gives its other files the same
             # permissions.
-            make_private_folder(Path(self.place).parent)
+            Path(self.place).parent.mkdir(0o700, parents=True, exist_ok=True)
             with suppress(FileExistsError):
                 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
                 os.close(os.open(self.place, flags, 0o600))
