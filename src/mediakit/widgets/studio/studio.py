@@ -113,7 +113,7 @@ class Studio:
         self._funds_now = Funds()
         self._forms: dict[str, Form] = {}
         self._heard: set[JobView] = set()
-        self._listens: list[Callable[[], None]] = []
+        self._ends: list[Callable[[], object]] = []
         self._job: JobView | None = None
         self._job_widget: JobsWidget | None = None
         self._wall: Gallery | None = None
@@ -161,7 +161,7 @@ class Studio:
             if before is not None:
                 self._continue(before)
         self._funds, leave = FundsStore.follow(client, guard(self._take_funds))
-        self._ends = [
+        self._ends += [
             leave,
             client.on_settled(lambda _: self._reads.ask()),
             client.on_close(self.close),
@@ -170,17 +170,10 @@ class Studio:
 
     def _continue(self, before: Studio) -> None:
         with before._lock:
-            before._mute()
-            forms, before._forms = before._forms, {}
             known = {function.path: function for function in self.client.catalog}
-            for path, form in forms.items():
-                if form.client is self.client:
-                    self._follow_form(path, form)
-                elif path in known:
-                    # The new form replaces the one of the same name.
-                    self._form_of(known[path])
-                else:
-                    form.close()
+            for path in known.keys() & before._forms.keys():
+                # It takes over what the form of the same name held.
+                self._form_of(known[path])
             self.place, self.ask, self.page = before.place, before.ask, before.page
             self.selection = before.selection
             self.chosen = before.chosen if before.chosen in self._forms else None
@@ -218,15 +211,12 @@ class Studio:
                 end()
             _open.remove(self._key, self)
             self._handle.close()
-            self._mute()
             self.content.children = ()
             self._close_wall()
             mine = (self._job_widget, self._job, self.dashboard)
             for part in (*self._forms.values(), *mine):
                 if part is not None:
                     part.close()
-            for widget in (*self.widget.children, self._shut, self.widget):
-                widget.close()
             self._factory.close()
 
     # -- what people do -----------------------------------------------------------
@@ -378,28 +368,19 @@ class Studio:
             # Its name keeps it apart from the forms of cells and of other studios.
             name = "studio {} {} {}".format(*self._key[1], function.path)
             form = Form(self.client, function, name=name, elsewhere=self._use)
-            self._follow_form(function.path, form)
+            self._forms[function.path] = form
+            self._ends.append(form.on_job(self._hear_jobs))
+            self._hear_jobs()
         return self._forms[function.path]
-
-    def _follow_form(self, path: str, form: Form) -> None:
-        self._forms[path] = form
-        self._listens.append(form.on_job(self._hear_jobs))
-        self._hear_jobs()
 
     def _hear_jobs(self) -> None:
         jobs = [job for form in tuple(self._forms.values()) for job in form.jobs]
         for job in jobs:
             if job not in self._heard:
                 self._heard.add(job)
-                self._listens.append(job.on_card(self._reads.ask))
+                self._ends.append(job.on_card(self._reads.ask))
         self._handle.follow(*reversed(jobs))
         self._reads.ask()
-
-    def _mute(self) -> None:
-        """Hear no more of forms and jobs."""
-        listens, self._listens = self._listens, []
-        for end in listens:
-            end()
 
     async def _open_job(self, job_id: str) -> None:
         try:

@@ -22,7 +22,7 @@ from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell
 from mediakit.widgets.toolkit.styles import error_html, style_block
 from mediakit.widgets.toolkit.throttle import Paced
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
@@ -105,8 +105,7 @@ class PlanView:
         if self._gallery is not None:
             self._gallery.close()
         self._handle.close()
-        close_tree(self.widget)
-        self._drafts.close()  # it is there only while the plan has drafts
+        self._factory.close()
 
     # -- running it ---------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Makes the widgets of one form, and closes a tree of widgets.
+"""Makes the widgets of one view, and closes all of them.
 
 Sizes and places are rules of the style sheet, so that a control needs no Layout and
 no Style of its own: each of those would be a message to the browser.
@@ -17,6 +17,7 @@ class WidgetFactory:
     def __init__(self) -> None:
         self._layout = w.Layout()
         self._styles: dict[type, Any] = {}
+        self._made: list[Any] = []
 
     def make(self, widget_type: Any, classes: str = "", **traits: Any) -> Any:
         """Make a widget with the shared objects and some style classes.
@@ -35,12 +36,13 @@ class WidgetFactory:
             layout=self._layout, _dom_classes=tuple(classes.split()), **traits
         )
         keep_in_order(widget.comm)
+        self._made.append(widget)
         return widget
 
     def close(self) -> None:
-        """Close the shared objects; only after the widgets that use them."""
-        for shared in (self._layout, *self._styles.values()):
-            shared.close()
+        """Close all that it made, and then what these share."""
+        for each in (*self._made, self._layout, *self._styles.values()):
+            each.close()
 
 
 def keep_in_order(comm: Any) -> None:
@@ -60,10 +62,3 @@ def keep_in_order(comm: Any) -> None:
 
 def _as_sent(data: object, subshell_id: str | None) -> str | None:
     return subshell_id
-
-
-def close_tree(widget: Any) -> None:
-    """Close a widget and everything inside it; shared objects stay open."""
-    for child in getattr(widget, "children", ()):
-        close_tree(child)
-    widget.close()
