@@ -15,7 +15,7 @@ from mediakit.widgets.gallery import WallCell, WallSummary, static_html
 from mediakit.widgets.gallery.cells import header_of
 from mediakit.widgets.gallery.layout import PAGE_CELLS, arranged
 from mediakit.widgets.gallery.page import Wall
-from mediakit.widgets.gallery.posters import small_posters
+from mediakit.widgets.gallery.static_html import small_posters
 from mediakit.widgets.gallery.text_differences import marked
 from tests.support.job_states import Markup
 from tests.support.samples.walls import make_cell, make_cells, make_poster

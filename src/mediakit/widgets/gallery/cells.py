@@ -18,6 +18,7 @@ CellStatus = Literal[
 ]
 
 TAKE, PROMPT = "take", "prompt"
+EMBEDDED = "data:image/"
 FIRST_EXTRA = 1_000_000
 """The index of the first job that was asked for on a wall, above those of its cells."""
 
@@ -258,3 +259,15 @@ def price_text(cell: WallCell) -> str:
     """Return what a cell cost; nothing while that is not known."""
     known = cell.charge_micro_usd is not None
     return format_usd(cell.charge_micro_usd) if known else ""
+
+
+def is_embedded(poster: str | None) -> bool:
+    """Tell whether a poster is part of what shows it, and no address."""
+    return poster is not None and poster.startswith(EMBEDDED) and poster.isascii()
+
+
+def shown_poster(poster: str | None) -> str:
+    """Return a poster where it is a picture or a web address; empty for none."""
+    if poster is None:
+        return ""
+    return poster if is_embedded(poster) else (web_url(poster) or "")

@@ -32,10 +32,10 @@ from mediakit.widgets.gallery.cells import (
     WallActions,
     WallCell,
     WallSummary,
+    is_embedded,
 )
 from mediakit.widgets.gallery.followed_jobs import FollowedJobs
 from mediakit.widgets.gallery.page import Payload, View, Wall
-from mediakit.widgets.gallery.posters import is_embedded
 from mediakit.widgets.gallery.static_html import static_html, static_text
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.browser_script import script_of
@@ -53,6 +53,8 @@ SCRIPTS = (
     "sheets.js",
     "blind.js",
     "tile.js",
+    "filters.js",
+    "head.js",
     "wall.js",
 )
 UPDATES_EVERY_S = 0.2

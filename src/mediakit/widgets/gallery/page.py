@@ -11,10 +11,11 @@ from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,
     header_of,
+    is_embedded,
     price_text,
+    shown_poster,
 )
 from mediakit.widgets.gallery.layout import Arrangement, arranged
-from mediakit.widgets.gallery.posters import is_embedded, shown_poster
 from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.player import browser_url, web_url
 

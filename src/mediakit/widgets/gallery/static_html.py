@@ -7,7 +7,12 @@ is bounded, whatever the number of cells.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from base64 import b64decode
+from binascii import Error as NoBase64
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from io import BytesIO
 from itertools import groupby
 
 from markupsafe import Markup
@@ -19,19 +24,23 @@ from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,
     header_of,
+    is_embedded,
     price_text,
+    shown_poster,
 )
 from mediakit.widgets.gallery.layout import Arrangement, arranged
 from mediakit.widgets.gallery.page import NO_ADDRESS, prompts_of
-from mediakit.widgets.gallery.posters import is_embedded, small_posters
 from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET
 from mediakit.widgets.job.player import NO_ENVIRONMENT, WHAT, browser_url, web_url
+from mediakit.widgets.toolkit.styles import data_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
 WALL_BYTES = 275_000
 PAGE_BYTES = 140_000
 POSTERS_BYTES = 100_000
+POSTER_WIDTHS_PX = (240, 192, 160, 128, 96, 72)
+JPEG_QUALITY = 60
 TEXT_SHOWN = 160
 PROMPT_SHOWN = 280
 NOTE_SHOWN = 300
@@ -57,16 +66,12 @@ def static_html(
     The first page is a table with players and small posters; further cells are rows
     of a folded table, as many as fit.
     """
-    arrangement = arranged(cells, rows, cols)
-    pages = arrangement.pages()
-    first = pages[0] if pages else []
-    later = [position for page in pages[1:] for position in page]
-    wall = _Wall(cells, arrangement, first, environment)
+    wall = _Wall(cells, arranged(cells, rows, cols), environment)
     page = _header_html(cells, summary or WallSummary()) + wall.table_html()
     if title:
         page = Markup("<div><b>{}</b></div>{}").format(html_text(_brief(title)), page)
     room = WALL_BYTES - len(page.encode()) - page.count('"')
-    return page + _later_html(cells, arrangement, later, environment, room)
+    return page + wall.later_html(room)
 
 
 def static_text(
@@ -93,19 +98,20 @@ def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
 
 
 class _Wall:
-    """The first page of a wall, being written."""
+    """A wall that is being written: its first page, and the other cells as rows."""
 
     def __init__(
         self,
         cells: Sequence[WallCell],
         arrangement: Arrangement,
-        page: Sequence[int],
         environment: Mapping[str, str],
     ) -> None:
         self._cells = cells
         self._at = arrangement
-        self._page = page
         self._environment = environment
+        pages = arrangement.pages()
+        self._page = page = pages[0] if pages else []
+        self._later = [position for page in pages[1:] for position in page]
         cols = {arrangement.places[at][1] for at in page}
         fitting_px = PAGE_PX // max(1, len(cols))
         self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
@@ -191,6 +197,76 @@ class _Wall:
             return NO_HTML
         return marked_html(_shortened(self._prompts[cell.prompt]))
 
+    def later_html(self, room: int) -> Markup:
+        """Write the cells behind the first page as rows, as many as have room."""
+        if not self._later:
+            return NO_HTML
+        written: list[Markup] = []
+        for position in self._later:
+            row = self._plain_row(position)
+            room -= len(row.encode())
+            if room < 0:
+                break
+            written.append(row)
+        left = len(self._later) - len(written)
+        more = Markup("<div>{:,} more cells are not written here.</div>").format(left)
+        return Markup(
+            "<details><summary>{:,} more cells, after the first page of "
+            "{}</summary><table><tr><th>Cell<th>Judged<th>USD{}</table>{}</details>"
+        ).format(
+            len(self._later),
+            len(self._page),
+            NO_HTML.join(written),
+            more if left else "",
+        )
+
+    def _plain_row(self, position: int) -> Markup:
+        # As few bytes as will do: double quotes would take two in a notebook's file.
+        cell = self._cells[position]
+        name = html_text(_brief(self._at.names[position]))
+        address = web_url(cell.url) if cell.url else None
+        if address is not None:
+            link = Markup("<a href='{}'>{}</a>")
+            name = link.format(browser_url(address, self._environment), name)
+        facts = [
+            STATE_WORDS[cell.status] if cell.status != "completed" else "",
+            f"{cell.rating}★" if cell.rating else "",
+            "kept" if cell.keep else "",
+            _brief(cell.problem),
+        ]
+        said = html_text(" ".join(filter(None, facts)))
+        price = price_text(cell).replace("$", "")
+        return Markup("<tr><td>{}<td>{}<td>{}").format(name, said, price)
+
+
+def small_posters(posters: Sequence[str | None], most_bytes: int) -> Mapping[str, str]:
+    """Make posters so small that all of them take at most a number of bytes."""
+    known = [shown for poster in posters if (shown := shown_poster(poster))]
+    embedded = Counter(poster for poster in known if is_embedded(poster))
+    small = {poster: poster for poster in known if not is_embedded(poster)}
+    for width_px in POSTER_WIDTHS_PX:
+        made = {poster: _small(poster, width_px) for poster in embedded}
+        if sum(len(made[poster]) * embedded[poster] for poster in made) <= most_bytes:
+            return small | {poster: text for poster, text in made.items() if text}
+    return small
+
+
+@lru_cache(maxsize=512)
+def _small(poster: str, width_px: int) -> str:
+    from PIL import Image
+
+    try:
+        content = b64decode(poster.partition(";base64,")[2], validate=True)
+        with Image.open(BytesIO(content)) as image:
+            image.draft("RGB", (width_px, width_px))
+            picture = image.convert("RGB")
+    except (OSError, ValueError, NoBase64, Image.DecompressionBombError):
+        return ""
+    picture.thumbnail((width_px, width_px))
+    out = BytesIO()
+    picture.save(out, "JPEG", quality=JPEG_QUALITY, optimize=True)
+    return data_url(out.getvalue())
+
 
 def _shortened(pieces: Marked, most: int = PROMPT_SHOWN) -> Marked:
     short: Marked = []
@@ -235,54 +311,3 @@ def _quiet_html(text: str) -> Markup:
 def _brief(text: str | None, most: int = TEXT_SHOWN) -> str:
     text = text or ""
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _later_html(
-    cells: Sequence[WallCell],
-    arrangement: Arrangement,
-    later: Sequence[int],
-    environment: Mapping[str, str],
-    room: int,
-) -> Markup:
-    """Write the cells behind the first page as rows, as many as there is room for."""
-    if not later:
-        return NO_HTML
-    written: list[Markup] = []
-    for row in _plain_rows(cells, arrangement, later, environment):
-        room -= len(row.encode())
-        if room < 0:
-            break
-        written.append(row)
-    left = len(later) - len(written)
-    more = Markup("<div>{:,} more cells are not written here.</div>").format(left)
-    return Markup(
-        "<details><summary>{:,} more cells, after the first page of "
-        "{}</summary><table><tr><th>Cell<th>Judged<th>USD{}</table>{}</details>"
-    ).format(
-        len(later), len(cells) - len(later), NO_HTML.join(written), more if left else ""
-    )
-
-
-def _plain_rows(
-    cells: Sequence[WallCell],
-    arrangement: Arrangement,
-    later: Sequence[int],
-    environment: Mapping[str, str],
-) -> Iterator[Markup]:
-    # As few bytes as will do: double quotes would take two in a notebook's file.
-    for position in later:
-        cell = cells[position]
-        name = html_text(_brief(arrangement.names[position]))
-        address = web_url(cell.url) if cell.url else None
-        if address is not None:
-            link = Markup("<a href='{}'>{}</a>")
-            name = link.format(browser_url(address, environment), name)
-        facts = [
-            STATE_WORDS[cell.status] if cell.status != "completed" else "",
-            f"{cell.rating}★" if cell.rating else "",
-            "kept" if cell.keep else "",
-            _brief(cell.problem),
-        ]
-        said = html_text(" ".join(filter(None, facts)))
-        price = price_text(cell).replace("$", "")
-        yield Markup("<tr><td>{}<td>{}<td>{}").format(name, said, price)

@@ -1,19 +1,8 @@
 // The wall itself: the page that the kernel shows, and what keys and buttons ask for.
 
 const NARROW_PX = 620;
-const SAY_EVERY_MS = 10_000;
-const COMPARE_AT_MOST = 9;
-const STATES = [
-  ["", "Any status"],
-  ["completed", "Completed"],
-  ["running", "Running"],
-  ["failed", "Failed"],
-  ["unsent", "Not sent"],
-  ["invalid", "Invalid"],
-];
 const KEYS = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
 const LONG = ["copy", "act", "export", "retry"]; // what may take its time
-const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 
 const titleOf = (axis, text) => (text.startsWith(`${axis} `) ? text : `${axis}: ${text}`);
 
@@ -44,7 +33,6 @@ class Wall {
     this.sizes.observe(this.root);
     this.ticker = setInterval(() => this.tick(), 1000);
     this.take();
-    this.saidProgress = this.data.progress;
     this.draw();
     guardPaidClicks();
   }
@@ -87,7 +75,7 @@ class Wall {
 
   pageCame() {
     this.drawAgain();
-    this.sayProgress();
+    this.head.sayProgress();
   }
 
   drawAgain() {
@@ -123,7 +111,7 @@ class Wall {
     this.complain("");
     const { error, said } = await this.request(message);
     if (error) this.complain(error);
-    else if (said) this.tell(said);
+    else if (said) this.head.tell(said);
   }
 
   // Resolves when the kernel shows the page that is asked for.
@@ -146,8 +134,8 @@ class Wall {
     this.root.addEventListener("keydown", (event) => {
       if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
     });
-    this.buildHead();
-    this.buildFilters();
+    this.filters = new Filters(this);
+    this.head = new Head(this);
     this.trouble = makeRole("mk-wall-trouble", "alert");
     this.grid = makeRole("mk-wall-grid", "grid");
     this.grid.setAttribute("aria-multiselectable", "true");
@@ -159,8 +147,8 @@ class Wall {
     this.spoken.setAttribute("aria-live", "polite");
     // For as long as the wall is on the page, its static twin is not.
     const hides = make("style", "", this.model.get("hides"));
-    const parts = [hides, this.head, this.told, this.facts, this.sentence, this.filterRow];
-    this.root.append(...parts, this.trouble, this.scroll, this.nothing, this.pager, this.foot, this.spoken);
+    const below = [this.scroll, this.nothing, this.pager, this.foot, this.spoken];
+    this.root.append(hides, ...this.head.parts, this.filters.row, this.trouble, ...below);
     this.views = new IntersectionObserver((entries) => this.see(entries), { threshold: 0.2 });
     this.grid.addEventListener("keydown", (event) => this.key(event));
     this.grid.addEventListener("focusin", ({ target }) => {
@@ -174,65 +162,6 @@ class Wall {
     for (const name of ["click", "dblclick"]) this.grid.addEventListener(name, hold, true);
     this.grid.addEventListener("click", (event) => this.clicked(event));
     this.grid.addEventListener("dblclick", (event) => this.clicked(event, true));
-  }
-
-  buildHead() {
-    const button = (text, press) => makeButton("", text, "", press);
-    this.title = make("h3", "mk-wall-title");
-    this.playAll = button("Play all", () => this.togglePlaying());
-    this.compareButton = button("Compare", () => this.compareChosen());
-    this.blindButton = button("Blind A/B", () => this.blind());
-    this.filterButton = button("Filter", () => this.toggleFilters());
-    this.exportButton = button("Export", () => this.ask({ do: "export" }));
-    this.filterButton.setAttribute("aria-expanded", "false");
-    this.blindButton.hidden = !this.can.prefer;
-    this.exportButton.hidden = !this.can.export;
-    const { playAll, compareButton, blindButton, filterButton, exportButton } = this;
-    const tools = makeBox("mk-wall-row", playAll, compareButton, blindButton, filterButton, exportButton);
-    this.head = makeBox("mk-wall-row mk-wall-between mk-wall-head", this.title, tools);
-    this.toldText = make("span");
-    this.toldText.setAttribute("role", "status");
-    const dismiss = makeButton("mk-wall-mini", "×", "Dismiss", () => this.tell(""));
-    this.told = makeBox("mk-wall-told", this.toldText, dismiss);
-    this.told.hidden = true;
-    this.figures = make("div", "mk-wall-figures-row");
-    this.progressBar = makeRole("mk-wall-progress-bar", "progressbar", make("i"), make("i"), make("i"));
-    this.progressText = make("div", "mk-wall-soft");
-    const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
-    this.facts = makeBox("mk-wall-row mk-wall-between mk-wall-facts", this.figures, progress);
-    this.sentence = make("div", "mk-wall-soft mk-wall-prompt-line");
-  }
-
-  buildFilters() {
-    const select = (label, name, options = [], read = String) => {
-      const box = make("select");
-      box.setAttribute("aria-label", label);
-      box.append(...options.map(([value, text]) => new Option(text, value)));
-      box.addEventListener("change", () => this.filter({ [name]: read(box.value) }));
-      return box;
-    };
-    const stars = [5, 4, 3, 2, 1].map((rating) => [rating, `${"★".repeat(rating)} or better`]);
-    const status = select("Status", "status", STATES);
-    const rating = select("Rating", "rating", [[0, "Any rating"], ...stars], Number);
-    const tag = select("Tag", "tag");
-    const kept = make("input");
-    kept.type = "checkbox";
-    kept.addEventListener("change", () => this.filter({ kept: kept.checked }));
-    const keptLabel = make("label", "mk-wall-row mk-wall-check");
-    keptLabel.append(kept, make("span", "", "Kept"));
-    const text = make("input");
-    Object.assign(text, { type: "search", placeholder: "Search prompts, labels, notes" });
-    text.setAttribute("aria-label", "Search prompts, labels, tags and notes");
-    text.addEventListener("input", () => this.filter({ text: text.value }));
-    this.boxes = { status, rating, tag, kept, text };
-    this.clear = makeButton("", "Clear", "Clear all filters", () => {
-      text.value = "";
-      this.filter(NO_FILTERS);
-    });
-    this.matches = make("span", "mk-wall-soft");
-    const parts = [status, rating, tag, keptLabel, text, this.clear, this.matches];
-    this.filterRow = makeBox("mk-wall-row mk-wall-filters", ...parts);
-    this.filterRow.hidden = true;
   }
 
   buildFoot() {
@@ -269,26 +198,8 @@ class Wall {
     write(this.spoken, text);
   }
 
-  // A sentence that everybody sees until it is dismissed.
-  tell(text) {
-    write(this.toldText, text);
-    this.told.hidden = !text;
-  }
-
   complain(text) {
     write(this.trouble, text);
-  }
-
-  sayProgress() {
-    const now = performance.now();
-    const { running, total, progress } = this.data;
-    const over = !running && this.wasRunning;
-    this.wasRunning = running > 0;
-    if (progress === this.saidProgress) return;
-    this.saidProgress = progress;
-    if (!total || (!over && now - (this.saidMs ?? 0) < SAY_EVERY_MS)) return;
-    this.saidMs = now;
-    this.say(progress);
   }
 
   // Resolves with the address of a copy that plays here, or with why there is none.
@@ -311,12 +222,6 @@ class Wall {
     this.say(`${many(this.data.found, "cell")} found`);
   }
 
-  toggleFilters() {
-    this.filterRow.hidden = !this.filterRow.hidden;
-    this.filterButton.setAttribute("aria-expanded", String(!this.filterRow.hidden));
-    if (!this.filterRow.hidden) this.boxes.text.focus();
-  }
-
   async turn(by, { last = false } = {}) {
     const page = this.data.page + by;
     if (page < 0 || page >= this.data.pages || this.isWaiting("view")) return;
@@ -332,67 +237,11 @@ class Wall {
   // What is drawn.
 
   draw() {
-    this.drawHead();
-    this.drawFilters();
+    for (const named of [this.grid, this.root]) set(named, "aria-label", this.data.title || "Results");
+    this.head.draw();
+    this.filters.draw();
     this.drawGrid();
     this.drawFoot();
-  }
-
-  drawHead() {
-    const { data } = this;
-    write(this.title, data.title || "Results");
-    for (const named of [this.grid, this.root]) set(named, "aria-label", data.title || "Results");
-    const figures = data.figures.map(([figure, name]) => {
-      const element = make("div");
-      element.append(make("b", "", figure), make("span", "mk-wall-soft", name));
-      return element;
-    });
-    this.figures.replaceChildren(...figures);
-    const part = (count) => `${data.total ? (100 * count) / data.total : 0}%`;
-    const counts = [data.completed, data.running, data.failed];
-    counts.forEach((count, at) => (this.progressBar.children[at].style.width = part(count)));
-    set(this.progressBar, "aria-label", "Completed cells");
-    set(this.progressBar, "aria-valuemin", "0");
-    set(this.progressBar, "aria-valuemax", String(data.total));
-    set(this.progressBar, "aria-valuenow", String(data.completed));
-    set(this.progressBar, "aria-valuetext", data.progress);
-    write(this.progressText, data.progress);
-    write(this.sentence, data.sentence);
-    this.sentence.title = data.sentence;
-    this.drawTools();
-  }
-
-  drawTools() {
-    const count = this.data.chosen_count;
-    this.playAll.hidden = !this.cells.some((cell) => isShown(cell) && cell.medium !== "image");
-    write(this.playAll, this.playing ? "Pause all" : "Play all");
-    const what = this.selected.size ? "selected" : "kept";
-    write(this.compareButton, count > 1 ? `Compare ${count} ${what}` : "Compare");
-    this.compareButton.disabled = count < 2 || count > COMPARE_AT_MOST;
-    this.compareButton.title = this.compareButton.disabled
-      ? `Select two to ${COMPARE_AT_MOST} results first (S)`
-      : `Compare the ${count} ${what} results (C)`;
-    this.blindButton.disabled = this.data.candidates < 2;
-  }
-
-  drawFilters() {
-    const { filters, tags, found, total } = this.data;
-    const options = [["", "Any tag"], ...tags.map((tag) => [tag, `#${tag}`])];
-    if (filters.tag && !tags.includes(filters.tag)) options.push([filters.tag, `#${filters.tag}`]);
-    if (String(options) !== this.tagOptions)
-      this.boxes.tag.replaceChildren(...options.map(([value, text]) => new Option(text, value)));
-    this.tagOptions = String(options);
-    this.boxes.tag.hidden = options.length < 2;
-    for (const [name, box] of Object.entries(this.boxes)) {
-      if (name === "kept") box.checked = filters.kept;
-      else if (box !== document.activeElement && box.value !== String(filters[name]))
-        box.value = filters[name];
-    }
-    const active = Object.values(filters).some(Boolean);
-    const shown = `${found.toLocaleString("en")} of ${total.toLocaleString("en")}`;
-    this.clear.hidden = !active;
-    write(this.matches, active ? shown : "");
-    write(this.filterButton, active ? `Filter · ${shown}` : "Filter");
   }
 
   drawGrid() {
@@ -483,7 +332,7 @@ class Wall {
     if (!this.model.get("compares") || this.gone) return;
     this.model.set("compares", false);
     this.model.save_changes();
-    if (!this.compareButton.disabled) this.compare(this.chosen);
+    if (this.head.canCompare) this.compare(this.chosen);
   }
 
   fit() {
@@ -537,13 +386,13 @@ class Wall {
       if (this.playing) tile.start();
       else tile.medium.pause();
     }
-    this.drawTools();
+    this.head.drawTools();
   }
 
   rest() {
     this.playing = false;
     for (const { medium } of this.tiles.values()) if (isPlayer(medium)) medium.pause();
-    this.drawTools();
+    this.head.drawTools();
   }
 
   // Focus and the keyboard.
@@ -593,7 +442,7 @@ class Wall {
       r: () => this.retry(tile.index),
       t: () => this.editTags(tile),
       n: () => this.editNote(tile),
-      "/": () => (this.filterRow.hidden ? this.toggleFilters() : this.boxes.text.focus()),
+      "/": () => this.filters.open(),
       Home: () => this.goTo(this.cells[0]),
       End: () => this.goTo(this.cells.at(-1)),
       PageUp: () => this.turn(-1),
@@ -682,7 +531,7 @@ class Wall {
     this.draw();
     const { error, said } = await answer;
     if (error) this.complain(error);
-    else if (said) this.tell(said);
+    else if (said) this.head.tell(said);
   }
 
   act({ job, url }, offer) {
@@ -700,7 +549,7 @@ class Wall {
       link.download = offer.file;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), ANSWER_MS);
-      this.tell(`${offer.file} is in your browser's downloads.`);
+      this.head.tell(`${offer.file} is in your browser's downloads.`);
     } catch {
       this.ask({ do: "act", job, offer });
     }
@@ -725,8 +574,8 @@ class Wall {
 
   async compareChosen() {
     await this.shown; // what was selected a moment ago
-    if (!this.compareButton.disabled) this.compare(this.chosen);
-    else this.say(this.compareButton.title);
+    if (this.head.canCompare) this.compare(this.chosen);
+    else this.say(this.head.compareButton.title);
   }
 
   compare(cells) {
