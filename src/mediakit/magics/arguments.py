@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from argparse import SUPPRESS, Action, ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
@@ -34,7 +34,7 @@ def read_line(line: str) -> tuple[str, Namespace, list[str]]:
     dashed = [_NAME.sub(lambda name: name[0].replace("_", "-"), w, 1) for w in words]
     words = [d if w.startswith("--") else w for d, w in zip(dashed, words, strict=True)]
     own, others = own_parser().parse_known_args(words[1:])
-    return words[0], Namespace(**{"take": 1, "client": None, **vars(own)}), others
+    return words[0], own, others
 
 
 def fields_of(
@@ -49,7 +49,7 @@ def fields_of(
     written = dict.fromkeys(found[0] for w in words if (found := _NAME.match(w)))
     names = (*function.fields, *(f"no_{name}" for name in function.fields))
     for option in written.keys() - {*map(option_of, names)}:
-        parser.add_argument(option, nargs="?", const=True, type=_json, action=_Once)
+        parser.add_argument(option, nargs="?", const=True, type=_json)
     fields = vars(parser.parse_args(list(words)))
     for name, spec in function.fields.items():
         if name in fields and spec.kind == "list" and spec.item is not None:
@@ -100,29 +100,14 @@ class _Parser(ArgumentParser):
         raise _refused(message.removeprefix("argument "), None)
 
 
-class _Once(Action):
-    """Takes an option that may be given once."""
-
-    def __call__(
-        self,
-        parser: ArgumentParser,
-        namespace: Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        if hasattr(namespace, self.dest):
-            raise InputError(str(option_string), got="it twice", accepted="given once")
-        setattr(namespace, self.dest, self.const if self.nargs == 0 else values)
-
-
 def own_parser() -> ArgumentParser:
     """Return the parser of the options that every function has."""
     parser = _Parser()
     add = parser.add_argument
     again = "the draw of this request: a whole number from 1, or next for another one"
-    add("--take", type=_take, action=_Once, default=SUPPRESS, help=again)
+    add("--take", type=_take, default=1, help=again)
     variable = "use the client in this variable"
-    add("--client", metavar="NAME", action=_Once, default=SUPPRESS, help=variable)
+    add("--client", metavar="NAME", help=variable)
     at_once = "return at once; the job appears later"
     add("--no-wait", action="store_true", help=at_once)
     add("--help", action="store_true", help="show this, and send nothing")
@@ -153,14 +138,14 @@ def _add(parser: ArgumentParser, spec: FieldSpec) -> None:
     if spec.kind == "boolean":
         opposite = f"--no-{option[2:]}"
         parser.add_argument(
-            opposite, dest=spec.name, nargs=0, const=False, action=_Once, help=SUPPRESS
+            opposite, dest=spec.name, action="store_false", help=SUPPRESS
         )
     else:
         more = {"metavar": spec.name.upper()}
     parser.add_argument(
         option,
         dest=spec.name,
-        action="append" if is_list else _Once,
+        action="append" if is_list else "store",
         type=str if is_list else _reader(spec),
         help=f"{spec.doc} ({needed}{spec.accepted}{default})".replace("%", "%%"),
         **more,
