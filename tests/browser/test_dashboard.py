@@ -149,7 +149,7 @@ def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_firs
     expect(alert).to_contain_text("The service does not answer.")
     lab.screenshot("dashboard-failed", failing)
     lab.run_cell(3)
-    failing.get_by_role("button", name="Retry").click()
+    failing.get_by_role("button", name="Refresh").click()
     drawn(failing)
     expect(alert).to_have_count(0)
     assert lab.console_errors() == []

@@ -85,7 +85,7 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
     assert "Read on 20 October 2026." in page.text
     for function in ("R1", "Text to video", "Video upscale", "Keyframes"):
         assert function in page.text
-    assert "Total45$53.399146100.0 %" in page.text
+    assert "Total45$53.399146100.00" in page.text
     assert HOSTILE in page.text
     assert "onerror" not in {name for _, name, _ in page.attributes}
 

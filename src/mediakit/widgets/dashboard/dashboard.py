@@ -55,7 +55,7 @@ from mediakit.widgets.toolkit.styles import (
     style_block,
     style_tag,
 )
-from mediakit.widgets.toolkit.widget_factory import WidgetFactory, close_tree
+from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +150,6 @@ class Dashboard:
         )
         tooltip = "Read the month again"
         self.refresh_button = self._button("Refresh", tooltip, self.refresh)
-        self.retry_button = self._button("Retry", tooltip, self.refresh)
         controls = make(
             w.HBox,
             "mk-sp-controls",
@@ -239,12 +238,6 @@ class Dashboard:
             if self._key is not None:
                 _open.remove(self._key, self)
             self._handle.close()
-            for part in (
-                *(self.retry_button, self._said, self._export_row),
-                *(self._plots, self.more_box, self._further),
-                *(*self.format_buttons.values(), self.widget),
-            ):
-                close_tree(part)
             self._factory.close()
 
     # -- what people do -----------------------------------------------------------
@@ -417,8 +410,6 @@ class Dashboard:
             yield self._export_row
         yield self._trouble
         yield self._status
-        if self.trouble:
-            yield self.retry_button
         if self.plots:
             yield from (self._plots, self.more_box)
             if self.more_box.value:

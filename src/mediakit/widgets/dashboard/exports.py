@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from mediakit.media import size_text
 from mediakit.money import format_usd
 from mediakit.spend.exporting import export_bytes, to_focus
 from mediakit.widgets.dashboard.figures import free_text
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 VOILA = "VOILA_REQUEST_URL"
 MOST_LINK_BYTES = 8_000_000
-KB, MB = 1_000, 1_000_000
 
 
 class Format(StrEnum):
@@ -91,13 +91,6 @@ def link_html(prepared: Prepared) -> Markup:
         f"the limit is {size_text(MOST_LINK_BYTES)}. Use client.spend.charges()."
     )
     return line_html(text, "warn")
-
-
-def size_text(size_bytes: int) -> str:
-    """Format a size, such as "12 kB" or "3.4 MB"."""
-    if size_bytes < MB:
-        return f"{max(1, round(size_bytes / KB)):,} kB"
-    return f"{size_bytes / MB:.1f} MB"
 
 
 def in_voila(environment: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 from markupsafe import Markup
 
-from mediakit.money import divide_half_up, format_usd
+from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.spend.dates import day_name, month_name
 from mediakit.spend.exporting import write_file
@@ -277,33 +277,18 @@ def _wide(table: Markup) -> Markup:
 
 
 def _sums_html(reading: MonthReading) -> Markup:
-    daily = named(reading.daily)
-    sums = daily.groupby(reading.by.column)[["jobs", CHARGE]].sum()
-    order = sums.sort_values(CHARGE, ascending=False, kind="stable")
-    rows = [(str(n), int(jobs), int(charge)) for n, jobs, charge in order.itertuples()]
-    jobs = sum(count for _, count, _ in rows)
-    total = sum(charge for *_, charge in rows)
-    row = Markup(
-        '<tr><td>{}</td><td class="mk-num">{:,}</td>'
-        '<td class="mk-num">{}</td><td class="mk-num">{}</td></tr>'
-    )
+    """Return the sum of each function, project or key, and that of all."""
+    import pandas as pd
 
-    def row_html(name: str, jobs: int, charge: int) -> Markup:
-        share = ""
-        if total > 0 and charge >= 0:
-            whole, tenth = divmod(divide_half_up(charge * 1000, total), 10)
-            share = f"{whole}.{tenth} %"
-        return row.format(html_text(name), jobs, html_text(format_usd(charge)), share)
-
-    return Markup(
-        '<table class="sums"><thead><tr><th>{}</th><th class="mk-num">Charged jobs</th>'
-        '<th class="mk-num">Charge</th><th class="mk-num">Share</th></tr></thead>'
-        "<tbody>{}</tbody><tfoot>{}</tfoot></table>"
-    ).format(
-        reading.by.value,
-        NO_HTML.join(row_html(*each) for each in rows),
-        row_html("Total", jobs, total),
-    )
+    by, daily = reading.by, named(reading.daily)
+    sums = daily.groupby(by.column, as_index=False)[["jobs", CHARGE]].sum()
+    sums = sums.sort_values(CHARGE, ascending=False, kind="stable")
+    total = sums[["jobs", CHARGE]].sum().to_frame().T.assign(**{by.column: "Total"})
+    sums = pd.concat([sums, total])
+    sums["share, %"] = sums[CHARGE] / (int(total[CHARGE].iloc[0]) or 1) * 100.0
+    names = {by.column: by.value, "jobs": "charged jobs"}
+    table = table_html(sums.rename(columns=names), None)
+    return Markup('<div class="sums">{}</div>').format(table)
 
 
 def _charges_parts(reading: MonthReading) -> Iterator[Markup]:
