@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib.metadata as metadata
 import json
 import os
+import pickle
+import socket
 import statistics
 import subprocess
 import sys
@@ -58,31 +60,29 @@ def plain_s(seconds: int, size: tuple[int, int], path: Path) -> float:
 
 def rendered(kind: str, body: dict[str, Any], folder: Path) -> tuple[float, float]:
     """Render in a new, warm worker; return its seconds and its peak in MB."""
-    worker = subprocess.Popen(
-        [sys.executable, "-m", "mediakit.sandbox.render"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    with worker:
-        ask(worker, PROBE, {}, folder)
+    server, theirs = socket.socketpair()
+    command = [sys.executable, "-m", "mediakit.sandbox.render"]
+    with subprocess.Popen(command, stdin=theirs.fileno()) as worker, server:
+        theirs.close()
+        ask(server, PROBE, {}, folder)
         started = time.perf_counter()
-        answer = ask(worker, kind, {"prompt": "a kite over dunes", **body}, folder)
+        answer = ask(server, kind, {"prompt": "a kite over dunes", **body}, folder)
         took_s = time.perf_counter() - started
         assert "result" in answer, answer
         status = Path(f"/proc/{worker.pid}/status").read_text()
+        server.close()
     peak_kb = next(line.split()[1] for line in status.splitlines() if "VmHWM" in line)
     return took_s, int(peak_kb) / 1_000
 
 
 def ask(
-    worker: subprocess.Popen[bytes], kind: str, body: dict[str, Any], folder: Path
+    server: socket.socket, kind: str, body: dict[str, Any], folder: Path
 ) -> dict[str, Any]:
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    request = RenderRequest(kind, kind, body, {}, folder / "rendered.mp4", seed=1)
-    worker.stdin.write(request.line())
-    worker.stdin.flush()
-    answer: dict[str, Any] = json.loads(worker.stdout.readline())
+    request = RenderRequest(kind, body, {}, folder / "rendered.mp4", seed=1)
+    content = pickle.dumps(request)
+    server.sendall(len(content).to_bytes(4) + content)
+    with server.makefile("rb") as file:
+        answer: dict[str, Any] = json.loads(file.readline())
     return answer
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from mediakit import Catalog, Client
-from mediakit.sandbox.jobs.renderer import POOL, Renderer
+from mediakit.sandbox.jobs import renderer
+from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.new_history import with_history
 from tests.support.soak import IS_SOAK
@@ -55,8 +55,7 @@ def _render_workers_stay() -> Iterator[None]:
     POOL.join()
     with pytest.MonkeyPatch.context() as patch:
         if not IS_SOAK:
-            defaults: Any = Renderer.__init__.__kwdefaults__
-            patch.setitem(defaults, "max_jobs_per_worker", 500)
+            patch.setattr(renderer, "MAX_JOBS", 500)
         yield
     POOL.leave()
 

@@ -10,9 +10,15 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from mediakit.errors import MediakitError
-from mediakit.money import format_usd, parse_usd
+from mediakit.money import parse_usd
 from mediakit.sandbox.server.running import RunningSandbox, start
 from mediakit.sandbox.settings import Sandbox, is_loopback
+
+WARNING = (
+    "Warning: Other machines can reach {host}, over plain HTTP. Everyone can read "
+    "/openapi.json. With the API key they can submit jobs and control the sandbox; "
+    "with a file's URL they can read the file.\n"
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,8 +38,15 @@ def main(arguments: list[str] | None = None) -> int:
             sys.stderr.write(f"{problem}\n")
             return 2
         stack.callback(running.stop)
-        _warn(settings)
-        sys.stdout.write(_as_json(running) if options.json else _text(running, options))
+        if not is_loopback(settings.host):
+            sys.stderr.write(WARNING.format(host=settings.host))
+        fields = {
+            "base_url": running.base_url,
+            "api_key": running.api_key,
+            "functions": dict(running.functions),
+        }
+        line = f"{json.dumps(fields)}\n"
+        sys.stdout.write(line if options.json else _text(running, options, folder))
         sys.stdout.flush()
         stops.get()
     return 0
@@ -58,12 +71,7 @@ def _parser() -> argparse.ArgumentParser:
         help="let callbacks and input URLs reach this machine, over http, on any port",
     )
     add("--keep-gb", type=float, default=10, help="gigabytes to keep (default: 10)")
-    add(
-        "--speed",
-        type=float,
-        default=1.0,
-        help="speed of its clock (default: 1)",
-    )
+    add("--speed", type=float, default=1.0, help="speed of its clock (default: 1)")
     add("--json", action="store_true", help="print one line of JSON when ready")
     return parser
 
@@ -75,49 +83,17 @@ def _settings(options: argparse.Namespace, folder: Path) -> Sandbox:
     return Sandbox(**given | {"data_dir": folder, "balance_micro_usd": balance})
 
 
-def _warn(settings: Sandbox) -> None:
-    if not is_loopback(settings.host):
-        sys.stderr.write(
-            f"Warning: Other machines can reach {settings.host}, over plain HTTP. "
-            "Everyone can read /openapi.json. With the API key they can submit jobs "
-            "and control the sandbox; with a file's URL they can read the file.\n"
-        )
-
-
-def _as_json(running: RunningSandbox) -> str:
-    fields = {
-        "base_url": running.base_url,
-        "api_key": running.api_key,
-        "functions": dict(running.functions),
-    }
-    return f"{json.dumps(fields)}\n"
-
-
-def _text(running: RunningSandbox, options: argparse.Namespace) -> str:
-    lines = [
-        f"The sandbox serves at {running.base_url} (press Ctrl-C to stop it).",
-        _key_line(running, options),
-        f"Functions: {', '.join(sorted(running.functions))}.",
-        _data_line(running, options),
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _key_line(running: RunningSandbox, options: argparse.Namespace) -> str:
-    if running.api_key == options.api_key:
-        return "API key: the one you gave."
-    if options.data_dir:
-        return f"API key: stored in {options.data_dir / 'account.json'}."
-    return f"API key, for this run only: {running.api_key}"
-
-
-def _data_line(running: RunningSandbox, options: argparse.Namespace) -> str:
-    if not running.owned:
-        return "Another process serves this data directory; this one stands by."
-    if options.data_dir:
-        return f"Data: {options.data_dir}; an existing balance is kept."
-    opening = format_usd(parse_usd(options.balance_usd))
-    return f"Data: a temporary folder, removed on exit; balance {opening}."
+def _text(running: RunningSandbox, options: argparse.Namespace, folder: Path) -> str:
+    key = f"for this run only: {running.api_key}"
+    if options.data_dir or options.api_key:
+        key = f"the one in {folder / 'account.json'}"
+    serves = "serves" if running.owned else "is served by another process"
+    return (
+        f"The sandbox {serves} at {running.base_url} (press Ctrl-C to stop it).\n"
+        f"API key, {key}.\n"
+        f"Functions: {', '.join(sorted(running.functions))}.\n"
+        f"Data: {options.data_dir or 'a temporary folder, removed on exit'}.\n"
+    )
 
 
 if __name__ == "__main__":

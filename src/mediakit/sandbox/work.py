@@ -30,17 +30,7 @@ class StalledError(Exception):
 
 @dataclass(frozen=True)
 class Work:
-    """One kind of work with due times of the sandbox's clock.
-
-    Args:
-        start_due: Starts what is due at an instant; returns the number of tasks.
-        next_due_us: Returns when the next task is due that was not started; None when
-            nothing is pending.
-        counted_as: The name of its count in the response to an advance; None when an
-            advance leaves it to the loop.
-        tasks: Returns the tasks that run, which an advance waits for if it counts
-            them; None when `start_due` does everything itself.
-    """
+    """One kind of work with due times of the sandbox's clock."""
 
     start_due: Callable[[int], int]
     next_due_us: Callable[[], int | None]

@@ -70,7 +70,7 @@ def test_an_output_is_synced_to_disk_once(
     picture = tmp_path / "picture.png"
     picture.write_bytes(png())
     body, inputs = {"image_url": url}, {url: picture}
-    render(RenderRequest("media_1", "image-upscale", body, inputs, tmp_path / "out"))
+    render(RenderRequest("image-upscale", body, inputs, tmp_path / "out"))
 
     name = job["output"]["image"]["url"].rpartition("/")[2].partition(".")[0]
     assert [file.partition(".")[0] for file in synced] == [name]

@@ -186,13 +186,11 @@ class Studio:
         """Ask for a film or a picture; media may be smaller than real ones."""
         inputs = {self.url(path): path for path in files}
         if kind not in DECLARED:
-            asked = RenderRequest("media_1", kind, body, inputs, self.output, seed)
+            asked = RenderRequest(kind, body, inputs, self.output, seed)
             return replace(asked, media_type=media_type, sketch=True, changed=(*body,))
         function = CATALOG.function(kind)
         canonical = function.canonical_body(body)
-        asked = render_request(
-            "media_1", function, canonical, inputs, self.output, seed
-        )
+        asked = render_request(function, canonical, inputs, self.output, seed)
         return replace(asked, sketch=True, limits={})
 
     def strict(

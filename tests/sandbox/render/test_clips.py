@@ -130,28 +130,22 @@ def test_what_a_model_does_not_make_is_refused(studio: Studio) -> None:
     )
 
 
-def test_frames_beyond_what_is_encoded_are_refused_with_the_way_out(
-    studio: Studio,
+@pytest.mark.parametrize(
+    ("size", "frames", "h264", "words"),
+    [
+        ((1920, 1080), 2, False, "1920x1080 pixels become 7680x4320 in 2 frames"),
+        ((2176, 64), 2, True, "at most 35.0 megapixels, 8192 pixels a side"),
+        ((1472, 1472), 480, True, "432 such frames."),
+        ((1920, 1080), 2, False, "Ask for a smaller factor or for H.264."),
+    ],
+)
+def test_more_than_is_encoded_in_the_time_is_refused_with_the_way_out(
+    studio: Studio, size: tuple[int, int], frames: int, words: str, *, h264: bool
 ) -> None:
-    clip = make_mp4(studio.folder / "c.mp4", (1920, 1080), 0.1)
-    assert refused_upscale(studio, clip, upscale_factor="x4") == (
-        "video_url: 1920x1080 pixels become 7680x4320, 33.2 megapixels; the sandbox "
-        "encodes at most 9.4 megapixels and 8192 pixels a side as H.265. Ask for a "
-        "smaller factor or for H.264."
-    )
-    strip = make_mp4(studio.folder / "s.mp4", (2176, 64), 0.1)
-    assert refused_upscale(studio, strip, upscale_factor="x4", h264_output=True) == (
-        "video_url: 2176x64 pixels become 8704x256, 2.2 megapixels; the sandbox "
-        "encodes at most 35.0 megapixels and 8192 pixels a side as H.264."
-    )
-
-
-def test_more_work_than_fits_into_the_time_limit_is_refused(studio: Studio) -> None:
-    clip = make_greys(studio.folder / "clip.mp4", Size(1472, 1472), 480, Fraction(60))
-    assert refused_upscale(studio, clip, upscale_factor="x4", h264_output=True) == (
-        "video_url: 1472x1472 pixels become 5888x5888 in 480 frames; the sandbox "
-        "encodes at most 432 such frames as H.264."
-    )
+    clip = make_greys(studio.folder / "c.mp4", Size(*size), frames, Fraction(60))
+    refused = refused_upscale(studio, clip, upscale_factor="x4", h264_output=h264)
+    assert refused.startswith("video_url: ")
+    assert words in refused
 
 
 # Regions

@@ -94,7 +94,7 @@ class Desk:
         }
         files = [path for _, parts in tracks for _, _, path in parts]
         inputs = {self.url(path): path for path in files}
-        return RenderRequest("media_1", "compose-video", body, inputs, self.output, 1)
+        return RenderRequest("compose-video", body, inputs, self.output, 1)
 
     def make(self, *tracks: Track) -> Made:
         """Draw the first frame of each shot, and mix all of the sound."""

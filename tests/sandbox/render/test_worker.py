@@ -2,10 +2,8 @@
 
 import json
 import os
-import subprocess
-import sys
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pytest
 
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.__main__ import response
-from mediakit.sandbox.render.protocol import RenderRequest, parse_request
+from mediakit.sandbox.render.protocol import RenderRequest
 from tests.sandbox.render.studio import Studio, look, make_m4a, pitch_hz, refusal
 from tests.support.samples.media_samples import (
     make_jpeg,
@@ -24,59 +22,35 @@ from tests.support.samples.media_samples import (
     make_png,
     make_wav,
 )
+from tests.support.sandbox.workers import asked, running_worker, send
 
 R1 = {"prompt": "at the lake", "duration": 4, "resolution": "480p"}
 
 
-def answer_to(order: RenderRequest) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(response(order))
-    return answer
-
-
-# Lines
-
-
-def test_the_worker_answers_each_line_with_a_line_and_leaves(studio: Studio) -> None:
+def test_the_worker_answers_each_request_with_a_line_and_leaves(
+    studio: Studio,
+) -> None:
     path = make_png(studio.folder / "p.png", (20, 10))
     good = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
-    lines = [replace(good, kind="mine", media_type="smell").line(), good.line()]
-    with worker() as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        answers = []
-        for line in lines:
-            process.stdin.write(line)
-            process.stdin.flush()
-            answers.append(json.loads(process.stdout.readline()))
-        assert process.communicate() == (b"", b"")
+    bad = replace(good, kind="mine", media_type="smell")
+    with running_worker() as (process, server):
+        refused, answer = [asked(server, request) for request in (bad, good)]
+        server.close()
+        assert process.communicate()[1] == b""
     assert process.returncode == 0
-    refused, answer = answers
-    assert (refused["job"], refused["code"]) == ("media_1", "internal")
-    assert answer == {"job": "media_1", "result": ["image/jpeg", None]}
-
-
-def worker() -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-P", "-m", "mediakit.sandbox.render"]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert refused["code"] == "internal"
+    assert answer == {"result": ["image/jpeg", None]}
 
 
 def test_a_worker_whose_server_was_killed_renders_nothing(studio: Studio) -> None:
     path = make_png(studio.folder / "p.png", (20, 10))
     order = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
-    with worker() as process:
-        # It still imports: the line is all that its server has left.
-        assert process.communicate(order.line()) == (b"", b"")
+    with running_worker() as (process, server):
+        # It still imports: the request is all that its server has left.
+        send(server, order)
+        server.close()
+        assert process.communicate()[1] == b""
     assert not order.output.exists()
-
-
-def test_a_request_comes_out_of_its_line_as_it_went_in(studio: Studio) -> None:
-    limits = {"video_urls": MediaLimits(formats=("mp4",), max_fps=30)}
-    order = replace(studio.order("r1", R1), media_type="audio", limits=limits)
-    read = parse_request(order.line())
-    assert read == replace(order, changed=[*order.changed])
-    assert read.limits_of("video_urls") == limits["video_urls"]
-    assert read.limits_of("image_urls") == MediaLimits()
 
 
 @pytest.mark.parametrize(
@@ -91,7 +65,7 @@ def test_a_request_that_cannot_be_followed_is_answered(
     studio: Studio, kind: str, body: dict[str, object], more: dict[str, Any]
 ) -> None:
     order = studio.order("mine", body)
-    answer = answer_to(replace(order, kind=kind, **more))
+    answer = response(replace(order, kind=kind, **more))
     assert answer["code"] == "internal"
     assert answer["message"].endswith(".")
 
@@ -188,35 +162,13 @@ def test_declared_limits_hold_for_a_function_of_one_s_own(studio: Studio) -> Non
         assert "2 s" in message
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "size", "words"),
-    [
-        (
-            "image-upscale",
-            {"image_url": "FILE"},
-            (3000, 2001),
-            "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
-            "accepted are at most 24 megapixels.",
-        ),
-        (
-            "image-to-image",
-            {"image": "FILE", "output_format": "jpeg"},
-            (65_501, 2),
-            "image: ",
-        ),
-    ],
-)
-def test_what_does_not_fit_the_function_is_refused(
-    studio: Studio,
-    kind: str,
-    fields: Mapping[str, Any],
-    size: tuple[int, int],
-    words: str,
-) -> None:
-    path = studio.folder / "p.png"
-    make_picture(size, "navy", "plain").save(path, "PNG")
-    text = json.dumps(fields).replace("FILE", studio.url(path))
-    assert refusal(studio.order(kind, json.loads(text), path)).startswith(words)
+def test_a_picture_that_would_grow_too_large_is_refused(studio: Studio) -> None:
+    path = make_png(studio.folder / "p.png", (3000, 2001), "navy", "plain")
+    asked = studio.order("image-upscale", {"image_url": studio.url(path)}, path)
+    assert refusal(asked) == (
+        "image_url: 3000x2001 pixels become 6000x4002 with x2, 24.0 megapixels; "
+        "accepted are at most 24 megapixels."
+    )
 
 
 def test_a_draft_longer_than_a_minute_is_refused(studio: Studio) -> None:
@@ -307,7 +259,7 @@ def test_a_file_that_breaks_off_after_a_good_one_leaves_no_half_film(
     broken = studio.folder / "bad.png"
     broken.write_bytes(good.read_bytes()[:100])
     body = {**R1, "image_urls": [studio.url(good), studio.url(broken)]}
-    answer = answer_to(studio.order("r1", body, good, broken))
+    answer = response(studio.order("r1", body, good, broken))
     assert answer["code"] == "invalid_input"
     assert "image_urls[1]" in answer["message"]
     assert not studio.output.exists()
@@ -326,14 +278,9 @@ sys.stderr.write(re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
 
 def measured_worker(order: RenderRequest) -> tuple[dict[str, Any], int]:
     """Render in a process of its own; return its answer and its peak in KiB."""
-    command = [sys.executable, "-P", "-c", MEASURED_WORKER]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(order.line())
-        process.stdin.flush()
-        answer = json.loads(process.stdout.readline())
+    with running_worker("-c", MEASURED_WORKER) as (process, server):
+        answer = asked(server, order)
+        server.close()
         _, peak_kib = process.communicate()
     return answer, int(peak_kib)
 

@@ -413,8 +413,8 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
 ) -> None:
     released = threading.Event()
 
-    async def hang(renderer: Renderer) -> None:
-        await asyncio.to_thread(released.wait)
+    def hang(renderer: Renderer) -> None:
+        released.wait()
 
     monkeypatch.setattr(Renderer, "close", hang)
     monkeypatch.setattr(hosting, "STOP_TIMEOUT_S", 0.1)

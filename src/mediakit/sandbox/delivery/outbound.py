@@ -143,16 +143,7 @@ class Outbound:
         timeouts_s: Mapping[str, float],
         check: Check = lambda addresses: None,
     ) -> AsyncIterator[httpx.Response]:
-        """Send a request; the body of the response is not read yet.
-
-        Args:
-            method: The method.
-            url: The URL.
-            headers: Further headers.
-            content: The body.
-            timeouts_s: The limits of `httpx.Timeout`, seconds.
-            check: Raises `BlockedError` if the host's addresses are not accepted.
-        """
+        """Send a request; the body of the response is not read yet."""
         target = parsed(url)
         addresses = await checked_addresses(
             target.host, _port(target), allow_loopback=self._allow_loopback

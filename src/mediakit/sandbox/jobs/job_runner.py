@@ -197,10 +197,9 @@ class JobRunner:
             with files.scratch(job.id) as folder:
                 media = [*function.media(body), *undeclared_media(function, body)]
                 paths = await self._inputs.gather(media, folder)
-                seconds = await self._lengths(job, function, body, media, paths)
+                seconds = await self._lengths(function, body, media, paths)
                 self._hold_price(job, function, body, seconds)
                 request = render_request(
-                    job.id,
                     function,
                     body,
                     paths,
@@ -216,7 +215,6 @@ class JobRunner:
 
     async def _lengths(
         self,
-        job: JobRow,
         function: Function,
         body: dict[str, Any],
         media: list[MediaItem],
@@ -227,8 +225,7 @@ class JobRunner:
         if not clips or not is_open_ended(function, body):
             return {}
         seconds = await self._renderer.probe(
-            job.id,
-            {label: (c.kind, paths[c.value]) for label, c in clips.items()},
+            {label: (c.kind, paths[c.value]) for label, c in clips.items()}
         )
         return {clips[label].value: length for label, length in seconds.items()}
 

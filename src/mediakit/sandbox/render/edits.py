@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from PIL import Image, ImageChops, ImageOps
 
-from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.files import (
     Clip,
     Given,
@@ -18,6 +17,7 @@ from mediakit.sandbox.render.files import (
     on_white,
     picture_size,
     read_clip,
+    read_clips,
     read_picture,
 )
 from mediakit.sandbox.render.film import (
@@ -96,7 +96,7 @@ def compose(request: RenderRequest) -> Film:
             check_sound(given)
             sound = decoded(given)
         else:
-            clips[given] = read_clip(given, MediaLimits())
+            clips[given] = read_clip(given)
             sizes[given] = clips[given].size
             if clips[given].has_sound:
                 sound = decoded(given)
@@ -189,8 +189,6 @@ MOST_PIXELS_IN_ALL: Mapping[Codec, int] = {
     "h264": 15_000_000_000,
     "hevc": 5_000_000_000,
 }
-# A smaller frame takes as long as one of so many pixels.
-_LEAST_PIXELS = 50_000
 
 _UPSCALED = "video_url"
 _PIXELS_4K = 3840 * 2160
@@ -201,7 +199,7 @@ def upscale(request: RenderRequest) -> Film:
     """Scale a clip; its frame rate, length and sound stay."""
     body: Mapping[str, Any] = request.body
     given = _given(request, body[_UPSCALED], _UPSCALED)
-    clip = read_clip(given, request.limits_of(_UPSCALED))
+    (clip,) = read_clips(request, [given])
     rate = clip.rate or Fraction(FPS)
     frames = max(round(clip.duration_s * rate), 1)
     codec: Codec = "h264" if body.get("h264_output") else "hevc"
@@ -226,17 +224,7 @@ def upscale(request: RenderRequest) -> Film:
 
 
 def output_size(source: Size, factor: int, model: str) -> Size:
-    """Return the output frame of a model for a source (spec 4.13).
-
-    Args:
-        source: The clip's frame.
-        factor: How many times as wide and as high it becomes.
-        model: `proteus` and `starlight-precise-2.6` scale exactly; of the others
-            the result has at least 720 pixels on its short side and 4K at most.
-
-    Raises:
-        RenderError: `invalid_input` when the exact starlight model would exceed 4K.
-    """
+    """Return the output frame of a model for a source (spec 4.13)."""
     exact = Size(source.width * factor, source.height * factor)
     if model == "proteus":
         return exact.scaled(1)
@@ -252,20 +240,17 @@ def output_size(source: Size, factor: int, model: str) -> Size:
 
 
 def _check_work(clip: Clip, size: Size, frames: int, codec: Codec) -> None:
-    become = f"{_UPSCALED}: {clip.size} pixels become {size}"
-    name = {"h264": "H.264", "hevc": "H.265"}[codec]
-    hint = " Ask for a smaller factor or for H.264." if codec == "hevc" else ""
-    if max(size) > MOST_PIXELS_A_SIDE or size.pixels > MOST_PIXELS[codec]:
+    most, in_all = MOST_PIXELS[codec], MOST_PIXELS_IN_ALL[codec]
+    # A smaller frame takes as long as one of 50,000 pixels.
+    work = max(size.pixels, 50_000) * frames
+    if max(size) > MOST_PIXELS_A_SIDE or size.pixels > most or work > in_all:
+        name = {"h264": "H.264", "hevc": "H.265"}[codec]
+        hint = " Ask for a smaller factor or for H.264." if codec == "hevc" else ""
         raise RenderError.invalid(
-            f"{become}, {size.pixels / 1e6:.1f} megapixels; the sandbox encodes at "
-            f"most {MOST_PIXELS[codec] / 1e6:.1f} megapixels and "
-            f"{MOST_PIXELS_A_SIDE} pixels a side as {name}.{hint}"
-        )
-    most_frames = MOST_PIXELS_IN_ALL[codec] // max(size.pixels, _LEAST_PIXELS)
-    if frames > most_frames:
-        raise RenderError.invalid(
-            f"{become} in {frames:,} frames; the sandbox encodes at most "
-            f"{most_frames:,} such frames as {name}.{hint}"
+            f"{_UPSCALED}: {clip.size} pixels become {size} in {frames:,} frames; as "
+            f"{name} the sandbox encodes at most {most / 1e6:.1f} megapixels, "
+            f"{MOST_PIXELS_A_SIDE} pixels a side, and {in_all // size.pixels:,} such "
+            f"frames.{hint}"
         )
 
 
@@ -294,7 +279,7 @@ def replace_region(request: RenderRequest) -> Film:
     """Change a clip in one region; the pixels outside the region stay."""
     body: Mapping[str, Any] = request.body
     given = _given(request, body[_CHANGED], _CHANGED)
-    clip = read_clip(given, request.limits_of(_CHANGED))
+    (clip,) = read_clips(request, [given])
     size = frame_size(SHORT_SIDES_PX[body.get("resolution", "1080p")], clip.size.ratio)
     if url := body.get(_MASK):
         mask = read_picture(_given(request, url, _MASK), enough=size)

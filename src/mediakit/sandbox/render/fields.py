@@ -20,36 +20,19 @@ LONGEST_SIDE_PX = 4096
 SHORTEST_SIDE_PX = 64
 
 _SHORTEST_S = 0.5
-_RATIOS = ("aspect_ratio", "ratio")
-_SIZES = ("size", "image_size", "resolution")
-_SECONDS = ("duration", "duration_s", "seconds")
-# R1 and R2 say `auto`, R4 says 0 (spec 4.8).
-_AUTOMATIC = ("auto", 0)
-_SOUND_WORDS = {"native": True, "on": True, "off": False, "none": False}
-_RATIO = re.compile(r"0*([1-9]\d{0,4}):0*([1-9]\d{0,4})", re.ASCII)
-_PAIR = re.compile(r"(\d{1,5}) ?[x*] ?(\d{1,5})")
-_SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?")
+_RATIO = re.compile(r"([1-9]\d{0,3}):([1-9]\d{0,3})", re.ASCII)
+_PAIR = re.compile(r"([1-9]\d{0,4}) ?[x*] ?([1-9]\d{0,4})", re.ASCII)
+_SPAN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?) ?s?", re.ASCII)
 _SIDES_PX = {name.lower(): side_px for name, side_px in SHORT_SIDES_PX.items()}
 # Pictures are named by the side of a square with as many pixels.
 _SQUARES_PX = {"1k": 1024, "2k": 2048, "4k": 4096}
 
 
 class OpenBody:
-    """Reads a body by common field names; a value of another type is ignored.
-
-    Args:
-        request: The request; fields of objects inside its body count like its own.
-    """
+    """Reads a body by common field names; a value of another type is ignored."""
 
     def __init__(self, request: RenderRequest) -> None:
         self._request = request
-        self._fields: dict[str, object] = {}
-        level = [request.body]
-        while level:  # An outer field hides an inner one.
-            for each in level:
-                self._fields = {**each, **self._fields}
-            values = [value for each in level for value in each.values()]
-            level = [value for value in values if isinstance(value, dict)]
 
     @property
     def prompt(self) -> str:
@@ -68,32 +51,28 @@ class OpenBody:
         """Width over height; None when it follows from the given media."""
         if pair := self._pair():
             return Fraction(*pair)
-        ratios = map(_RATIO.fullmatch, map(self._text, _RATIOS))  # or `adaptive`
-        return next((Fraction(int(r[1]), int(r[2])) for r in ratios if r), None)
+        ratio = _RATIO.fullmatch(self._text("aspect_ratio") or self._text("ratio"))
+        return Fraction(int(ratio[1]), int(ratio[2])) if ratio else None
 
     @property
     def seconds(self) -> float | None:
         """The length, limited to what the sandbox renders; None when not given."""
-        for value in map(self._fields.get, _SECONDS):
-            match value:
-                case bool():
-                    continue
-                case int() | float() if value > 0:
-                    return float(min(max(value, _SHORTEST_S), LONGEST_S))
-                case str() if span := _SPAN.fullmatch(value):
-                    return min(max(float(span[1]), _SHORTEST_S), LONGEST_S)
+        for name in ("duration", "duration_s", "seconds"):
+            span = _SPAN.fullmatch(str(self._request.body.get(name))[:12])
+            if span and float(span[1]):
+                return min(max(float(span[1]), _SHORTEST_S), LONGEST_S)
         return None
 
     @property
     def automatic(self) -> bool:
-        """Whether the length is left to the model."""
-        return any(self._fields.get(name) in _AUTOMATIC for name in _SECONDS)
+        """Whether the length is left to the model: R4 says 0 (spec 4.8)."""
+        return self._request.body.get("duration") in ("auto", 0)
 
     @property
     def watermark(self) -> bool:
         """Whether the output gets a watermark."""
         names = ("watermark", "aigc_watermark")
-        return any(self._fields.get(name) is True for name in names)
+        return any(self._request.body.get(name) is True for name in names)
 
     @property
     def high_bitrate(self) -> bool:
@@ -103,16 +82,13 @@ class OpenBody:
     @property
     def output_format(self) -> str:
         """The last part of the requested format, such as `jpeg` of `image/jpeg`."""
-        named = self._text("output_format") or self._text("format")
-        return named.lower().rpartition("/")[2]
+        return self._text("output_format").lower().rpartition("/")[2]
 
     def audible(self, *, default: bool) -> bool:
         """Return whether sound is requested."""
-        for value in map(self._fields.get, ("generate_audio", "audio")):
-            if isinstance(value, bool):
-                return value
-            if isinstance(value, str) and value in _SOUND_WORDS:
-                return _SOUND_WORDS[value]
+        for value in map(self._request.body.get, ("generate_audio", "audio")):
+            if isinstance(value, bool) or value in ("native", "on", "off", "none"):
+                return value in (True, "native", "on")
         return default
 
     def picture_size(self) -> Size:
@@ -131,9 +107,6 @@ class OpenBody:
         """Find the media that the body names at any depth, in order.
 
         What a field declares is believed; other files are looked at.
-
-        Raises:
-            RenderError: `invalid_input` when a file is no medium that can be read.
         """
         rest: list[tuple[str, object]] = [("", self._request.body)]
         while rest:
@@ -151,23 +124,18 @@ class OpenBody:
             rest += reversed(items)
 
     def _text(self, name: str) -> str:
-        value = self._fields.get(name)
+        value = self._request.body.get(name)
         return value if isinstance(value, str) else ""
 
     def _pair(self) -> tuple[int, int] | None:
         """Return width and height when both are given, in one text or in two fields."""
-        for name in _SIZES:
-            if pair := _PAIR.fullmatch(self._text(name).lower()):
-                width, height = int(pair[1]), int(pair[2])
-                return (width, height) if width and height else None
-        width, height = map(self._side_px, ("width", "height"))
-        return (width, height) if width and height else None
-
-    def _side_px(self, name: str) -> int:
-        value = self._fields.get(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            return 0
-        return min(max(value, 0), 16 * LONGEST_SIDE_PX)
+        sides = [self._request.body.get(name) for name in ("width", "height")]
+        if all(type(side) is int for side in sides):
+            texts = [f"{sides[0]}x{sides[1]}"]
+        else:
+            texts = [*map(self._text, ("size", "image_size", "resolution"))]
+        pairs = (_PAIR.fullmatch(text.lower()) for text in texts)
+        return next(((int(p[1]), int(p[2])) for p in pairs if p), None)
 
 
 def _bounded(width: float, height: float) -> Size:

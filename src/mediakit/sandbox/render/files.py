@@ -1,10 +1,12 @@
 """Files from outside, which are untrusted until they are decoded."""
 
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -22,8 +24,9 @@ from mediakit.decoding import (
     picture_track,
     quarter_turns,
 )
-from mediakit.media_limits import MediaInfo, MediaLimits
-from mediakit.sandbox.render.protocol import RenderError
+from mediakit.media_limits import MediaInfo
+from mediakit.rules import Problem
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest
 from mediakit.sandbox.render.sizes import Size
 
 Recorded = Literal["video", "audio"]
@@ -31,7 +34,6 @@ Recorded = Literal["video", "audio"]
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 MAX_PIXELS = 50_000_000
 MAX_SIZE_BYTES = 100_000_000
-LONGEST_JPEG_SIDE_PX = 65_500
 
 # The EXIF orientations of upright pictures.
 _LYING = (5, 6, 7, 8)
@@ -65,19 +67,7 @@ class Given(NamedTuple):
 
 
 def read_picture(given: Given, *, enough: Size | None = None) -> Image.Image:
-    """Decode a picture and rotate it by its EXIF orientation.
-
-    Args:
-        given: The file.
-        enough: A JPEG may be decoded smaller, but not below this size.
-
-    Returns:
-        A picture in mode RGB or RGBA.
-
-    Raises:
-        RenderError: `invalid_input` when it is no picture that can be decoded, or
-            too large.
-    """
+    """Decode a picture and rotate it by its EXIF orientation."""
     with opened_picture(given) as picture:
         size = Size(*picture.size)
         if size.pixels > MAX_PIXELS:
@@ -211,12 +201,37 @@ class Clip:
         return self.info.has_audio is True
 
 
-def read_clip(given: Given, limits: MediaLimits) -> Clip:
-    """Check a clip and decode its first frame.
+def read_clips(request: RenderRequest, given: Sequence[Given]) -> list[Clip]:
+    """Check clips, also against the limits of their fields."""
+    clips = [read_clip(each) for each in given]
+    check_limits(request, [(clip.given, clip.info) for clip in clips])
+    return clips
 
-    Raises:
-        RenderError: `invalid_input` when it cannot be decoded or breaks a limit.
-    """
+
+def field_of(given: Given) -> str:
+    """Return the field of the body that names a file, perhaps inside of it."""
+    return re.split(r"[.\[]", given.field)[0]
+
+
+def check_limits(
+    request: RenderRequest, found: Sequence[tuple[Given, MediaInfo]]
+) -> None:
+    """Check media against the limits of the fields that name them."""
+    problems: list[Problem] = []
+    for field, group in groupby(
+        found, lambda pair: re.split(r"[.\[]", pair[0].field)[0]
+    ):
+        limits, together = request.limits_of(field), [*group]
+        for given, info in together:
+            problems += limits.problems(given.field, info)
+        if total := limits.total_problem(field, [info for _, info in together]):
+            problems.append(total)
+    if problems:
+        raise RenderError.of(problems)
+
+
+def read_clip(given: Given) -> Clip:
+    """Check a clip and decode its first frame."""
     with opened_container(given, "video") as container:
         frame = next(_decoded(container, given.field), None)
         if frame is None:
@@ -236,8 +251,6 @@ def read_clip(given: Given, limits: MediaLimits) -> Clip:
             float(rate),
             has_audio=bool(container.streams.audio),
         )
-    if problems := limits.problems(given.field, info):
-        raise RenderError.of(problems)
     upright = _UPRIGHT[quarter_turns(frame)]
     return Clip(given, size, duration_s, rate, upright, _colours(frame), info)
 
@@ -245,16 +258,7 @@ def read_clip(given: Given, limits: MediaLimits) -> Clip:
 def clip_frames(
     clip: Clip, fps: Fraction, *, loop: bool = False
 ) -> Iterator[av.VideoFrame]:
-    """Decode a clip at another frame rate: frames are left out or repeated.
-
-    Args:
-        clip: The clip.
-        fps: Frames per second that are wanted.
-        loop: Begin again whenever the clip is over.
-
-    Yields:
-        Frames of one size as the file stores them, in the format yuv420p.
-    """
+    """Decode a clip at another frame rate: frames are left out or repeated."""
     while True:
         with opened_container(clip.given, "video") as container:
             wanted, first_s, size, shown = 0, None, None, None
@@ -315,11 +319,7 @@ def _uniform(frame: av.VideoFrame, width: int, height: int) -> av.VideoFrame:
 
 
 def measured_s(given: Given, medium: Recorded) -> float:
-    """Measure the length of a clip or a sound in seconds, as the client does.
-
-    Raises:
-        RenderError: `invalid_input` when the file is not what it should be.
-    """
+    """Measure the length of a clip or a sound in seconds, as the client does."""
     # It needs 11 MB, which a worker that only renders does not need.
     from mediakit.errors import InputError
     from mediakit.media import probe

@@ -123,12 +123,7 @@ def still(picture: Image.Image) -> Callable[[], Frames]:
 
 
 def striped(colours: Image.Image, alpha: NDArray[Any]) -> av.VideoFrame:
-    """Return a frame whose rows have one colour each.
-
-    Args:
-        colours: A picture of two columns.
-        alpha: How opaque each pixel is, from 0 to 255; both sides are even.
-    """
+    """Return a frame whose rows have one colour each."""
     height, width = alpha.shape
     frame, column = av.VideoFrame(width, height, "yuva420p"), frame_of(colours)
     for plane, rows in zip(frame.planes[:3], column.planes, strict=True):
@@ -167,16 +162,7 @@ def runs(
     sketch: bool = False,
     enlarged: Size | None = None,
 ) -> Iterator[Run]:
-    """Draw the pictures of a film; a layer is open only while it is shown.
-
-    Args:
-        layers: What is seen, the lowest first.
-        size: The size of the layers' frame.
-        frames: The length in frames.
-        fps: Frames per second.
-        sketch: Draw only where a layer appears or disappears.
-        enlarged: The size of the pictures; that of the layers' frame by default.
-    """
+    """Draw the pictures of a film; a layer is open only while it is shown."""
     cuts = {edge for layer in layers for edge in (layer.start, layer.stop)}
     inside = {cut for cut in cuts if 0 < cut < frames}
     playing: dict[Layer, _Playing] = {}
@@ -281,13 +267,7 @@ class _Graph:
 
 
 def write_film(film: Film, path: Path, *, sketch: bool = False) -> Rendered:
-    """Draw a film and write the file.
-
-    Args:
-        film: What to draw.
-        path: The file to write; its name does not matter.
-        sketch: Draw only where a layer appears or disappears, and encode coarsely.
-    """
+    """Draw a film and write the file."""
     options = {"movflags": "+faststart"}
     with av.open(str(path), "w", format=film.container, options=options) as file:
         video = _video_stream(file, film, sketch=sketch)

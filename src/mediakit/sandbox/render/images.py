@@ -9,7 +9,6 @@ from PIL import Image, ImageFilter, ImageOps
 
 from mediakit.sandbox.render.fields import OpenBody
 from mediakit.sandbox.render.files import (
-    LONGEST_JPEG_SIDE_PX,
     Given,
     on_white,
     picture_size,
@@ -24,7 +23,6 @@ from mediakit.sandbox.render.words import MARK, words_over, write_over
 MAX_OUTPUT_PIXELS = 24_000_000
 
 _DYE = 0.6
-_BAND_ROWS = 256
 _UPSCALED = "image_url"
 
 
@@ -42,13 +40,8 @@ def render_picture(request: RenderRequest) -> Picture:
     is_jpeg = body.output_format in ("jpeg", "jpg")
     if given:
         picture = read_picture(given[0])
-        if is_jpeg and max(picture.size) > LONGEST_JPEG_SIDE_PX:
-            raise RenderError.invalid(
-                f"{given[0].field}: the picture has {Size(*picture.size)} pixels; a "
-                f"jpeg has at most {LONGEST_JPEG_SIDE_PX} pixels a side. Ask for png."
-            )
         picture = on_white(picture) if is_jpeg else picture
-        _recolour(picture, look_of(body.prompt, request.seed).palette)
+        picture = _recoloured(picture, look_of(body.prompt, request.seed).palette)
         write_over(picture, request)
     else:
         picture = _landscape(request, body)
@@ -68,11 +61,6 @@ def upscale_picture(request: RenderRequest) -> Picture:
         raise RenderError.invalid(
             f"{become}, {after.pixels / 1e6:.1f} megapixels; accepted are at most "
             f"{MAX_OUTPUT_PIXELS / 1e6:g} megapixels."
-        )
-    if is_jpeg and max(after) > LONGEST_JPEG_SIDE_PX:
-        raise RenderError.invalid(
-            f"{become}; a jpeg has at most {LONGEST_JPEG_SIDE_PX} pixels a side. Ask "
-            "for png."
         )
     picture = read_picture(given)
     picture = on_white(picture) if is_jpeg else picture
@@ -109,16 +97,11 @@ def _landscape(request: RenderRequest, body: OpenBody) -> Image.Image:
     return Image.fromarray(rgb.to_ndarray()).crop((0, 0, *size))
 
 
-def _recolour(picture: Image.Image, palette: Palette) -> None:
-    """Dye a picture in place; its shapes, light and shade stay recognisable."""
-    # A band at a time: copies of a picture of 50 megapixels would be large.
-    for top in range(0, picture.height, _BAND_ROWS):
-        bottom = min(top + _BAND_ROWS, picture.height)
-        band = picture.crop((0, top, picture.width, bottom))
-        dye = ImageOps.colorize(
-            band.convert("L"), palette.near, palette.sun, mid=palette.far
-        )
-        dyed = Image.blend(band.convert("RGB"), dye, _DYE)
-        if picture.mode == "RGBA":
-            dyed.putalpha(band.getchannel("A"))
-        picture.paste(dyed, (0, top))
+def _recoloured(picture: Image.Image, palette: Palette) -> Image.Image:
+    """Dye a picture; its shapes, light and shade stay recognisable."""
+    grey = picture.convert("L")
+    dye = ImageOps.colorize(grey, palette.near, palette.sun, mid=palette.far)
+    dyed = Image.blend(picture.convert("RGB"), dye, _DYE)
+    if picture.mode == "RGBA":
+        dyed.putalpha(picture.getchannel("A"))
+    return dyed

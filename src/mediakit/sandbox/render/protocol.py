@@ -1,8 +1,7 @@
-"""The protocol of the worker: one JSON object a line for requests and responses."""
+"""What the server asks of a process that renders, and why that may fail."""
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +45,6 @@ class RenderRequest:
     """One job to render.
 
     Attributes:
-        job: The job's id, repeated in the response.
         kind: The function's kind, such as `text-to-video`.
         body: The canonical body: nulls dropped, defaults filled.
         inputs: The paths of the body's media on disk, by URL.
@@ -61,7 +59,6 @@ class RenderRequest:
             the output.
     """
 
-    job: str
     kind: str
     body: Mapping[str, object]
     inputs: Mapping[str, Path]
@@ -72,10 +69,6 @@ class RenderRequest:
     media: Mapping[str, MediaName] = field(default_factory=dict)
     sketch: bool = False
     changed: Sequence[str] = ()
-
-    def line(self) -> bytes:
-        """Return the request as the line that the worker reads."""
-        return json.dumps(vars(self), default=_plain).encode() + b"\n"
 
     def file(self, url: str) -> Path:
         """Return the path of the input `url` on disk."""
@@ -94,28 +87,3 @@ class Rendered(NamedTuple):
 
     content_type: str
     duration_ms: int | None = None
-
-
-def parse_request(line: bytes) -> RenderRequest:
-    """Read one line of the worker's standard input, which only the server writes."""
-    fields = json.loads(line)
-    fields["inputs"] = {url: Path(path) for url, path in fields["inputs"].items()}
-    fields["output"] = Path(fields["output"])
-    fields["limits"] = {
-        name: MediaLimits(**{**limits, "formats": tuple(limits["formats"])})
-        for name, limits in fields["limits"].items()
-    }
-    return RenderRequest(**fields)
-
-
-def answer(job: str, outcome: Rendered | Mapping[str, float] | RenderError) -> bytes:
-    """Write one line of the worker's standard output."""
-    if isinstance(outcome, RenderError):
-        fields: dict[str, object] = {"code": outcome.code, "message": outcome.message}
-    else:
-        fields = {"result": outcome}
-    return json.dumps({"job": job, **fields}).encode() + b"\n"
-
-
-def _plain(value: object) -> object:
-    return asdict(value) if isinstance(value, MediaLimits) else str(value)

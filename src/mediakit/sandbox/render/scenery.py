@@ -56,72 +56,27 @@ class Palette(NamedTuple):
     stars: bool = False
 
 
-# The times of day come first: in a prompt for a boat at sunset, the sunset decides.
-PALETTES = (
-    Palette(
-        "dusk sunset evening twilight neon lantern lanterns",
-        "#23245c #8d4f8f #ff9f78",
-        "#ffdcae",
-        "#8a5590",
-        "#170f2e",
-        0.5,
-    ),
-    Palette(
-        "night midnight moon moonlit stars space galaxy dark",
-        "#060b20 #16294f #45659a",
-        "#f6f1df",
-        "#31497a",
-        "#050914",
-        0.26,
-        stars=True,
-    ),
-    Palette(
-        "morning dawn sunrise mist misty fog",
-        "#31467e #b78fb3 #ffdcb4",
-        "#fff2d4",
-        "#b587a5",
-        "#1f1a35",
-        0.46,
-    ),
-    Palette(
-        "dune dunes desert sand sahara golden camel savanna savannah heat",
-        "#4a7fa5 #e9b98d #ffe3b3",
-        "#fff4d8",
-        "#e3a673",
-        "#4d2413",
-    ),
-    Palette(
-        "sea ocean wave waves beach coast island whale harbour harbor reef",
-        "#1c5c7a #66b3b8 #f3efd2",
-        "#fffbe8",
-        "#5a9ba0",
-        "#0a2c38",
-        0.38,
-    ),
-    Palette(
-        "snow snowy ice winter glacier arctic frost polar penguin alpine",
-        "#5d8fbb #add0e6 #fdf1e6",
-        "#ffffff",
-        "#a3c1d8",
-        "#1d3855",
-        0.36,
-    ),
-    Palette(
-        "forest wood woods tree trees jungle green moss fox deer rain spring",
-        "#5f9488 #b4cfa4 #fbf4cd",
-        "#fffbe2",
-        "#93b88c",
-        "#12291d",
-        0.36,
-    ),
-    Palette(
-        "flower flowers rose blossom cherry pink love dream lavender pastel",
-        "#5d4c86 #d78fb0 #ffe4d6",
-        "#fff4ea",
-        "#c487a6",
-        "#35193a",
-    ),
-)
+# Words, sky, sun, far, near and the sun's height. The times of day come first: in a
+# prompt for a boat at sunset, the sunset decides.
+_PALETTES = """
+dusk sunset evening twilight neon lantern | #23245c #8d4f8f #ff9f78 | #ffdcae | #8a5590 | #170f2e | .5
+night midnight moon moonlit stars space dark | #060b20 #16294f #45659a | #f6f1df | #31497a | #050914 | .26
+morning dawn sunrise mist misty fog | #31467e #b78fb3 #ffdcb4 | #fff2d4 | #b587a5 | #1f1a35 | .46
+dune dunes desert sand golden camel savanna | #4a7fa5 #e9b98d #ffe3b3 | #fff4d8 | #e3a673 | #4d2413 | .42
+sea ocean wave waves beach coast island reef | #1c5c7a #66b3b8 #f3efd2 | #fffbe8 | #5a9ba0 | #0a2c38 | .38
+snow snowy ice winter glacier frost alpine | #5d8fbb #add0e6 #fdf1e6 | #ffffff | #a3c1d8 | #1d3855 | .36
+forest wood woods tree trees jungle fox rain | #5f9488 #b4cfa4 #fbf4cd | #fffbe2 | #93b88c | #12291d | .36
+flower flowers rose blossom love dream | #5d4c86 #d78fb0 #ffe4d6 | #fff4ea | #c487a6 | #35193a | .42
+"""  # noqa: E501
+
+
+def _palettes() -> Iterator[Palette]:
+    for line in _PALETTES.strip().splitlines():
+        words, sky, sun, far, near, height = line.split(" | ")
+        yield Palette(words, sky, sun, far, near, float(height), "stars" in words)
+
+
+PALETTES = tuple(_palettes())
 
 
 class Terrain(NamedTuple):

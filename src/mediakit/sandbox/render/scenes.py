@@ -38,11 +38,7 @@ BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyTyp
 
 
 def render(request: RenderRequest) -> Rendered:
-    """Render a request and write its file.
-
-    Raises:
-        RenderError: The scene cannot be rendered, or there is none.
-    """
+    """Render a request and write its file."""
     match scene_of(request):
         case Film() as film:
             return write_film(film, request.output, sketch=request.sketch)
@@ -56,9 +52,6 @@ def scene_of(request: RenderRequest) -> Output:
     """Return what a request asks for, before it is drawn and encoded.
 
     Its kind selects the scene, or else its media type.
-
-    Raises:
-        RenderError: The scene cannot be rendered, or there is none.
     """
     scene = SCENES.get(request.kind) or BY_MEDIA_TYPE.get(request.media_type)
     if scene is None:

@@ -63,12 +63,7 @@ class Size(NamedTuple):
 
 
 def frame_size(short_side_px: int, ratio: Fraction) -> Size:
-    """Return the frame whose short side is given; both sides come out even.
-
-    Args:
-        short_side_px: What a resolution names, such as `1080p`.
-        ratio: Width over height; beyond 3:1 or 1:3 it is held at that bound.
-    """
+    """Return the frame whose short side is given; both sides come out even."""
     ratio = min(max(ratio, 1 / WIDEST_RATIO), WIDEST_RATIO)
     short, long = even(short_side_px), even(short_side_px * max(ratio, 1 / ratio))
     return Size(long, short) if ratio >= 1 else Size(short, long)

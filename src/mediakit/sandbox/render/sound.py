@@ -8,7 +8,6 @@ import sys
 import wave
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from functools import cache
 from itertools import chain, cycle
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import av
 import numpy as np
 
+from mediakit.media_limits import MediaInfo, MediaLimits
 from mediakit.sandbox.render.files import Given, has_pictures, opened_container
 from mediakit.sandbox.render.film import FPS, SAMPLE_RATE_HZ, Floats
 from mediakit.sandbox.render.protocol import Rendered, RenderError
@@ -26,22 +26,16 @@ _PIECE_SAMPLES = 48 * 1024
 # Up to this level a mix is unchanged; louder samples are compressed to below 1.
 _KNEE = np.float32(0.8)
 
+_TYPES = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 _PENTATONIC = (0, 2, 4, 7, 9, 12, 14, 16)
-_CHORDS = ((0, 7, 16), (-3, 4, 12), (-7, 0, 9), (-5, 2, 11))
+_BASS = (0, -3, -7, -5)
 _BEAT_S = 0.4
-_CHORD_BEATS = 8
 _NOTE_S = 1.9
 _PEAK = 0.5
 
 
 class Voice:
-    """A sound in a part of a film, and silence after it.
-
-    Args:
-        pieces: What is heard.
-        start: The sample of the film at which it begins.
-        stop: The sample of the film before which it ends.
-    """
+    """A sound in a part of a film, and silence after it."""
 
     def __init__(
         self, pieces: Iterator[Floats], start: int = 0, stop: int = sys.maxsize
@@ -102,11 +96,7 @@ def repeated(sound: Floats) -> Voice:
 
 
 def decoded(given: Given) -> Iterator[Floats]:
-    """Decode a file's sound at 48 kHz, in pieces of shape (2, n).
-
-    Raises:
-        RenderError: `invalid_input` when it cannot be decoded.
-    """
+    """Decode a file's sound at 48 kHz, in pieces of shape (2, n)."""
     with opened_container(given, "audio") as container:
         if not container.streams.audio:
             raise RenderError.invalid(f"{given.field}: the file has no sound.")
@@ -128,13 +118,23 @@ def decoded(given: Given) -> Iterator[Floats]:
                 yield np.nan_to_num(samples).clip(-1, 1)
 
 
+def sound_info(given: Given, limits: MediaLimits) -> MediaInfo:
+    """Read the properties of a sound, for limits."""
+    size_bytes = given.path.stat().st_size
+    # Before it is opened, because FFmpeg searches the padding of a file for chunks.
+    if too_large := limits.size_problems(given.field, size_bytes):
+        raise RenderError.of(too_large)
+    check_sound(given)
+    with opened_container(given, "audio") as container:
+        kind = _TYPES.get(container.format.name, "audio/mp4")
+        seconds = (container.duration or 0) / 1e6
+    return MediaInfo("audio", kind, size_bytes, duration_s=seconds)
+
+
 def check_sound(given: Given) -> None:
     """Check that a file is a sound.
 
     An m4a file is an mp4 file without moving pictures.
-
-    Raises:
-        RenderError: `invalid_input` when it is no sound, or holds none.
     """
     with opened_container(given, "audio") as container:
         if has_pictures(container):
@@ -156,69 +156,27 @@ def _softened(mixed: Floats) -> Floats:
 
 
 def melody(frames: int, random: np.random.Generator) -> Floats:
-    """Compose plucked notes over slow chords, faded in and out.
-
-    Returns:
-        Samples between -1 and 1 at 48 kHz, shape (2, samples).
-    """
+    """Compose plucked notes, faded in and out: samples at 48 kHz, shape (2, n)."""
     sound = np.zeros((2, frames * SAMPLE_RATE_HZ // FPS), dtype=np.float32)
-    root_hz = 220 * 2 ** (int(random.integers(-4, 5)) / 12)
-    beats = int(frames / FPS / _BEAT_S) + 1
-    for beat in range(0, beats, _CHORD_BEATS):
-        for voice, step in enumerate(_CHORDS[beat // _CHORD_BEATS % len(_CHORDS)]):
-            chord = _swell(root_hz / 2 * 2 ** (step / 12), _CHORD_BEATS * _BEAT_S)
-            _add(sound, chord, beat * _BEAT_S, 0.35 + 0.15 * voice, 0.16)
-    for beat in range(beats):
-        if beat % 4 == 0 or random.random() < 0.55:
-            step = _PENTATONIC[int(random.integers(len(_PENTATONIC)))]
-            note = _pluck(root_hz * 2 ** (step / 12))
-            _add(sound, note, beat * _BEAT_S, float(random.uniform(0.25, 0.75)), 0.5)
-    peak = float(np.abs(sound).max(initial=0.0))
-    sound *= np.float32(_PEAK / peak if peak else 0)
-    fade = min(sound.shape[1], SAMPLE_RATE_HZ // 2)
-    sound[:, sound.shape[1] - fade :] *= np.linspace(1, 0, fade, dtype=np.float32)
-    fade = min(sound.shape[1], SAMPLE_RATE_HZ // 50)
-    sound[:, :fade] *= np.linspace(0, 1, fade, dtype=np.float32)
+    root_hz = 110 * 2 ** (int(random.integers(-4, 5)) / 12)
+    time_s = np.arange(round(_NOTE_S * SAMPLE_RATE_HZ), dtype=np.float32)
+    time_s /= SAMPLE_RATE_HZ
+    for beat in range(int(frames / FPS / _BEAT_S) + 1):
+        steps = [_BASS[beat // 8 % len(_BASS)]] if beat % 4 == 0 else []
+        if beat % 2 == 0 or random.random() < 0.5:
+            steps.append(12 + _PENTATONIC[int(random.integers(len(_PENTATONIC)))])
+        for step in steps:
+            hz = np.float32(2 * np.pi * root_hz * 2 ** (step / 12))
+            note = sum(
+                np.sin(hz * n * time_s) * np.exp(-2.4 * n * time_s) / n**1.6
+                for n in (1, 2, 3)
+            )
+            start = beat * round(_BEAT_S * SAMPLE_RATE_HZ)
+            room = sound[:, start : start + len(time_s)]
+            pan = random.uniform(0.35, 0.65)
+            room += np.outer((1 - pan, pan), note)[:, : room.shape[1]]
+    sound *= np.float32(_PEAK / max(float(np.abs(sound).max(initial=0)), _PEAK))
+    for fade_s, ends in ((0.02, slice(None)), (0.5, slice(None, None, -1))):
+        fade = min(sound.shape[1], round(fade_s * SAMPLE_RATE_HZ))
+        sound[:, ends][:, :fade] *= np.linspace(0, 1, fade, dtype=np.float32)
     return sound
-
-
-def _pluck(frequency_hz: float) -> Floats:
-    time_s = _seconds(_NOTE_S)
-    tone = np.zeros_like(time_s)
-    for overtone, loudness in _overtones():
-        turns = np.sin(np.float32(2 * np.pi * frequency_hz * overtone) * time_s)
-        tone += turns * loudness
-    return tone
-
-
-@cache
-def _overtones() -> Sequence[tuple[float, Floats]]:
-    """Return the overtones of a note, and the loudness of each over its time."""
-    time_s = _seconds(_NOTE_S)
-    attack = (time_s / np.float32(0.012)).clip(0, 1)
-    return [
-        (overtone, level * attack * np.exp(np.float32(-2.4 * overtone) * time_s))
-        for overtone, level in ((1, 1.0), (2, 0.32), (3, 0.11), (4.01, 0.05))
-    ]
-
-
-def _swell(frequency_hz: float, length_s: float) -> Floats:
-    time_s = _seconds(length_s * 1.15)
-    envelope = np.sin(np.linspace(0, np.pi, len(time_s), dtype=np.float32)) ** 2
-    first = np.sin(np.float32(2 * np.pi * frequency_hz) * time_s)
-    second = np.sin(np.float32(2 * np.pi * frequency_hz * 1.004) * time_s)
-    tone: Floats = (first + second) * envelope
-    return tone
-
-
-def _seconds(length_s: float) -> Floats:
-    samples = np.arange(round(length_s * SAMPLE_RATE_HZ), dtype=np.float32)
-    return samples / np.float32(SAMPLE_RATE_HZ)
-
-
-def _add(sound: Floats, tone: Floats, start_s: float, pan: float, gain: float) -> None:
-    """Add a tone to both channels, cut at the end."""
-    start = round(start_s * SAMPLE_RATE_HZ)
-    room = sound[:, start : start + len(tone)]
-    weights = np.array([[np.sqrt(1 - pan)], [np.sqrt(pan)]], dtype=np.float32)
-    room += np.float32(gain) * weights * tone[: room.shape[1]]

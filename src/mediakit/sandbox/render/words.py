@@ -45,15 +45,7 @@ def words_over(
     corner: str = "",
     span: range = _ALWAYS,
 ) -> list[Layer]:
-    """Return the words over a film: its caption, and its parameters below.
-
-    Args:
-        request: Names the fields that are not a default.
-        size: The frame's size.
-        caption: What the film shows, usually its prompt.
-        corner: What the upper right corner says.
-        span: The frames of the film that show them.
-    """
+    """Return the words over a film: its caption, and its parameters below."""
     layers = []
     if block := _text_block(caption, note_of(request, caption), size):
         layers.append(Layer(still(block), start=span.start, stop=span.stop))

@@ -8,7 +8,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Match, Route
+from starlette.routing import Route
 
 from mediakit.sandbox import admin
 from mediakit.sandbox.api import OPERATIONS, jobs, submit, uploads
@@ -71,18 +71,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
         raise error
     words = {404: "There is nothing at this path.", 405: "This method is not served."}
     message = words.get(error.status_code, error.detail)
-    headers = error.headers
-    if error.status_code == 405:
-        headers = {"Allow": ", ".join(_methods_at(request))}
-    return message_response(error.status_code, message, headers)
-
-
-def _methods_at(request: Request) -> list[str]:
-    """List the methods of a path; the exception has those of one route only."""
-    routes = [route for route in request.app.routes if isinstance(route, Route)]
-    first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
-    there = [route for route in routes if route.path == first.path]
-    return sorted({method for route in there for method in route.methods or ()})
+    return message_response(error.status_code, message, error.headers)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:

@@ -25,7 +25,7 @@ from mediakit.sandbox.faults import Faults
 from mediakit.sandbox.files import Files
 from mediakit.sandbox.jobs.inputs import Inputs
 from mediakit.sandbox.jobs.job_runner import JobRunner
-from mediakit.sandbox.jobs.renderer import Renderer
+from mediakit.sandbox.jobs.renderer import POOL, Renderer
 from mediakit.sandbox.jobs.retention import CHECK_INTERVAL_S, remove_old
 from mediakit.sandbox.server.app import make_app
 from mediakit.sandbox.server.data_dir import Account, DataDir
@@ -142,7 +142,7 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
     service.work.works.extend(_works(service, runner, sender))
     tasks = [asyncio.create_task(service.work.run(), name="work")]
     if service.settings.concurrency:
-        tasks.append(asyncio.create_task(_warm(renderer), name="warming"))
+        tasks.append(asyncio.create_task(_warm(), name="warming"))
     for task in tasks:
         task.add_done_callback(_report)
     yield
@@ -150,16 +150,16 @@ async def _lifespan(app: Starlette, service: Service) -> AsyncIterator[None]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     await service.work.cancel()
-    await renderer.close()
+    renderer.close()
     with suppress(sqlite3.Error):  # a full disk
         save_clock(service.db, service.clock, ahead_s=0)
     service.db.close()
 
 
-async def _warm(renderer: Renderer) -> None:
+async def _warm() -> None:
     # Starting a process takes longer than answering, and a job does not wait for it.
     await asyncio.sleep(WARM_AFTER_S)
-    renderer.warm()
+    POOL.warm()
 
 
 def _works(service: Service, runner: JobRunner, sender: Sender) -> list[Work]:

@@ -1,7 +1,7 @@
 """Admits jobs: the idempotency key, the limits, the hold and the queue (spec 4.3)."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mediakit.records import ErrorCode
@@ -100,9 +100,6 @@ def submit(
 
     The key, the hold and the job are written in one transaction on one connection, so
     two requests with one key create one job, and no two jobs hold the same money.
-
-    Returns:
-        The job of the key or the new one, and why that was rejected, if it was.
     """
     with db.transaction():
         if repeat is not None and (known := find_repeated(db, new.org, repeat)):
@@ -122,9 +119,8 @@ def _refusal(db: Database, new: NewJob, is_out: Callable[[], bool]) -> Refusal |
     terms = _terms(db, new.org, new.api_key)
     if not terms["billing_plan"]:
         raise NoBillingPlanError
-    checks = (_requests, _queue, _suspension, _money, _usage)
-    refusal = new.refusal or _first(checks, db, terms, price, new.created_us)
-    if refusal is not None:
+    refusals = _refusals(db, terms, price, new.created_us)
+    if refusal := new.refusal or next(refusals, None):
         return refusal
     if is_out():
         return Refusal(ErrorCode.PROVIDER_UNAVAILABLE, OUTAGE_MESSAGE)
@@ -171,7 +167,7 @@ def hold_more(
         if more <= 0:
             return None
         terms = _terms(db, job.org, job.api_key)
-        refusal = _first((_money, _usage), db, terms, more, now_us)
+        refusal = next(_money_refusals(db, terms, more, now_us), None)
         if refusal is None:
             hold(db, job.org, more)
             db.update("job", {"id": job_id}, hold_micro_usd=to_micro_usd)
@@ -179,9 +175,6 @@ def hold_more(
 
 
 # -- The limits -------------------------------------------------------------------
-
-Check = Callable[[Database, sqlite3.Row, int | None, int], Refusal | None]
-"""What a limit says to a job: `(db, terms, price, now_us)`, price in micro-USD."""
 
 
 def _terms(db: Database, org: str, api_key: str) -> sqlite3.Row:
@@ -199,21 +192,10 @@ def _terms(db: Database, org: str, api_key: str) -> sqlite3.Row:
     return terms
 
 
-def _first(
-    checks: tuple[Check, ...],
-    db: Database,
-    terms: sqlite3.Row,
-    price: int | None,
-    now_us: int,
-) -> Refusal | None:
-    """Find the first limit that rejects a job, in the order of the interface."""
-    found = (check(db, terms, price, now_us) for check in checks)
-    return next((refusal for refusal in found if refusal is not None), None)
-
-
-def _requests(
+def _refusals(
     db: Database, terms: sqlite3.Row, price: int | None, now_us: int
-) -> Refusal | None:
+) -> Iterator[Refusal]:
+    """Find the limits that reject a job, in the order of the interface."""
     # The day first, so that a client over both limits waits for the later one.
     windows = (
         ("day", terms["per_day"], US_PER_DAY),
@@ -222,13 +204,27 @@ def _requests(
     for words, limit, length_us in windows:
         start_us = now_us - now_us % length_us
         if limit is not None and _submits_since(db, terms["id"], start_us) >= limit:
-            return Refusal(
+            yield Refusal(
                 ErrorCode.RATE_LIMITED,
                 f"The organization has reached its limit of {limit} jobs a {words}. "
                 f"Submit it in the next {words}, with a new idempotency key.",
                 retry_at_us=start_us + length_us,
             )
-    return None
+    running, queued = terms["running_n"], terms["queued_n"]
+    if running + queued >= terms["concurrency"] + terms["queue_size"]:
+        yield Refusal(
+            ErrorCode.RATE_LIMITED,
+            f"The queue is full: {running} jobs are running and {queued} are queued. "
+            "Submit it later, with a new idempotency key.",
+        )
+    if terms["suspended"]:
+        yield Refusal(
+            ErrorCode.ADMISSION_SUSPENDED,
+            "The organization is suspended: it can read but not submit. Nothing was "
+            "charged.",
+        )
+    if price is not None:
+        yield from _money_refusals(db, terms, price, now_us)
 
 
 def _submits_since(db: Database, org: str, start_us: int) -> int:
@@ -245,45 +241,35 @@ def _submits_since(db: Database, org: str, start_us: int) -> int:
     )
 
 
-def _queue(
-    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
-) -> Refusal | None:
-    running, queued = terms["running_n"], terms["queued_n"]
-    if running + queued < terms["concurrency"] + terms["queue_size"]:
-        return None
-    return Refusal(
-        ErrorCode.RATE_LIMITED,
-        f"The queue is full: {running} jobs are running and {queued} are queued. "
-        "Submit it later, with a new idempotency key.",
-    )
-
-
-def _suspension(
-    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
-) -> Refusal | None:
-    if not terms["suspended"]:
-        return None
-    return Refusal(
-        ErrorCode.ADMISSION_SUSPENDED,
-        "The organization is suspended: it can read but not submit. Nothing was "
-        "charged.",
-    )
-
-
-def _money(
-    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
-) -> Refusal | None:
+def _money_refusals(
+    db: Database, terms: sqlite3.Row, price: int, now_us: int
+) -> Iterator[Refusal]:
     left = left_micro_usd(db, terms, now_us)
-    if price is None or price <= left:
-        return None
-    code, of = ErrorCode.INSUFFICIENT_BALANCE, "balance"
-    if terms["mode"] == "postpaid":
-        code, of = ErrorCode.CYCLE_LIMIT_EXCEEDED, "cycle's limit"
-    return Refusal(
-        code,
-        f"It needs {price} micro-USD; {left} micro-USD of the {of} are neither spent "
-        "nor held. Nothing was charged.",
-    )
+    if price > left:
+        code, of = ErrorCode.INSUFFICIENT_BALANCE, "balance"
+        if terms["mode"] == "postpaid":
+            code, of = ErrorCode.CYCLE_LIMIT_EXCEEDED, "cycle's limit"
+        yield Refusal(
+            code,
+            f"It needs {price} micro-USD; {left} micro-USD of the {of} are neither "
+            "spent nor held. Nothing was charged.",
+        )
+    start_us = now_us - now_us % US_PER_DAY
+    for words, limit, keys, of in (
+        ("API key", terms["key_limit_micro_usd"], "SELECT ?", terms["api_key"]),
+        ("member", terms["member_limit_micro_usd"], _KEYS_OF_MEMBER, terms["member"]),
+    ):
+        if limit is None:
+            continue
+        used = _used_micro_usd(db, terms["id"], start_us, keys, of)
+        if used + price > limit:
+            yield Refusal(
+                ErrorCode.RATE_LIMITED,
+                f"It needs {price} micro-USD; this {words} may use {limit} micro-USD "
+                f"a day and has used or holds {used}. Nothing was charged.",
+                retry_at_us=start_us + US_PER_DAY,
+                over_usage_limit=True,
+            )
 
 
 def left_micro_usd(db: Database, terms: sqlite3.Row, now_us: int) -> int:
@@ -298,30 +284,6 @@ def left_micro_usd(db: Database, terms: sqlite3.Row, now_us: int) -> int:
     start_us, _ = cycle_at(now_us)
     settled = settled_micro_usd(db, terms["id"], start_us)
     return int(terms["cycle_limit_micro_usd"]) - settled - held
-
-
-def _usage(
-    db: Database, terms: sqlite3.Row, price: int | None, now_us: int
-) -> Refusal | None:
-    if price is None:
-        return None
-    start_us = now_us - now_us % US_PER_DAY
-    for words, limit, keys, of in (
-        ("API key", terms["key_limit_micro_usd"], "SELECT ?", terms["api_key"]),
-        ("member", terms["member_limit_micro_usd"], _KEYS_OF_MEMBER, terms["member"]),
-    ):
-        if limit is None:
-            continue
-        used = _used_micro_usd(db, terms["id"], start_us, keys, of)
-        if used + price > limit:
-            return Refusal(
-                ErrorCode.RATE_LIMITED,
-                f"It needs {price} micro-USD; this {words} may use {limit} micro-USD "
-                f"a day and has used or holds {used}. Nothing was charged.",
-                retry_at_us=start_us + US_PER_DAY,
-                over_usage_limit=True,
-            )
-    return None
 
 
 _KEYS_OF_MEMBER = "SELECT id FROM api_key WHERE member = ?"
