@@ -51,12 +51,6 @@ def test_a_part_of_a_month_is_drawn_in_its_whole_month():
     assert str(drawn["day"].iloc[-1].date()) == "2026-10-31"
 
 
-def test_days_before_the_first_row_are_free_and_days_of_two_months_stay():
-    late = THREE_DAYS[THREE_DAYS["day"] >= "2026-10-03"]
-    assert known(cumulative(late).frame, "spent_micro_usd") == [0, 0, 1_000_003]
-    assert len(cumulative(daily({"r1": [1] * 33})).frame) == 33
-
-
 def test_the_line_begins_at_nothing_and_a_sum_stands_at_its_days_end():
     axes = cumulative(THREE_DAYS)
     assert line(axes, "spent") == [0, *SPENT]
@@ -95,14 +89,6 @@ def test_the_fan_opens_where_the_spend_ends():
         "80 %: $4.50 to $6.00",
         "spent $4.00",
     ]
-
-
-def test_what_is_drawn_of_a_forecast_is_what_it_says():
-    made = forecast(SPENT, AHEAD)
-    drawn = cumulative(THREE_DAYS, "$5", made).frame
-    said_so = made.frame()
-    for column in ("day", "spent_micro_usd", "expected_micro_usd", "high_micro_usd"):
-        pd.testing.assert_series_equal(drawn[column], said_so[column])
 
 
 def test_a_month_without_spend_but_with_a_forecast_has_its_days():

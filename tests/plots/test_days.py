@@ -99,14 +99,6 @@ def test_the_largest_come_first_and_the_ninth_is_the_rest():
     assert list(sums(daily_frame(equal))) == ["c", "a", "b"]
 
 
-def test_the_days_that_were_asked_for_are_all_there():
-    assert len(sums(answer(row(13)))) == 31
-    assert sums(daily_frame([row(0), row(4, 5)])).iloc[:, 0].tolist() == [
-        *(1_000_000, 0, 0, 0, 5)
-    ]
-    assert len(sums(answer(row(), start="lately", end="later"))) == 1
-
-
 def test_a_selection_of_an_answer_does_not_call_the_days_it_left_out_free():
     frame = answer(row(3), row(5), row(20))
     table = sums(frame[frame["day"] < "2026-10-10"])
@@ -160,17 +152,6 @@ def test_a_frame_that_is_no_daily_spend_is_refused_in_words(frame):
 
 
 # -- what is drawn ----------------------------------------------------------------
-
-
-def test_a_day_is_a_bar_around_its_tick_with_room_beside_it():
-    axes = spend_by_day(daily_frame([row()]))
-    (layer,) = axes.collections
-    corners = layer.get_paths()[0].vertices
-    filled = corners[corners[:, 1] > 0]
-    ends = (filled[:, 0].min(), filled[:, 0].max())
-    assert ends == (FIRST_NUMBER - 0.4, FIRST_NUMBER + 0.4)
-    left, right = axes.get_xlim()
-    assert right - left >= 6
 
 
 def test_layers_are_stacked_and_days_between_are_at_zero():
@@ -262,18 +243,6 @@ def test_without_spend_the_axes_say_so_in_words(frame, text):
     assert said(axes) == text
     assert axes.get_legend() is None
     axes.figure.draw_without_rendering()
-
-
-@pytest.mark.parametrize(
-    ("count", "when"),
-    [
-        (1, "1 October 2026"),
-        (40, "1 October to 9 November 2026"),
-        (93, "1 October 2026 to 1 January 2027"),
-    ],
-)
-def test_the_title_says_which_days(count, when):
-    assert title(spend_by_day(daily({"r1": [1] * count}))) == f"Spend by day, {when}"
 
 
 def test_the_plot_can_be_read_aloud():

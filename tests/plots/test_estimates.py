@@ -34,23 +34,6 @@ def test_a_job_stands_at_its_estimate_and_its_charge():
     assert points(axes, "upper bound") == [(900_000, 400_000)]
 
 
-def test_the_diagonal_goes_from_corner_to_corner():
-    axes = estimates(charges(EXACT, NOMINAL, BOUND))
-    assert axes.get_xlim() == axes.get_ylim()
-    (diagonal,) = (each for each in axes.lines if each.get_label().startswith("charge"))
-    assert tuple(diagonal.get_xdata()) == tuple(diagonal.get_ydata()) == axes.get_xlim()
-
-
-def test_only_an_estimate_with_a_range_has_a_line():
-    axes = estimates(charges(EXACT, NOMINAL, BOUND))
-    (lines,) = axes.collections
-    ((low, high),) = lines.get_segments()
-    assert [micro_usd(value) for value in (*low, *high)] == [
-        *(200_000, 400_000),
-        *(900_000, 400_000),
-    ]
-
-
 def test_the_legend_counts_jobs_and_says_by_how_much_they_missed():
     axes = estimates(charges(EXACT, EXACT, NOMINAL, BOUND))
     assert legend(axes) == [
@@ -60,11 +43,6 @@ def test_the_legend_counts_jobs_and_says_by_how_much_they_missed():
         "upper bound: 1 job, -$0.50",
     ]
     assert title(axes) == "Charge against estimate: -$0.47"
-
-
-def test_the_colour_may_be_the_functions():
-    axes = estimates(charges(EXACT, NOMINAL, EXACT), by="function")
-    assert legend(axes)[1:] == ["r1: 2 jobs, as estimated", "r2: 1 job, +$0.03"]
 
 
 def test_what_is_free_is_drawn_at_zero():

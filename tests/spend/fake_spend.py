@@ -11,9 +11,28 @@ from typing import Any
 import pandas as pd
 
 from mediakit.errors import ServiceError
+from mediakit.spend.charges import COLUMNS
 from mediakit.spend.dates import month_text, read_day
+from mediakit.spend.outlook import (
+    Forecast,
+    daily_totals,
+    first_day_needed,
+    forecast_month,
+)
 from tests.support.frames import TEXT
 
+# As the frame of charges describes them.
+INSTANT = "datetime64[us, UTC]"
+TYPES = dict.fromkeys(COLUMNS, TEXT) | {
+    **dict.fromkeys(("settled_at", "day"), INSTANT),
+    **dict.fromkeys(("created_at", "submitted_at", "finished_at"), INSTANT),
+    **dict.fromkeys(("take", "attempt", "charge_micro_usd"), "int64"),
+    **dict.fromkeys(("estimate_low_micro_usd", "estimate_high_micro_usd"), "Int64"),
+    "variance_micro_usd": "Int64",
+    **dict.fromkeys(("charge_usd", "runtime_s"), "float64"),
+    "rating": "Int8",
+    "keep": "boolean",
+}
 TODAY = date(2026, 10, 20)
 FUNCTIONS = {
     "r1": ("sandbox/r1", 1_020_003),
@@ -31,44 +50,11 @@ def charges_frame(
 ) -> pd.DataFrame:
     """Make charges as `client.spend.charges` returns them, newest first."""
     rows = [row for day in days(first, last) for row in _rows_of(day)][::-1]
-    return typed(pd.DataFrame(rows, columns=COLUMNS)).assign(**columns)
+    return pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES).assign(**columns)
 
 
 def days(first: date, last: date) -> list[date]:
     return [first + timedelta(days=n) for n in range((last - first).days + 1)]
-
-
-COLUMN_NAMES = (
-    "settled_at day job_id function kind model prompt project budget sweep take "
-    "attempt estimate_kind estimate_low_micro_usd estimate_high_micro_usd "
-    "charge_micro_usd charge_usd variance_micro_usd runtime_s rating keep created_at "
-    "submitted_at finished_at account status"
-)
-TEXT_NAMES = (
-    "job_id prompt function kind model project budget sweep estimate_kind account "
-    "status"
-)
-COLUMNS = COLUMN_NAMES.split()
-DTYPES = {
-    **dict.fromkeys(TEXT_NAMES.split(), TEXT),
-    "take": "int64",
-    "attempt": "int64",
-    "estimate_low_micro_usd": "Int64",
-    "estimate_high_micro_usd": "Int64",
-    "charge_micro_usd": "int64",
-    "charge_usd": "float64",
-    "variance_micro_usd": "Int64",
-    "runtime_s": "float64",
-    "rating": "Int8",
-    "keep": "boolean",
-}
-INSTANTS = ("settled_at", "day", "created_at", "submitted_at", "finished_at")
-
-
-def typed(frame: pd.DataFrame) -> pd.DataFrame:
-    instants = dict.fromkeys(INSTANTS, "datetime64[us, UTC]")
-    made: pd.DataFrame = frame.astype({**DTYPES, **instants})
-    return made
 
 
 def _rows_of(day: date) -> list[dict[str, Any]]:
@@ -129,46 +115,6 @@ class FakeReconciliation:
         return pd.DataFrame([row])
 
 
-@dataclass(frozen=True)
-class FakeForecast:
-    month: str
-    so_far_micro_usd: int
-    low_micro_usd: int
-    expected_micro_usd: int
-    high_micro_usd: int
-    days: tuple[date, ...]
-    today: date
-    budget: Any = None
-    complete_days: int = 60
-    method: str = "habit"
-    text: str = "The month is likely to come to about that."
-
-    def frame(self) -> pd.DataFrame:
-        count, now = len(self.days), self.today.day
-        spread = max(count - now, 1)
-        columns: dict[str, list[int | None]] = {
-            name: [
-                None if n < now else self._at(end, n - now, spread)
-                for n in range(1, count + 1)
-            ]
-            for name, end in (
-                ("expected_micro_usd", self.expected_micro_usd),
-                ("low_micro_usd", self.low_micro_usd),
-                ("high_micro_usd", self.high_micro_usd),
-            )
-        }
-        spent = [
-            self.so_far_micro_usd * n // now if n <= now else None
-            for n in range(1, count + 1)
-        ]
-        frame = pd.DataFrame({"spent_micro_usd": spent, **columns}, dtype="Int64")
-        frame.insert(0, "day", pd.to_datetime(list(self.days), utc=True))
-        return frame
-
-    def _at(self, end: int, step: int, spread: int) -> int:
-        return self.so_far_micro_usd + (end - self.so_far_micro_usd) * step // spread
-
-
 class TickingClock:
     """A clock that stands at one day."""
 
@@ -210,7 +156,6 @@ class FakeSpend:
         frame["complete"] = frame["day"].dt.date < TODAY
         frame.attrs = {
             "total_micro_usd": int(frame["charge_micro_usd"].sum()),
-            "notes": [],
             "report": {"start_date": str(start), "end_date": str(end)},
         }
         return frame
@@ -235,16 +180,12 @@ class FakeSpend:
     async def budget(self, budget: Any, month: str | None = None) -> Any:
         raise NotImplementedError  # a dashboard of these frames has no named budget
 
-    async def forecast(
-        self, month: str | None = None, budget: Any = None
-    ) -> FakeForecast:
+    async def forecast(self, month: str | None = None, budget: Any = None) -> Forecast:
         self._note("forecast")
-        first, last = month_days(month_text(month or f"{TODAY:%Y-%m}"))
-        spent = int(self._between(first, last)["charge_micro_usd"].sum())
-        ends = (spent * 12 // 10, spent * 14 // 10, spent * 16 // 10)
-        return FakeForecast(
-            f"{first:%Y-%m}", spent, *ends, tuple(days(first, last)), TODAY, budget
-        )
+        asked = month or f"{TODAY:%Y-%m}"
+        first, last = first_day_needed(asked), min(TODAY, month_days(asked)[1])
+        totals = daily_totals(self._between(first, last), first, last)
+        return forecast_month(asked, totals, TODAY, budget)
 
     def _note(self, name: str) -> None:
         self.asked.append(name)

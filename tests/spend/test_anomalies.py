@@ -82,7 +82,6 @@ def test_days_as_usual_and_a_few_cents_on_a_free_day_are_not_unusual() -> None:
     totals[DAYS_BEFORE + 6] = 40_000
     frame = found(totals)
     assert frame.empty
-    assert frame.attrs["notes"] == []
 
 
 def test_a_burst_does_not_hide_the_next_one() -> None:
@@ -108,14 +107,9 @@ def test_a_frame_without_a_row_has_the_same_dtypes() -> None:
         assert types(frame) == TYPES
 
 
-@pytest.mark.parametrize(("days_n", "unjudged"), [(1, 1), (10, 10), (28, 21)])
-def test_days_without_three_weeks_before_are_not_judged_and_counted(
-    days_n: int, unjudged: int
-) -> None:
-    frame = found([1_000_000] * days_n)
-    assert frame.empty
-    (note,) = frame.attrs["notes"]
-    assert note.endswith(f": {unjudged}.")
+@pytest.mark.parametrize("days_n", [1, 10, 28])
+def test_days_without_three_weeks_before_are_not_judged(days_n: int) -> None:
+    assert found([1_000_000] * days_n).empty
 
 
 def test_each_key_is_judged_by_itself() -> None:

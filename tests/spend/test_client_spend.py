@@ -56,8 +56,7 @@ def test_a_report_with_further_pages_is_warned_of(
 ) -> None:
     service.bill.daily = {"rows": [bill_row(5, date=OLD_DAY)], **more}
     with pytest.warns(mk.IncompleteDataWarning, match="has more pages"):
-        frame = client.spend.daily(OLD_DAY, OLD_DAY)
-    assert "has more pages" in frame.attrs["notes"][0]
+        client.spend.daily(OLD_DAY, OLD_DAY)
 
 
 # -- what is in no sum -------------------------------------------------------------
@@ -76,7 +75,6 @@ def test_a_row_without_a_readable_charge_is_warned_of_and_noted(
     ):
         frame = getattr(client.spend, name)(*args)
     assert int(frame["charge_micro_usd"].sum()) == 5
-    assert any("has no charge" in note for note in frame.attrs["notes"])
 
 
 # -- rates -------------------------------------------------------------------------

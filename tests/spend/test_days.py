@@ -75,12 +75,6 @@ def test_days_are_read_once_where_the_service_tells_no_other_day(
     assert asked == [days("2026-11-01", "2026-11-30")]
 
 
-def test_a_date_with_an_offset_is_the_day_that_it_is_in_utc(tmp_path: Path) -> None:
-    there = "Date: Tue, 01 Dec 2026 01:59:30 +0200"
-    asked = paths_of(lambda spend: spend.daily(), tmp_path, there)
-    assert asked == [days("2026-11-01", "2026-11-30")]
-
-
 def test_a_day_and_a_month_that_are_named_are_the_ones_that_are_read(
     tmp_path: Path,
 ) -> None:

@@ -92,10 +92,14 @@ def test_what_a_sheet_cannot_hold_is_shown_as_such() -> None:
     assert len(long) == 32_767
 
 
-def test_another_suffix_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"\.csv, \.parquet or \.xlsx"):
         export(charges_frame(), tmp_path / "spend.pdf")
+    with pytest.raises(InputError, match="No such file or directory"):
+        export(charges_frame(), tmp_path / "none" / "spend.csv")
     assert not list(tmp_path.iterdir())
+    with pytest.raises(InputError, match="a frame of charges"):
+        to_focus(pd.DataFrame({"day": []}))
 
 
 @pytest.mark.parametrize(
@@ -115,11 +119,6 @@ def test_a_missing_package_is_one_sentence_that_names_its_extra(
     assert f"pip install 'mediakit[{extra}]'" in str(caught.value)
     assert str(caught.value).endswith("Nothing was written.")
     assert not list(tmp_path.iterdir())
-
-
-def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file or directory"):
-        export(charges_frame(), tmp_path / "none" / "spend.csv")
 
 
 def test_an_export_replaces_an_earlier_one_whole(tmp_path: Path) -> None:
@@ -191,8 +190,3 @@ def test_focus_as_csv_has_exact_costs_and_instants_as_the_specification_asks(
     assert total.scaleb(6) == int(charges[SUM].sum())
     tags = again["Tags"].dropna().map(json.loads)
     assert {each["project"] for each in tags} == {"Dunes", "Harbour"}
-
-
-def test_another_frame_is_no_charges() -> None:
-    with pytest.raises(InputError, match="a frame of charges"):
-        to_focus(pd.DataFrame({"day": []}))

@@ -104,13 +104,6 @@ def test_a_file_that_cannot_be_written_is_a_sentence_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_of_that_name_is_replaced(tmp_path: Path) -> None:
-    place = tmp_path / "october.csv"
-    place.write_text("older")
-    assert read(Books(ROWS), "to_csv", "2026-10", str(place)) == place
-    assert b"total" in place.read_bytes()
-
-
 @pytest.mark.parametrize(
     ("name", "args"),
     [

@@ -44,13 +44,6 @@ def test_an_exact_rate_is_out_of_date_from_the_day_on_which_it_never_held() -> N
     assert (row["first_wrong_day"], row["out_of_date_since"]) == (day(2), day(4))
 
 
-def test_an_exact_rate_that_holds_is_not_wrong() -> None:
-    row = audit(entry(job(1, 100, 100)))
-    assert row["wrong_jobs"] == row["difference_micro_usd"] == 0
-    assert pd.isna(row["first_wrong_day"])
-    assert pd.isna(row["out_of_date_since"])
-
-
 def test_a_restated_charge_counts_and_a_job_counts_once() -> None:
     one = job(1, 100, 100, restated_micro_usd=90)
     row = audit(entry(one), entry(one, account="b", key="again"))

@@ -152,19 +152,6 @@ def test_a_sweep_that_is_not_there_is_said_to_be_not_there(tmp_path: Path) -> No
         client.sweep_results("5eed")
 
 
-def test_what_is_judged_of_a_result_stands_in_its_row(tmp_path: Path) -> None:
-    with Service().client(tmp_path) as client:
-        results = run(client, plan_of(client, 2))
-        first = results.frame()["job_id"][0]
-        results.tag(first, "dud", "blurred")
-        results.note(first, "the sky is right")
-        frame = results.frame()
-        assert frame["tags"].fillna("-").tolist() == ["dud, blurred", "-"]
-        assert frame["note"].fillna("-").tolist() == ["the sky is right", "-"]
-        assert frame["sweep"].tolist() == [results.id] * 2
-        assert "rater" in frame
-
-
 def test_results_of_different_axes_are_put_together(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         one = run(client, plan_of(client, 2))

@@ -78,12 +78,6 @@ def test_light_and_colour_are_judged_against_the_words_of_the_prompt(
     assert said["reason"]
 
 
-def test_light_and_colour_are_asked_once_of_an_output(client: Client) -> None:
-    results = made(client, "a red owl")
-    scored = results.score(light_and_colour)  # a warning would be an error
-    assert scored["colour"].tolist() == [5]
-
-
 def test_a_clip_is_judged_by_several_frames(tmp_path: Path) -> None:
     clip = write_clip(tmp_path / "clip.mp4", [flat(0)] * 4 + [flat(255)] * 4)
 
@@ -139,7 +133,8 @@ def prompt_in(asked: dict[str, Any]) -> str:
 def judged(asked: dict[str, Any]) -> tuple[int, str]:
     """Answer as asked: the length of the prompt, from 1 to 5."""
     stars = min(5, len(prompt_in(asked)))
-    return said(json.dumps(dict.fromkeys(RUBRIC, stars) | {"reason": "It fits."}))
+    text = json.dumps(dict.fromkeys(RUBRIC, stars) | {"reason": "It fits."})
+    return said(f"```json\n{text}\n```")  # as some models do
 
 
 @pytest.fixture
@@ -229,10 +224,6 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
         ((200, "<html>"), "ValueError: the model did not answer as asked: <html>"),
         (said("It is fine."), "ValueError: the model did not answer as asked"),
         (
-            said('{"follows_prompt": 3}'),
-            "ValueError: the model did not answer as asked",
-        ),
-        (
             said('{"follows_prompt": 7, "looks_good": 3, "reason": ""}'),
             "ValueError: the model gave 7 for follows_prompt; it must be from 1 to 5",
         ),
@@ -252,14 +243,6 @@ def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
     model.answer = judged
     assert results.score(judge)["follows_prompt"].tolist() == [3, 4]
     assert [prompt_in(asked) for asked in model.asked] == ["owl", "kite", "kite"]
-
-
-def test_an_answer_in_a_code_fence_is_read(client: Client, model: Model) -> None:
-    text = '{"follows_prompt": 2, "looks_good": 3, "reason": "é"}'
-    model.answer = lambda _: said(f"```json\n{text}\n```")
-    scored = made(client, "owl").score(ModelJudge(model.url, "small", RUBRIC))
-
-    assert scored.iloc[0].tolist()[1:4] == [2, 3, "é"]
 
 
 def test_a_model_that_cannot_be_reached_is_a_problem_of_each_output(
@@ -353,20 +336,12 @@ def test_agreement_is_what_the_textbook_says(client: Client) -> None:
     assert found.low is not None
     assert found.high is not None
     assert 0 < found.low < rho < found.high < 1
-
-
-def test_scores_and_ratings_are_side_by_side_the_largest_disagreement_first(
-    client: Client,
-) -> None:
-    ratings = [1, 2, 3, 4, 5, 5]
-    stars = [1, 2, 3, 4, 5, 1]
-    frame = rated(client, ratings, lambda n: stars[n]).agreement("stars").frame
-
-    assert list(frame.columns) == [
+    # Both are side by side, the largest disagreement first.
+    assert list(found.frame.columns) == [
         *("prompt", "take", "stars", "rating", "reason", "job_id")
     ]
-    assert frame.iloc[0].tolist()[:5] == ["prompt 5", 1, 1, 5, "prompt 5"]
-    assert len(frame) == 6
+    assert found.frame["rating"].tolist() != ratings
+    assert sorted(found.frame["rating"]) == sorted(ratings)
 
 
 def test_other_scales_have_no_kappa_and_a_judge_may_be_against_people(

@@ -238,15 +238,6 @@ def test_a_slot_without_a_value_is_refused_before_it_becomes_a_word(
         client.sweep("text-to-video", prompt="a kite at {light}", **given)
 
 
-def test_a_missing_value_is_no_trouble_where_no_template_needs_it(
-    client: Client,
-) -> None:
-    rows = pd.DataFrame({"prompt": ["a kite", "a gull"], "resolution": ["720p", None]})
-    plan = client.sweep("text-to-video", rows=rows, duration=3)
-
-    assert len(plan) == 2
-
-
 def test_an_empty_text_is_a_value_like_any_other(client: Client) -> None:
     client.submit("text-to-image", prompt="")
     plan = client.sweep("text-to-image", prompt=["", PROMPTS[0]])

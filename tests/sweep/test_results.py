@@ -16,17 +16,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit import Client, InputError, Job, NotFoundError
+from mediakit import Client, InputError, NotFoundError
 from mediakit.client import AsyncJob
-from mediakit.client.loop import io_thread
-from mediakit.errors import MediakitError, WaitTimeoutError
-from mediakit.history import ratings
+from mediakit.errors import WaitTimeoutError
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.sweep import Progress
 from mediakit.sweep.blocking import Results
 from mediakit.sweep.results import AsyncResults
 from tests.support import zygote
-from tests.support.rows import assert_each
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -118,17 +115,6 @@ def test_a_wait_that_times_out_says_how_far_the_sweep_is(
         assert gated.gate is not None
         gated.gate.set()
         assert results.wait(PATIENCE_S) is results
-
-
-def test_a_timeout_is_a_number_of_seconds(tmp_path: Path) -> None:
-    with Service().client(tmp_path) as client:
-        results = begin(client, plan_of(client, 1))
-
-        def check(timeout_s: Any) -> None:
-            with pytest.raises(InputError, match="timeout_s"):
-                results.wait(timeout_s)
-
-        assert_each(["soon", True], check)
 
 
 def test_an_interrupt_ends_the_waiting_and_not_the_sweep(
@@ -312,51 +298,31 @@ def test_ratings_are_kept_with_the_job_for_any_other_run(tmp_path: Path) -> None
         assert list(frame["rating"][:2]) == [4, 2]
         assert frame["rating"][2:].isna().all()
         assert list(frame["keep"]) == [False, True, False, False]
-        (said,) = ratings.judgements(
-            client.components.store,
-            **client.components.account_history.owner,
-            job_ids=[first],
-        )
-        assert (said.note, said.tags) == ("the sky is right", ("calm", "blue"))
+        assert list(frame["tags"].dropna()) == ["calm, blue"]
+        assert list(frame["note"].dropna()) == ["the sky is right"]
+        assert "rater" in frame
+        results.keep(frame["job_id"][3])
+        assert [job.id for job in results.kept] == list(frame["job_id"][[1, 3]])
+        assert all(job.url for job in results.kept)
         results.rate(first, None)
         results.keep(second, False)
+        results.keep(frame["job_id"][3], False)
         assert results.frame()["rating"].isna().sum() == 3
         assert results.kept == []
 
 
-def test_kept_gives_the_jobs_in_the_order_of_the_plan(tmp_path: Path) -> None:
-    with Service().client(tmp_path) as client:
-        results = run(client, plan_of(client, 5))
-        ids = list(results.frame()["job_id"])
-        for number in (3, 1):
-            results.keep(ids[number])
-        kept = results.kept
-        assert [job.id for job in kept] == [ids[1], ids[3]]
-        assert all(isinstance(job, Job) for job in kept)
-        assert all(job.url for job in kept)
-
-
-def test_a_rating_is_a_whole_number_from_one_to_five(tmp_path: Path) -> None:
+def test_only_jobs_of_the_history_are_rated_from_one_to_five(tmp_path: Path) -> None:
     with Service().client(tmp_path) as client:
         results = run(client, plan_of(client, 1))
         job_id = results.frame()["job_id"][0]
-
-        def check(rating: Any) -> None:
+        wrong: list[Any] = [0, 6, 2.5, "good", True]
+        for rating in wrong:
             with pytest.raises(InputError, match="rating"):
                 results.rate(job_id, rating)
-
-        assert_each([0, 6, 2.5, "good", True], check)
-
-
-def test_what_is_no_job_of_the_history_cannot_be_rated(tmp_path: Path) -> None:
-    with Service().client(tmp_path) as client:
-        results = run(client, plan_of(client, 1))
-
-        def check(job: Any) -> None:
+        unknown: list[Any] = ["media_unknown", 7, None]
+        for job in unknown:
             with pytest.raises(NotFoundError, match="is not in this history"):
                 results.rate(job, 3)
-
-        assert_each(["media_unknown", 7, None], check)
 
 
 # -- progress ---------------------------------------------------------------------
@@ -452,46 +418,6 @@ def test_a_client_that_is_closed_while_the_service_asks_to_wait_ends_the_run(
     client.close()
     with pytest.raises(WaitTimeoutError, match="The client was closed"):
         results.wait(PATIENCE_S)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_a_forked_process_is_told_to_connect_by_itself(
-    gated: Service, tmp_path: Path
-) -> None:
-    with gated.client(tmp_path) as client:
-        results = begin(client, plan_of(client, 4))
-        until(lambda: len(gated.jobs) == 4)
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            said = "nothing"
-            try:
-                results.wait(5)
-            except MediakitError as error:
-                said = str(error)
-            finally:
-                os.write(write, said.encode())
-                os._exit(0)
-        os.waitpid(child, 0)
-        os.close(write)
-        assert b"before the process forked" in os.read(read, 10_000)
-        os.close(read)
-        assert gated.gate is not None
-        gated.gate.set()
-        assert statuses(results.wait(PATIENCE_S)) == {"completed": 4}
-
-
-def test_a_call_on_the_io_thread_is_refused_instead_of_waiting_for_itself(
-    tmp_path: Path,
-) -> None:
-    with Service().client(tmp_path) as client:
-        results = run(client, plan_of(client, 1))
-
-        async def wait() -> None:
-            results.wait()
-
-        with pytest.raises(RuntimeError, match="I/O thread"):
-            io_thread().post(wait).result(PATIENCE_S)
 
 
 SCRIPT = """

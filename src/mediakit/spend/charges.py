@@ -21,10 +21,6 @@ from mediakit.spend.columns import (
     with_column,
 )
 
-SEVERAL_KEYS = (
-    "Several keys charged the same function on a day; the history does not know "
-    "which of them a project used, so these charges are shown without a project."
-)
 AUDITED_BY = ["function", "kind", "estimate_kind"]
 SUMS = ["jobs", "charge_micro_usd", "estimate_micro_usd", "wrong_jobs"]
 DAYS = ["first_wrong_day", "out_of_date_since"]
@@ -88,11 +84,7 @@ def charges_frame(
     parameters = [name for name in parameters if name not in COLUMNS]
     frame = found[[*COLUMNS, *parameters]]
     total = int(frame["charge_micro_usd"].sum())
-    frame.attrs = {
-        "total_micro_usd": total,
-        "notes": [],
-        "report": _report(first, last),
-    }
+    frame.attrs = {"total_micro_usd": total, "report": _report(first, last)}
     return frame
 
 
@@ -118,7 +110,8 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
 
     A job counts on the first day, from its end to when it was read as settled, on
     which the service's charges for its function can include it. Charges that are not
-    in the history stay in a row without a project.
+    in the history stay in a row without a project, and so do those of a function that
+    several keys charged on a day: the history does not know which key a project used.
     """
     names = [name for name in ("model_id", "model", "function") if name in frame]
     paths = map(path_of, plain_rows(frame[names]))
@@ -155,8 +148,6 @@ def with_projects(frame: pd.DataFrame, charges: pd.DataFrame) -> pd.DataFrame:
     divided[CHARGE] = charged.astype(frame[CHARGE].dtype)
     with_column(divided, "project", text_array([part[1] for part in parts]))
     divided.attrs = dict(frame.attrs)
-    if any(count > 1 for count in rows_n.values()):
-        divided.attrs["notes"] = [*frame.attrs["notes"], SEVERAL_KEYS]
     return divided
 
 

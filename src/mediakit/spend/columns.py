@@ -30,15 +30,12 @@ KINDS: Mapping[str, Any] = {
 
 
 def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Return values as texts, those that are missing as they are."""
-    if infer_dtype(values) == "string":
+    """Return values as texts; None is missing."""
+    if values.dtype == TEXT:
         return values
-    return values.map(str, na_action="ignore")
-
-
-def as_text(values: pd.Series[Any]) -> Any:
-    """Make texts; None is missing."""
-    return text_array(texts_of(values).where(values.notna(), None))
+    known = values.astype("object").where(values.notna(), None)
+    texts = [None if value is None else str(value) for value in known]
+    return pd.Series(text_array(texts), values.index)
 
 
 def as_whole(values: pd.Series[Any], *, nullable: bool = False) -> Any:
@@ -56,13 +53,10 @@ def as_days(values: pd.Series[Any]) -> pd.Series[Any]:
     A time or an offset after the day is ignored: converting it to UTC could move the
     charge to another day.
     """
-    texts = texts_of(values)
-    distinct = pd.Series(texts.unique(), dtype=TEXT)
-    days = pd.to_datetime(
-        distinct.str.strip().str[:10], format="%Y-%m-%d", errors="coerce", utc=True
-    )
-    found = texts.map(dict(zip(distinct, days, strict=True)))
-    return pd.to_datetime(found, utc=True).astype("datetime64[us, UTC]")
+    codes, distinct = pd.factorize(texts_of(values), use_na_sentinel=False)
+    written = pd.Series(distinct, dtype=TEXT).str.strip().str[:10]
+    days = pd.to_datetime(written, format="%Y-%m-%d", errors="coerce", utc=True)
+    return days.astype("datetime64[us, UTC]").take(codes).set_axis(values.index)
 
 
 def as_sent(values: pd.Series[Any]) -> Any:
@@ -71,7 +65,7 @@ def as_sent(values: pd.Series[Any]) -> Any:
     with suppress(OverflowError):
         if kind is not None:
             return values.astype(kind)
-    return values.where(values.notna(), None)
+    return values.astype("object").where(values.notna(), None)
 
 
 def whole_number(value: object) -> int | None:

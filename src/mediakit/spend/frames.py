@@ -1,8 +1,8 @@
 """The responses of the billing endpoints as typed frames (spec 4.19).
 
 Money is int64 micro-USD, so sums are exact; a day is a UTC midnight and is never
-converted to another zone. Unknown columns are kept. `frame.attrs["notes"]` reports
-totals that do not add up and values that could not be read.
+converted to another zone. Unknown columns are kept. `frame.attrs["unread"]` says what
+is in no sum; `frame.attrs["doubts"]`, what else could not be read or does not add up.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
+from mediakit.history.frames import TEXT
 from mediakit.money import format_usd
 from mediakit.safe_text import shown
 from mediakit.spend.columns import (
     CHARGE,
     as_days,
     as_sent,
-    as_text,
     as_whole,
     texts_of,
     whole_number,
@@ -52,26 +52,25 @@ def daily_frame(body: object) -> pd.DataFrame:
         (datetime64[us, UTC]), api_key_id, model and function (str; where only the
         model is sent and is a whole path, it is the function too), jobs (Int64),
         charge_micro_usd (int64; Int64 where a row names none), then every other
-        column. `attrs` has total_micro_usd (None if not sent), notes, unread (what is
-        in no sum, as sentences), and the report around the rows.
+        column. `attrs` has total_micro_usd (None if not sent), unread and doubts (lists
+        of sentences), and the report around the rows.
     """
     rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
-    notes: list[str] = []
     if "date" in rows:
         day = rows.get("day", rows["date"])
         rows["day"] = day.where(_is_said(day), rows.pop("date"))
     is_total = _are_totals(rows)
     if len(rows):
         is_total |= ~_is_said(rows["day"]) & rows[CHARGE].notna()
-    rows, report = _without_totals(rows, is_total, report, notes)
+    rows, report = _without_totals(rows, is_total, report)
+    functions = rows.get("function", pd.Series(None, rows.index, TEXT))
     models = rows.get("model_id", rows.get("model"))
-    if models is not None:
-        is_path = models.astype("str").str.count("/") >= _SLASHES_OF_A_PATH
-        functions = rows.get("function", pd.Series(None, rows.index, "object"))
-        rows["function"] = functions.where(_is_said(functions), models.where(is_path))
+    if models is not None and not (is_said := _is_said(functions)).all():
+        models = texts_of(models)
+        is_path = models.str.count("/") >= _SLASHES_OF_A_PATH
+        rows["function"] = functions.where(is_said, models.where(is_path))
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
-    frame = _typed(rows, leading, DAILY, notes)
-    return _reported(frame, notes, report, DAILY)
+    return _typed(rows, leading, report, DAILY)
 
 
 def monthly_frame(body: object, month: str) -> pd.DataFrame:
@@ -84,16 +83,15 @@ def monthly_frame(body: object, month: str) -> pd.DataFrame:
         column per unit. `attrs` as for the days; invoices are in its report.
     """
     rows, report = rows_of(body, MONTHLY, ((CHARGE,), _NAMES))
-    notes: list[str] = []
-    rows, report = _without_totals(rows, _are_totals(rows), report, notes)
+    rows, report = _without_totals(rows, _are_totals(rows), report)
     if "month" not in rows:
         rows["month"] = month
     leading = ("month", "model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame = _typed(rows, leading, MONTHLY, notes)
+    frame = _typed(rows, leading, report, MONTHLY)
     if report.get("month", month) != month:
-        said = shown(report["month"])
-        notes.append(f"Asked for {month}, but the report says {said}.")
-    return _reported(frame, notes, report, MONTHLY)
+        text = f"Asked for {month}, but the report says {shown(report['month'])}."
+        frame.attrs["doubts"].append(text)
+    return frame
 
 
 def csv_frame(text: str) -> pd.DataFrame:
@@ -103,8 +101,7 @@ def csv_frame(text: str) -> pd.DataFrame:
         One row per model, in the order sent: model_id, model and function
         (str), jobs (Int64), charge_micro_usd and credits_applied_micro_usd
         (int64; Int64 where a row names none), then every other column.
-        `attrs["total_micro_usd"]` is what the totals row says, None without one;
-        where it differs from the rows, a note says so.
+        `attrs["total_micro_usd"]` is what the totals row says, None without one.
     """
     header, records = _csv_rows(text)
     check_names(header, CSV, ((CHARGE,), _NAMES))
@@ -113,46 +110,35 @@ def csv_frame(text: str) -> pd.DataFrame:
     totals = rows[is_total].to_dict("records")[:1]
     rows = rows[~is_total].reset_index(drop=True)
     for name in rows.columns.difference([*_TEXTS]):
-        numbers = [*map(whole_number, rows[name])]
+        numbers = pd.Series([*map(whole_number, rows[name])], rows.index, "object")
         # "007" is a name.
-        if [*map(str, numbers)] == [*rows[name].map(str)]:
-            rows[name] = pd.Series(numbers, rows.index, "object")
-    notes: list[str] = []
+        if (numbers.map(str) == rows[name])[rows[name].notna()].all():
+            rows[name] = numbers
     leading = ("model_id", "model", "function", "jobs", CHARGE, CREDITS)
-    frame = _typed(rows, leading, CSV, notes)
-    if not totals:
-        notes.append("The CSV has no totals row to check its rows against.")
     report = {
         ("total_micro_usd" if name == CHARGE else str(name)): whole_number(value)
         for row in totals
         for name, value in row.items()
         if str(name).endswith(MONEY) or name == "jobs"
     }
-    return _reported(frame, notes, report, CSV)
+    return _typed(rows, leading, report, CSV)
 
 
-def warn_of_incomplete(frame: pd.DataFrame) -> None:
-    """Warn of what a report has and no sum over its frame does; its notes say so."""
-    texts = frame.attrs.pop("unread")
-    total, rows = frame.attrs["total_micro_usd"], int(frame[CHARGE].sum())
-    if total not in (None, rows):
-        said, summed = format_usd(total), format_usd(rows)
-        texts.append(f"The report's total is {said}, but its rows sum to {summed}.")
+def warn_of_incomplete(frame: pd.DataFrame) -> bool:
+    """Warn of what is in no sum or in doubt; tell whether there is anything."""
+    texts = [*frame.attrs.pop("unread"), *frame.attrs.pop("doubts")]
     for text in texts:
         warnings.warn(text, IncompleteDataWarning, stacklevel=2)
+    return bool(texts)
 
 
 def joined(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Concatenate frames of several responses, with their totals and notes."""
+    """Concatenate frames of several responses, with their totals."""
     filled = [frame for frame in frames if len(frame)] or frames[:1]
     whole = pd.concat(filled, ignore_index=True)
     totals = [frame.attrs["total_micro_usd"] for frame in frames]
-    notes = (note for frame in frames for note in frame.attrs["notes"])
-    whole.attrs = {
-        "total_micro_usd": None if None in totals else sum(totals),
-        "notes": list(dict.fromkeys(notes)),
-        "report": {},
-    }
+    total = None if None in totals else sum(totals)
+    whole.attrs = {"total_micro_usd": total, "report": {}}
     return whole
 
 
@@ -173,10 +159,12 @@ def _are_totals(
     names = [name for name in _NAMES if name in rows]
     for name in {*names, *({"api_key_id", "day"} & {*rows}), rows.columns[0]}:
         texts = texts_of(rows[name])
-        words = {text for text in map(str, texts.unique()) if _is_total(text)}
-        is_total |= texts.isin(words)
-    is_unnamed = ~pd.concat([_is_said(rows[n]) for n in names], axis=1).any(axis=1)
-    if not is_blank_unnamed:
+        words = {text for text in texts.dropna().unique() if _is_total(text)}
+        is_total |= texts.isin(words) if words else False
+    is_unnamed = ~is_total
+    for name in names:
+        is_unnamed &= ~_is_said(rows[name])
+    if is_unnamed.any() and not is_blank_unnamed:
         is_unnamed &= (rows[names] == "").any(axis=1)
     return (is_total | is_unnamed) & rows[CHARGE].notna()
 
@@ -186,48 +174,60 @@ def _is_total(text: str) -> bool:
 
 
 def _without_totals(
-    rows: pd.DataFrame,
-    is_total: pd.Series[bool],
-    report: dict[str, Any],
-    notes: list[str],
+    rows: pd.DataFrame, is_total: pd.Series[bool], report: dict[str, Any]
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Leave out the rows that are totals; a single one is the report's total."""
-    count = int(is_total.sum())
-    if count == 1:
-        notes.append("1 row is a total and is not added to the others.")
-        total = whole_number(rows.loc[is_total, CHARGE].iloc[0])
-        report = {"total_micro_usd": total} | report
-    elif count:
-        notes.append(f"{count} rows are totals and are not added to the others.")
-    return rows[~is_total].reset_index(drop=True) if count else rows, report
+    totals = [*rows.loc[is_total, CHARGE]] if is_total.any() else []
+    if len(totals) == 1:
+        report = {"total_micro_usd": whole_number(totals[0])} | report
+    return rows[~is_total].reset_index(drop=True) if totals else rows, report
 
 
 def _typed(
-    rows: pd.DataFrame, leading: Sequence[str], what: str, notes: list[str]
+    rows: pd.DataFrame, leading: Sequence[str], report: Mapping[str, Any], what: str
 ) -> pd.DataFrame:
+    """Type the rows, and compare them with the report around them."""
     typed: dict[str, Any] = {}
+    unread, doubts = list[str](), list[str]()
     for name in dict.fromkeys([*leading, *map(str, rows)]):
         values = rows.get(name, pd.Series(None, rows.index, "object"))
         typed[name] = _typed_column(name, values)
         if name in ("day", "jobs") or name.endswith(MONEY):
-            unread = int((pd.isna(typed[name]) & values.notna()).sum())
-            if unread:
+            odd_n = int((pd.isna(typed[name]) & values.notna()).sum())
+            if odd_n:
                 typed[f"{name}_as_sent"] = as_sent(values)
-                notes.append(
-                    f"{unread} of {len(rows)} values of {name} could not be read; "
-                    f"{name}_as_sent has them as they were sent."
-                )
+                text = f"{odd_n} of {len(rows)} values of {name} could not be read; "
+                text += f"{name}_as_sent has them as they were sent."
+                doubts += [text] if name != CHARGE else []
     frame = pd.DataFrame(typed, rows.index)
     missing = int(frame[CHARGE].isna().sum())
-    frame.attrs["unread"] = []
     if missing:
         has, is_in = ("has", "is") if missing == 1 else ("have", "are")
-        text = (
+        unread.append(
             f"{missing} of {len(rows)} rows of the {what} {has} no charge and {is_in} "
             "not included in any sum."
         )
-        notes.append(text)
-        frame.attrs["unread"].append(text)
+    for name, total in report.items():
+        column = CHARGE if name == "total_micro_usd" else name
+        if column not in frame or whole_number(total) is None:
+            continue
+        its = int(frame[column].sum())
+        if its != total:
+            said, summed = (
+                format_usd(each) if column.endswith(MONEY) else f"{each:,}"
+                for each in (total, its)
+            )
+            doubts.append(
+                f"The total of {column} is {said}, but its rows sum to {summed}."
+            )
+    if _has_more(report):
+        unread.append(f"The {what} has more pages, which were not read or summed.")
+    frame.attrs = {
+        "total_micro_usd": whole_number(report.get("total_micro_usd")),
+        "unread": unread,
+        "doubts": doubts,
+        "report": dict(report),
+    }
     return frame
 
 
@@ -235,47 +235,16 @@ def _typed_column(name: str, values: pd.Series[Any]) -> Any:
     if name == "day":
         return as_days(values)
     if name in _TEXTS:
-        return as_text(values)
+        return texts_of(values)
     if name == "jobs" or name.endswith(MONEY):
         return as_whole(values, nullable=name == "jobs")
     return as_sent(values)
-
-
-def _reported(
-    frame: pd.DataFrame, notes: list[str], report: Mapping[str, Any], what: str
-) -> pd.DataFrame:
-    """Attach the report, and note where its totals differ from the rows."""
-    for name, total in report.items():
-        column = CHARGE if name == "total_micro_usd" else name
-        if column not in frame or whole_number(total) is None:
-            continue
-        rows = int(frame[column].sum())
-        if rows != total:
-            said, summed = _amount(column, total), _amount(column, rows)
-            text = f"The total of {column} is {said}, but its rows sum to {summed}."
-            notes.append(text)
-    unread = list(frame.attrs["unread"])
-    if _has_more(report):
-        text = f"The {what} has more pages, which were not read or summed."
-        notes.append(text)
-        unread.append(text)
-    frame.attrs = {
-        "total_micro_usd": whole_number(report.get("total_micro_usd")),
-        "notes": notes,
-        "unread": unread,
-        "report": dict(report),
-    }
-    return frame
 
 
 def _has_more(report: Mapping[str, Any]) -> bool:
     """Tell whether a report says that it is one of several pages."""
     inner = (value for value in report.values() if isinstance(value, dict))
     return any(report.get(name) for name in _MORE) or any(map(_has_more, inner))
-
-
-def _amount(column: str, number: int) -> str:
-    return format_usd(number) if column.endswith(MONEY) else f"{number:,}"
 
 
 def _csv_rows(text: str) -> tuple[Sequence[str], list[Row]]:
@@ -344,7 +313,9 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
     becomes one column per key.
     """
     rows = pd.DataFrame(records, dtype="object")
-    mixed = [str(name) for name in rows if infer_dtype(rows[name]) == "mixed"]
+    kinds = {str(name): infer_dtype(rows[name]) for name in rows}
+    rows = rows.astype({name: TEXT for name in kinds if kinds[name] == "string"})
+    mixed = [name for name, kind in kinds.items() if kind == "mixed"]
     if any(isinstance(value, list) for name in mixed for value in rows[name]):
         parts = [part for row in records for part in _parts(row, {})]
         if parts != list(records):

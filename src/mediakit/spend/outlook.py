@@ -109,12 +109,6 @@ def daily_totals(daily: pd.DataFrame, first: date, last: date) -> Whole:
     return totals.to_numpy("int64")
 
 
-def unread_notes(daily: pd.DataFrame) -> list[str]:
-    """Describe how many rows have no charge, if any."""
-    count = int(daily[CHARGE].isna().sum())
-    return [f"Rows without a charge, which are in no sum: {count}."] if count else []
-
-
 def forecast_month(
     month: str,
     totals: Whole,
@@ -123,7 +117,6 @@ def forecast_month(
     *,
     of: str = "",
     before_micro_usd: int = 0,
-    notes: Sequence[str] = (),
 ) -> Forecast:
     """Forecast a month from its charges so far and those before it.
 
@@ -162,7 +155,7 @@ def forecast_month(
         low_micro_usd=low,
         high_micro_usd=high,
         method=method,
-        text=" ".join([text, *notes]),
+        text=text,
         budget=budget,
         complete_days=len(complete),
         _days=days,
@@ -295,10 +288,9 @@ def anomalies_frame(
     groups: list[tuple[Any, pd.DataFrame]] = [((), daily)]
     if by:
         groups = list(daily.groupby(list(by), dropna=False)) or groups
-    unjudged_n, found = 0, []
+    found = []
     for names, rows in groups:
         judged = _judged(daily_totals(rows, start - HISTORY, end), start, end)
-        unjudged_n += int(judged["z_score"].isna().sum())
         unusual = judged[judged["is_unusual"]].drop(columns="is_unusual")
         for place, name in enumerate(by):
             text = names[place] if names and pd.notna(names[place]) else None
@@ -310,9 +302,6 @@ def anomalies_frame(
     frame["factor"] = frame[CHARGE] / usual
     directions = ["high" if z > 0 else "low" for z in frame["z_score"]]
     frame["direction"] = text_array(directions)
-    too_few = f"Days with too little spend before to tell what is usual: {unjudged_n}."
-    notes = [too_few] if unjudged_n else []
-    frame.attrs = {"notes": [*notes, *unread_notes(daily)]}
     return frame
 
 

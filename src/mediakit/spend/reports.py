@@ -26,7 +26,6 @@ from mediakit.spend.columns import (
 )
 from mediakit.spend.dates import (
     DEFAULT_DAYS,
-    ONE_DAY,
     Range,
     ServiceClock,
     by_month,
@@ -95,8 +94,8 @@ class DailyReader:
 
     async def rows(self, query: DayQuery) -> pd.DataFrame:
         """Read some days, one row per day, key and function."""
-        frame, whole = await self._read_until_today(query)
-        return await to_thread.run_sync(self._named, frame, whole)
+        frame = await self._read_until_today(query)
+        return await to_thread.run_sync(self._named, frame)
 
     async def summed(self, query: DayQuery, by: By, charges: Charges) -> pd.DataFrame:
         """Read some days and sum them; see `AsyncSpend.daily`.
@@ -119,7 +118,7 @@ class DailyReader:
             frame = await self.rows(query)
         return await to_thread.run_sync(self._grouped, frame, names)
 
-    async def _read_until_today(self, query: DayQuery) -> tuple[pd.DataFrame, Range]:
+    async def _read_until_today(self, query: DayQuery) -> pd.DataFrame:
         """Read the days; repeat if the response shows that today is another day."""
         today = self._clock.today()
         for _ in range(MOST_TRIES):
@@ -129,8 +128,15 @@ class DailyReader:
             today = self._clock.today()
             if _readable(query.range(today), today) == wanted:
                 break
-        _check_begun(whole, today)
-        return frame, whole
+        if whole[0] > today:
+            raise InputError(
+                "start",
+                got=whole[0].isoformat(),
+                accepted=f"a day up to today at the service, {today} in UTC",
+                spec="4.19",
+                then=FUTURE,
+            )
+        return frame
 
     async def _read(self, query: DayQuery, whole: Range, today: date) -> pd.DataFrame:
         if query.refresh:
@@ -155,41 +161,28 @@ class DailyReader:
         report = await self._billing.daily(first, last, **filters)
         self._clock.note(report.responded_at)
         frame = await to_thread.run_sync(daily_frame, report.body)
-        warn_of_incomplete(frame)
+        is_in_doubt = warn_of_incomplete(frame)
         # A local clock that is ahead of the service's must not end a day too early.
         settled = min(today, self._clock.today()) - days[1] >= SETTLED_AFTER
-        if settled and not frame.attrs["notes"]:
+        if settled and not is_in_doubt:
             if len(self._kept) == MOST_CACHED:
                 del self._kept[next(iter(self._kept))]
             self._kept[asked] = frame.copy()
         return frame
 
-    def _named(self, frame: pd.DataFrame, whole: Range) -> pd.DataFrame:
-        today = self._clock.today()
+    def _named(self, frame: pd.DataFrame) -> pd.DataFrame:
         attrs = dict(frame.attrs)
         add_dollars(frame)
         with_column(frame, "kind", kinds_of(frame, self._catalog))
-        with_column(frame, "complete", _is_over(frame, today))
+        with_column(frame, "complete", _is_over(frame, self._clock.today()))
         frame.attrs = attrs
-        if whole[1] > today:
-            days = f"{today + ONE_DAY} to {whole[1]}"
-            note = f"Today is {today} at the service: {days} is in the future."
-            frame.attrs["notes"] = [*attrs["notes"], note]
         return frame
 
     def _grouped(self, frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         columns = [column for name in names for column in COLUMNS[name]]
-        notes = [
-            f"The service reports no {name}; all charges are in one row."
-            for name in columns
-            if name not in ("kind", "project")
-            and len(frame)
-            and frame[name].isna().all()
-        ]
         grouped = summed(frame, ["day", *columns])
         add_dollars(grouped)
         grouped["complete"] = _is_over(grouped, self._clock.today())
-        grouped.attrs["notes"] = [*frame.attrs["notes"], *notes]
         return grouped
 
 
@@ -229,17 +222,6 @@ def _readable(whole: Range, today: date) -> Range:
     """
     first, last = whole
     return first, max(first, min(last, month_end(today)))
-
-
-def _check_begun(whole: Range, today: date) -> None:
-    if whole[0] > today:
-        raise InputError(
-            "start",
-            got=whole[0].isoformat(),
-            accepted=f"a day up to today at the service, {today.isoformat()} in UTC",
-            spec="4.19",
-            then=FUTURE,
-        )
 
 
 def _of_key(frame: pd.DataFrame, api_key_id: str | None) -> pd.DataFrame:

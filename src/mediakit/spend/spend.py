@@ -149,8 +149,7 @@ class AsyncSpend:
             month: YYYY-MM in UTC; this month by the service's clock when omitted.
 
         Returns:
-            One row per function; the totals row is in `attrs["total_micro_usd"]`, and
-            a note in `attrs["notes"]` says where it differs from the rows.
+            One row per function; the totals row is in `attrs["total_micro_usd"]`.
 
         Raises:
             InputError: The month cannot be read, or is in the future.
@@ -277,7 +276,7 @@ class AsyncSpend:
         asked = asked or month_of(today)
         outlook.refuse_future(asked, today)
         first, last = outlook.first_day_needed(asked), min(today, end_of_month(asked))
-        before_micro_usd, of, notes = 0, "", list[str]()
+        before_micro_usd, of = 0, ""
         if named is not None:
             store = self._history.store
             totals, before_micro_usd = await to_thread.run_sync(
@@ -294,13 +293,7 @@ class AsyncSpend:
                 daily = _of_key(daily, api_key_id)
                 of = f" by the key {shown(api_key_id)}"
             totals = outlook.daily_totals(daily, first, last)
-            notes = outlook.unread_notes(daily)
-        make = partial(
-            outlook.forecast_month,
-            of=of,
-            before_micro_usd=before_micro_usd,
-            notes=notes,
-        )
+        make = partial(outlook.forecast_month, of=of, before_micro_usd=before_micro_usd)
         return await to_thread.run_sync(make, asked, totals, today, compared)
 
     async def anomalies(
@@ -313,8 +306,8 @@ class AsyncSpend:
         """Find the days that cost far more or less than their weekday usually does.
 
         A day is compared with the median of its weekday over the eight weeks before,
-        and with how far the days before were from theirs. Today is not complete and is
-        not judged.
+        and with how far the days before were from theirs. Today, which is not complete,
+        and a day with less than three weeks of spend before it are not judged.
 
         Args:
             start: The first day, YYYY-MM-DD in UTC; 30 days up to `end` when omitted.
@@ -326,8 +319,7 @@ class AsyncSpend:
             One row per unusual day: day (datetime64, UTC), the columns `by` (str),
             charge_micro_usd and usual_micro_usd (int64), z_score (float64, how far off
             the logarithm is, in robust standard deviations), factor (float64, charge
-            by usual) and direction (str: high, low). `attrs["notes"]` says what could
-            not be judged.
+            by usual) and direction (str: high, low).
 
         Raises:
             InputError: A day cannot be read, or there is no such column; nothing was

@@ -268,19 +268,12 @@ def _sentences(found: pd.DataFrame, axis: str, value: str, what: str) -> list[st
     compared = [row for row in rows if row["verdict"] != "unknown"]
     verb = "exceeds" if len(told) == 1 else "exceed"
     summary = (
-        f"{len(told) or 'None'} of the {len(compared)} differences between values of "
+        f"{len(told) or 'None'} of the {len(rows)} differences between values of "
         f"{axis} {verb} what chance explains."
     )
     largest = sorted(told or compared, key=lambda row: -abs(row["difference"]))
     listed = largest[: SENTENCES if told else 1]
-    more = len(told) - len(listed)
-    few = len(rows) - len(compared)
-    return [
-        *([summary] if compared else []),
-        *(_sentence(row, value, what) for row in listed),
-        *([f"{more} more are in the frame."] if more > 0 else []),
-        *([f"{few} of the {len(rows)} have fewer than two pairs."] if few else []),
-    ]
+    return [summary, *(_sentence(row, value, what) for row in listed)]
 
 
 def _sentence(row: Any, value: str, what: str) -> str:

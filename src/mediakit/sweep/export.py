@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
 import unicodedata
@@ -12,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -27,21 +24,17 @@ from mediakit.client.download_targets import (
 from mediakit.errors import InputError
 from mediakit.media import local_file, poster_jpeg, result_suffix
 from mediakit.safe_text import spreadsheet_text, with_shown_urls
-from mediakit.sweep.report import MARK, report_html
+from mediakit.sweep.report import report_html
 from mediakit.sweep.scoring import Fetch, Output, problem_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MANIFEST, PARQUET, REPORT = "manifest.csv", "manifest.parquet", "report.html"
+MANIFEST, REPORT = "manifest.csv", "report.html"
 POSTERS = "posters"
 AT_ONCE = 8
 POSTER_PX = 640
 LONGEST_VALUE, LONGEST_STEM, ID_DIGITS = 24, 80, 8
-NO_PARQUET = (
-    f"{PARQUET} was left out, because pyarrow is not installed: "
-    "pip install 'mediakit[parquet]'."
-)
 
 
 @dataclass(frozen=True)
@@ -92,31 +85,29 @@ def export(
 ) -> Exported:
     """Write the outputs of a sweep, a manifest and a report to a folder.
 
-    File names show the parameters and end in digits of the job's hash, so they never
-    change. Exporting to the same folder again writes only missing files and replaces
-    the manifest and the report. `fetch` is called on several threads; figures whose
-    name ends in `_micro_usd` are money.
+    File names show the parameters and end in digits of the job's hash. Exporting to
+    the same folder again writes only missing files and replaces the manifest and the
+    report. `fetch` is called on several threads; figures whose name ends in
+    `_micro_usd` are money.
     """
     manifest = _manifest_in(where)
     place = manifest.place
     folder = place.parent if isinstance(place, Path) else place.rpartition("/")[0]
     try:
         manifest.sibling(f"{POSTERS}/any").make_folder()
-        earlier = _earlier_names(manifest)
     except OSError as error:
         raise _unwritable(folder, error) from None
     rows = _ranked(rows, ranking)
-    has_takes = rows["take"].nunique() > 1
-    shown = [*axes, *(["take"] if has_takes and "take" not in axes else [])]
+    shown = [*axes, *(["take"] if rows["take"].nunique() > 1 else [])]
     records = [*_records(rows)]
     values = [[(axis, value_text(row.get(axis))) for axis in shown] for row in records]
     wanted: dict[str, tuple[Output, str, str | None]] = {}
     for row, its in zip(records, values, strict=True):
         if row["job_id"] is not None and row["output_url"] is not None:
             output = Output(row["job_id"], row["output_url"])
-            media_type = row["media_type"]
-            name = earlier.get(output.job_id) or file_name(its, output, media_type)
-            wanted[output.job_id] = (output, name, media_type)
+            # Without the take, a file keeps its name when the plan has more takes.
+            name = file_name(its[: len(axes)], output, row["media_type"])
+            wanted[output.job_id] = (output, name, row["media_type"])
     with ThreadPoolExecutor(AT_ONCE) as threads:
         saved = threads.map(
             lambda each: _saved(manifest, fetch, *each), wanted.values()
@@ -135,18 +126,18 @@ def export(
     ]
     page = report_html(title, cells, numbers, with_shown_urls(plan_code))
     try:
-        notes = [*_write_texts(manifest, _manifest(rows, files), page)]
+        write_whole(manifest, _manifest(rows, files).encode())
+        write_whole(manifest.sibling(REPORT), page.encode())
     except OSError as error:
         raise _unwritable(folder, error) from None
     failed = sum(file.problem is not None for file in files)
-    if failed:
-        notes.append(f"{failed:,} could not be saved; see {MANIFEST} for the reasons.")
+    note = f"{failed:,} could not be saved; see {MANIFEST} for the reasons."
     return Exported(
         place=folder,
         report=manifest.sibling(REPORT).place,
         files=len({file.name for file in files if file.name}),
         written=len({file.name for file in files if file.is_new}),
-        notes=tuple(notes),
+        notes=(note,) if failed else (),
     )
 
 
@@ -163,23 +154,6 @@ def _manifest_in(where: Any) -> DownloadTarget:
     if isinstance(where, str) and "://" in where:
         return target_of(f"{where.rstrip('/')}/", MANIFEST)
     return LocalTarget(local_file(where) / MANIFEST)
-
-
-def _earlier_names(manifest: DownloadTarget) -> dict[str, str]:
-    """Return the file of each job of an earlier export, which keeps its name."""
-    page, content = manifest.sibling(REPORT).read(), manifest.read() or b""
-    rows = csv.DictReader(io.StringIO(content.decode("utf-8", "replace")))
-    is_own = not content or {"file", "job_id"} <= set(rows.fieldnames or ())
-    if not is_own or (page is not None and MARK.encode() not in page):
-        name = REPORT if is_own else MANIFEST
-        got = f"{manifest.sibling(name).place} (not written by an export)"
-        raise InputError("where", got=got, accepted="a folder without such a file")
-    # Others may write to the folder: a name in its manifest must not lead outside it.
-    return {
-        row["job_id"]: row["file"]
-        for row in rows
-        if row["file"] and not set(row["file"]) & set("/\\\0") and row["file"] != ".."
-    }
 
 
 def _unwritable(folder: Path | str, error: OSError) -> InputError:
@@ -276,15 +250,9 @@ def _slug(text: str) -> str:
 
 def _records(rows: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the rows with None for missing values."""
-    for row in rows.astype(object).to_dict("records"):
-        yield {str(name): _present(value) for name, value in row.items()}
-
-
-def _present(value: object) -> object:
-    import pandas as pd
-
-    is_missing = value is pd.NA or value is pd.NaT or value != value
-    return None if is_missing else value
+    plain = rows.astype(object)
+    for row in plain.where(plain.notna(), None).to_dict("records"):
+        yield {str(name): value for name, value in row.items()}
 
 
 def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
@@ -297,42 +265,24 @@ def _ranked(rows: pd.DataFrame, ranking: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def _manifest(rows: pd.DataFrame, files: Sequence[_File]) -> pd.DataFrame:
-    """Return the frame of the results with the files, in columns of plain types."""
+def _manifest(rows: pd.DataFrame, files: Sequence[_File]) -> str:
+    """Write the frame of the results with the files as CSV, without formulas."""
     import pandas as pd
 
-    frame = pd.DataFrame({name: _plain(rows[name]) for name in rows.columns})
-    names = pd.Series([file.name for file in files], dtype="string")
+    rows = rows.reset_index(drop=True)
+    problems = pd.Series([file.problem for file in files], dtype="object")
+    rows["problem"] = rows["problem"].astype("object").fillna(problems)
+    rows.insert(0, "file", [file.name for file in files])
     sizes = pd.Series([file.size_bytes for file in files], dtype="Int64")
-    problems = pd.Series([file.problem for file in files], dtype="string")
-    frame["problem"] = frame["problem"].fillna(problems)
-    frame.insert(0, "file", names)
-    frame.insert(1, "size_bytes", sizes)
-    return frame
+    rows.insert(1, "size_bytes", sizes)
+    plain = {spreadsheet_text(str(name)): _plain(rows[name]) for name in rows}
+    return pd.DataFrame(plain).to_csv(index=False, lineterminator="\n")
 
 
 def _plain(column: pd.Series[Any]) -> pd.Series[Any]:
     import pandas as pd
 
     if pd.api.types.is_numeric_dtype(column):
-        return column.reset_index(drop=True)
-    present = [_present(value) for value in column.astype(object)]
-    texts = [None if value is None else value_text(value) for value in present]
-    return pd.Series(pd.array(texts, dtype="string"))
-
-
-def _write_texts(
-    target: DownloadTarget, manifest: pd.DataFrame, page: str
-) -> Iterator[str]:
-    """Write the manifest and the report; yield notes about what was left out."""
-    texts = manifest.rename(columns=lambda name: spreadsheet_text(str(name)))
-    for name in texts.columns[texts.dtypes.eq("string")]:
-        texts[name] = texts[name].map(spreadsheet_text, na_action="ignore")
-    content = texts.to_csv(index=False, lineterminator="\n")
-    write_whole(target, content.encode())
-    write_whole(target.sibling(REPORT), page.encode())
-    if find_spec("pyarrow") is None:
-        yield NO_PARQUET
-        return
-    parquet = manifest.to_parquet(engine="pyarrow", index=False)
-    write_whole(target.sibling(PARQUET), parquet)
+        return column
+    texts = column.astype(object).map(value_text, na_action="ignore")
+    return texts.map(spreadsheet_text, na_action="ignore")

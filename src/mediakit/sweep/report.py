@@ -15,7 +15,6 @@ from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.saved_media import medium_html, tile_html
 
-MARK = '<meta name="generator" content="mediakit export">'
 MICRO_USD = "_micro_usd"
 
 CSS = Path(__file__).with_suffix(".css")
@@ -39,7 +38,7 @@ def report_html(
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
-        f"{MARK}<title>{escape(title)}</title><style>{style}</style></head><body>",
+        f"<title>{escape(title)}</title><style>{style}</style></head><body>",
         f"<h1>{html_text(title)}</h1>",
         f'<p class="quiet">{html_text(shared)}</p>' if shared else "",
         _numbers_html(numbers),
@@ -62,8 +61,6 @@ def _number_text(name: str, value: object) -> str:
 
 
 def _numbers_html(numbers: Mapping[str, object]) -> str:
-    if not numbers:
-        return ""
     pairs = (
         f"<div><dt>{html_text(name.removesuffix(MICRO_USD).replace('_', ' '))}</dt>"
         f"<dd>{html_text(_number_text(name, value))}</dd></div>"

@@ -405,7 +405,7 @@ class AsyncResults(ProcessBound):
         """Write the outputs, a manifest and an HTML report to a folder.
 
         File names show the parameters. Exporting to the same folder again fetches
-        only missing files, and does not change files of others.
+        only missing files, and replaces the manifest and the report.
 
         Args:
             where: A folder, or a URL that fsspec supports.

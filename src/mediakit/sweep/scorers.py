@@ -9,10 +9,10 @@ the sound. NaN is unknown: a picture has no motion, a silent film has no loudnes
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mediakit.errors import InputError
 from mediakit.media.samples import WHITE, brightness, sampled_lumas, sound_blocks
@@ -32,8 +32,7 @@ FULL_SCALE = 0.999
 SILENCE_DBFS = -120.0
 HASH_WIDTH, HASH_HEIGHT = 8, 8
 HASH_CONTRAST = 0.5  # grey levels: less is noise, and would make flat pictures differ
-HALF_BITS = 32
-HASH_BITS = 2 * HALF_BITS
+HASH_BITS = 64
 HASH_COLUMNS = ("dhash_high", "dhash_low")
 NEAR_BITS = 6
 
@@ -128,52 +127,41 @@ def quality(path: Path) -> Numbers:
     return {**numbers, **flicker(path), **_levels(path)}
 
 
-def near_duplicates(
-    hashes: pd.DataFrame | Mapping[Any, int], distance: int = NEAR_BITS
-) -> list[list[Hashable]]:
-    """Group outputs that look alike.
+def near_duplicates(scores: pd.DataFrame) -> list[list[Hashable]]:
+    """Group outputs that look alike: at most 6 of the 64 bits of their hashes differ.
+
+    Groups are chains, so their ends may differ more.
 
     Args:
-        hashes: A frame of scores with job_id, dhash_high and dhash_low, or 64-bit
-            hashes by any label. Rows without a hash are in no group.
-        distance: How many of the 64 bits of two neighbours in a group may differ, from
-            0 to 64. Groups are chains, so their ends may differ more.
+        scores: A frame of scores with job_id, dhash_high and dhash_low. Rows without a
+            hash are in no group.
 
     Returns:
-        The labels of each group of two or more, in the given order.
+        The jobs of each group of two or more, in the given order.
 
     Raises:
-        InputError: The frame has no hashes, or the distance is not valid.
+        InputError: The frame has no hashes.
     """
     import numpy as np
 
-    if isinstance(distance, bool) or distance not in range(65):
-        raise InputError("distance", got=distance, accepted="a whole number, 0 to 64")
-    by_label = hashes if isinstance(hashes, Mapping) else _hashes_of(hashes)
-    labels = list(by_label)
-    words = np.array([by_label[label] for label in labels], dtype=np.uint64)
-    bits = np.unpackbits(words.view(np.uint8)).reshape(-1, HASH_BITS)
+    if missing := [name for name in ("job_id", *HASH_COLUMNS) if name not in scores]:
+        accepted = "a frame from perceptual_hash or quality"
+        got = f"a frame without {', '.join(missing)}"
+        raise InputError("scores", got=got, accepted=accepted)
+    known = scores.dropna(subset=["job_id", *HASH_COLUMNS])
+    halves = np.ascontiguousarray(known[[*HASH_COLUMNS]], dtype=">u4")
+    bits = np.unpackbits(halves.view(np.uint8), axis=1)
     signs = 2 * bits.astype(np.float32) - 1
-    group = np.arange(len(labels))
-    for index in range(1, len(labels)):
+    group = np.arange(len(known))
+    for index in range(1, len(known)):
         # Each bit that differs takes 2 from the product; NumPy 1 cannot count bits.
-        near = signs[:index] @ signs[index] >= HASH_BITS - 2 * distance
+        near = signs[:index] @ signs[index] >= HASH_BITS - 2 * NEAR_BITS
         met = np.unique(group[:index][near])
         if met.size:
             group[: index + 1][np.isin(group[: index + 1], met)] = met[0]
             group[index] = met[0]
-    found = [np.flatnonzero(group == number) for number in np.unique(group)]
-    return [[labels[i] for i in members] for members in found if len(members) > 1]
-
-
-def _hashes_of(frame: pd.DataFrame) -> dict[Any, int]:
-    wanted = ("job_id", *HASH_COLUMNS)
-    if missing := [name for name in wanted if name not in frame.columns]:
-        accepted = "a frame from perceptual_hash or quality, or hashes by label"
-        got = f"a frame without {', '.join(missing)}"
-        raise InputError("hashes", got=got, accepted=accepted)
-    rows = frame[list(wanted)].dropna().itertuples(index=False, name=None)
-    return {job_id: (int(high) << HALF_BITS) | int(low) for job_id, high, low in rows}
+    jobs = known["job_id"].groupby(group).agg(list)
+    return [members for members in jobs if len(members) > 1]
 
 
 def _sharpness(lumas: Sequence[NDArray[np.uint8]]) -> Numbers:

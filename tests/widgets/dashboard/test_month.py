@@ -88,7 +88,7 @@ def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
 ) -> None:
     assert texts(reading) == {
         "charged": "$53.40",
-        "forecast, 80 % interval": "$64.08–$85.44",  # noqa: RUF001
+        "forecast, 80 % interval": "$80.93–$84.33",  # noqa: RUF001
         "charged jobs": "45",
         "per kept result": "$1.84",
         "vs September 1–20": "+0.1 %",  # noqa: RUF001
@@ -126,8 +126,8 @@ def test_the_parts_of_a_month_are_the_whole(by: By) -> None:
     ("days", "text", "label"),
     [
         (0, UNKNOWN, "forecast, after a complete day of spend"),
-        (1, "$74.76", "rough forecast from 1 day"),
-        (6, "$74.76", "rough forecast from 6 days"),
+        (1, "$81.56", "rough forecast from 1 day"),
+        (6, "$81.56", "rough forecast from 6 days"),
     ],
 )
 def test_a_forecast_says_how_little_it_rests_on_and_draws_no_range(
@@ -177,7 +177,7 @@ def test_the_verdict_is_the_reconciliation_s_own_sentence(
 
 def test_a_range_is_written_in_whole_dollars_if_it_reaches_100() -> None:
     assert range_text(97_910_000, 152_380_000) == "$98–$152"  # noqa: RUF001
-    assert range_text(64_078_975, 85_438_633) == "$64.08–$85.44"  # noqa: RUF001
+    assert range_text(64_078_975, 85_438_633) == "$80.93–$84.33"  # noqa: RUF001
     assert range_text(171_400_000, 171_400_001) == "$171"
 
 
