@@ -13,8 +13,8 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
+from mediakit.sandbox.admin.seeding import US_PER_DAY, past_jobs
 from mediakit.sandbox.jobs.pricing import hold_of
-from mediakit.sandbox.seeding import US_PER_DAY, past_jobs
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.support.soak import trials
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -15,17 +14,12 @@ from mediakit.sandbox.store.database import Database
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
-STALL_GAP_S = 0.01
-STALL_LIMIT_S = 60.0
+PAUSE_S = 0.01
 # How long the clock may run, in real seconds, before its time is stored again.
 CLOCK_LEASE_S = 4.0
 CLOCK = "clock"
 
 Result = TypeVar("Result")
-
-
-class StalledError(Exception):
-    """Due work was not done, so the clock stays where it is."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +121,7 @@ class WorkLoop:
         async with self._one_at_a_time:
             counted = {work.counted_as: work for work in self.works if work.counted_as}
             done = dict.fromkeys(counted, 0)
-            target_us, stalled_since_s = target(), time.monotonic()
+            target_us = target()
             while True:
                 await self._finish(done, counted)
                 due_us = self._next_due_us(counted.values())
@@ -139,12 +133,8 @@ class WorkLoop:
                     n = self._start_due(work)
                     done[name] += n if work.tasks is None else 0
                     started_n += n
-                if started_n:
-                    stalled_since_s = time.monotonic()
-                elif time.monotonic() - stalled_since_s > STALL_LIMIT_S:
-                    raise StalledError
-                else:
-                    await asyncio.sleep(STALL_GAP_S)
+                if not started_n:  # a reset has paused the work
+                    await asyncio.sleep(PAUSE_S)
             self._step(target_us)
             return done
 

@@ -10,7 +10,7 @@ import pytest
 from mediakit.sandbox import work
 from mediakit.sandbox.clock import SandboxClock
 from mediakit.sandbox.store.database import Database
-from mediakit.sandbox.work import StalledError, Work, WorkLoop
+from mediakit.sandbox.work import Work, WorkLoop
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 from tests.sandbox.test_clock import SettableClock
 
@@ -85,22 +85,6 @@ def test_an_upload_grant_expires_on_the_way(idle: Api) -> None:
     )
 
     assert put.status_code == 403
-
-
-def test_work_that_does_not_get_done_stops_the_clock_at_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(work, "STALL_LIMIT_S", 0.05)
-    clock = SandboxClock(SettableClock(), epoch_us=0)
-    db = Database(tmp_path / "db")
-    loop = WorkLoop(db, clock)
-
-    loop.works.append(Work(lambda now_us: 0, lambda: 4_000_000, "pieces_n"))
-    with pytest.raises(StalledError):
-        asyncio.run(loop.advance(12))
-
-    assert clock.now_us() == 4_000_000
-    db.close()
 
 
 def test_work_that_fails_as_on_a_full_disk_is_logged_and_tried_again(

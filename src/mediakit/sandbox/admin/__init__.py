@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mediakit.sandbox.admin import controls, endpoints, organizations, seed
+from mediakit.sandbox.admin import controls, endpoints, organizations
 from mediakit.sandbox.service import caller_of
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -23,6 +23,14 @@ Call = tuple[str, str, Handler]
 ENDPOINTS = "/sandbox/endpoints"
 ENDPOINT = f"{ENDPOINTS}/{{endpoint_id}}"
 
+
+async def _seed(request: Request) -> Response:
+    # Imported here, because few sandboxes have a past, and all of them start.
+    from mediakit.sandbox.admin.seeding import seed
+
+    return await seed(request)
+
+
 CALLS: tuple[Call, ...] = (
     ("GET", "/sandbox/status", controls.status),
     ("GET", "/sandbox/clock", controls.read_clock),
@@ -31,7 +39,7 @@ CALLS: tuple[Call, ...] = (
     ("POST", "/sandbox/faults", controls.add_fault),
     ("DELETE", "/sandbox/faults", controls.clear_faults),
     ("DELETE", "/sandbox/faults/{fault_id}", controls.remove_fault),
-    ("POST", "/sandbox/seed", seed.seed),
+    ("POST", "/sandbox/seed", _seed),
     ("POST", "/sandbox/reset", controls.reset),
     ("GET", ENDPOINTS, endpoints.read_all),
     ("POST", ENDPOINTS, endpoints.add),

@@ -16,7 +16,7 @@ from mediakit.sandbox.store.admission import left_micro_usd
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
 from mediakit.sandbox.wire import RequestBody
-from mediakit.sandbox.work import CLOCK, StalledError
+from mediakit.sandbox.work import CLOCK
 
 MAX_SKIP_S = 10 * 366 * 86_400
 SHOWN_JOBS = 20
@@ -51,11 +51,9 @@ async def status(request: Request) -> Response:
 
 
 def _org(service: Service, row: Row) -> dict[str, Any]:
+    shown = ("id", "name", "mode", "balance_micro_usd")
     return {
-        "id": row["id"],
-        "name": row["name"],
-        "mode": row["mode"],
-        "balance_micro_usd": row["balance_micro_usd"],
+        **{name: row[name] for name in shown},
         "available_micro_usd": left_micro_usd(service.db, row, service.clock.now_us()),
         "running": row["running_n"],
         "queued": row["queued_n"],
@@ -114,12 +112,6 @@ async def advance(request: Request) -> Response:
             done = await service.work.advance(asked.seconds or 0)
         else:
             done = await service.work.advance_to(_target_us(service, asked.to))
-    except StalledError:
-        raise RequestError(
-            503,
-            "Due work was not done within a minute; the clock stopped at "
-            f"{iso(service.clock.now_us())}.",
-        ) from None
     finally:
         service.work.wake()
     return JSONResponse({"now": iso(service.clock.now_us())} | done)

@@ -53,17 +53,24 @@ async def submit(request: Request) -> Response:
     repeat = _repeatable(request, function, canonical, webhook_url)
     # A repeated submission returns its job before the callback is checked: the host
     # may have vanished since, and the job exists anyway.
-    existing = _repeated(service, caller, repeat)
-    if existing is None:
+    try:
+        if repeat and (job := admission.find_repeated(service.db, caller.org, repeat)):
+            return job_response(request, job)
         if webhook_url is not None:
             then = "No job was created."
             await check_callback(service, WEBHOOK_FIELD, webhook_url, then)
         base_url = base_url_of(request)
         new = _new_job(service, caller, function, canonical, webhook_url, base_url)
-        existing, refusal = _admit(service, new, repeat)
-        if refusal is not None:
-            return rejection_response(existing, refusal, base_url, service.clock)
-    return job_response(request, existing)
+        job, refusal = _admit(service, new, repeat)
+    except KeyReusedError:
+        raise RequestError(
+            409,
+            "This Idempotency-Key was used with another body, path or webhook_url. "
+            "No job was created; send this request with a new key.",
+        ) from None
+    if refusal is not None:
+        return rejection_response(job, refusal, base_url, service.clock)
+    return job_response(request, job)
 
 
 def _function(service: Service, request: Request) -> Function:
@@ -106,21 +113,6 @@ def _repeatable(
     return Repeatable(key, hashlib.sha256(request_json).digest())
 
 
-def _repeated(
-    service: Service, caller: Caller, repeat: Repeatable | None
-) -> JobRow | None:
-    if repeat is None:
-        return None
-    try:
-        return admission.find_repeated(service.db, caller.org, repeat)
-    except KeyReusedError:
-        raise RequestError(
-            409,
-            "This Idempotency-Key was used with another body, path or webhook_url. "
-            "No job was created; send this request with a new key.",
-        ) from None
-
-
 def _new_job(
     service: Service,
     caller: Caller,
@@ -131,6 +123,8 @@ def _new_job(
 ) -> NewJob:
     now_us = service.clock.now_us()
     settings = service.settings
+    # A requested failure whose code rejects the submission (spec 4.3).
+    asked = asked_failure(body)
     return NewJob(
         id=f"media_{uuid.uuid4()}",
         org=caller.org,
@@ -144,16 +138,8 @@ def _new_job(
         price_micro_usd=hold_of(function, body),
         created_us=now_us,
         settle_due_us=now_us + round(settings.settle_after_s * US_PER_S),
-        refusal=_requested_refusal(body),
+        refusal=Refusal(*asked) if asked and asked[0] in ENVELOPE_STATUS else None,
     )
-
-
-def _requested_refusal(body: dict[str, Any]) -> Refusal | None:
-    """Return a requested failure whose code rejects the submission (spec 4.3)."""
-    asked = asked_failure(body)
-    if asked is None or asked[0] not in ENVELOPE_STATUS:
-        return None
-    return Refusal(*asked)
 
 
 def _admit(
@@ -172,10 +158,6 @@ def _admit(
     except NoBillingPlanError:
         raise RequestError(
             500, "The organization has no billing plan. No job was created."
-        ) from None
-    except KeyReusedError:
-        raise RequestError(
-            409, "This Idempotency-Key was just used with another request."
         ) from None
     service.work.wake()
     return job, refusal

@@ -2,15 +2,26 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+import ssl
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
 from random import Random
 
+import httpx
 from standardwebhooks import Webhook
 
 from mediakit.clock import Clock
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.delivery.events import TEST
-from mediakit.sandbox.delivery.posting import Outcome, Poster
+from mediakit.sandbox.delivery.outbound import (
+    CONNECT_TIMEOUT_S,
+    BlockedError,
+    Outbound,
+    UnresolvedError,
+    check_callback_addresses,
+    parsed,
+)
 from mediakit.sandbox.service import Service
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DELIVERED, FAILED, DeliveryRow
@@ -20,6 +31,8 @@ logger = logging.getLogger(__name__)
 
 MAX_IN_FLIGHT = 20
 GONE = 410
+MS_PER_S = 1_000
+MAX_ANSWER_BYTES = 64 * 1024
 
 MINUTE_S = 60
 HOUR_S = 60 * MINUTE_S
@@ -52,6 +65,16 @@ def push_back_us(retry_after: str | None) -> int:
     return round(min(seconds, PUSH_BACK_CAP_S) * US_PER_S)
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """The outcome of one attempt: a reason says why it failed (spec 6.5)."""
+
+    status_code: int | None = None
+    reason: str | None = None
+    retry_after: str | None = None
+    duration_ms: int = 0
+
+
 class Sender:
     """Attempts each due delivery and records the outcome.
 
@@ -66,12 +89,9 @@ class Sender:
         self._system = system
         self._jitter = jitter or Random()
         self._attempts: dict[str, asyncio.Task[None]] = {}
-        self._poster = Poster(
-            own_port=service.port,
-            allow_loopback=service.settings.allow_loopback_callbacks,
-            timeout_s=service.settings.delivery_timeout_s,
-            system=system,
-        )
+        self._timeout_s = service.settings.delivery_timeout_s
+        may_loop_back = service.settings.allow_loopback_callbacks
+        self._outbound = Outbound(allow_loopback=may_loop_back)
 
     def tasks(self) -> Collection[asyncio.Task[None]]:
         """Return the attempts in flight."""
@@ -128,7 +148,43 @@ class Sender:
             "webhook-timestamp": str(int(sent_at.timestamp())),
             "webhook-signature": " ".join(signatures),
         }
-        return await self._poster.post(delivery.url, headers, body)
+        return await self._post(delivery.url, headers, body)
+
+    async def _post(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+        """Post an event once (spec 6.3)."""
+        started_s = self._system.monotonic_s()
+        response: httpx.Response | None = None
+        reason = None
+        try:
+            # The addresses are checked again, because the host may have changed them
+            # since the URL was accepted.
+            check = partial(
+                check_callback_addresses, parsed(url), own_port=self._service.port
+            )
+            async with (
+                asyncio.timeout(self._timeout_s),
+                self._outbound.exchange(
+                    "POST",
+                    url,
+                    headers={"Content-Type": "application/json", **headers},
+                    content=body,
+                    timeouts_s={"connect": min(CONNECT_TIMEOUT_S, self._timeout_s)},
+                    check=check,
+                ) as response,
+            ):
+                await _drain(response)
+        except (BlockedError, httpx.TransportError, OSError) as problem:
+            reason = _reason(problem)
+        passed_ms = round((self._system.monotonic_s() - started_s) * MS_PER_S)
+        if response is None:
+            return Outcome(reason=reason, duration_ms=passed_ms)
+        code = response.status_code
+        return Outcome(
+            status_code=code,
+            reason=None if response.is_success else f"http_{code // 100}xx: {code}",
+            retry_after=response.headers.get("retry-after"),
+            duration_ms=passed_ms,
+        )
 
     def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
         db, now_us = self._service.db, self._service.clock.now_us()
@@ -164,3 +220,27 @@ class Sender:
             deliveries.postpone(db, delivery.id, round_n, due_us)
         if gone and delivery.endpoint is not None:
             endpoints.disable_gone(db, delivery.endpoint, now_us)
+
+
+def _reason(problem: BaseException) -> str:
+    """Return why there was no response, in the words of spec 6.5."""
+    match problem:
+        case UnresolvedError():
+            return "connect"
+        case BlockedError():
+            return "blocked"
+        case TimeoutError():
+            return "timeout"
+    cause: BaseException | None = problem
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__context__
+    return "connect" if cause is None else "tls"
+
+
+async def _drain(response: httpx.Response) -> None:
+    """Read and discard the receiver's response, up to a limit."""
+    size_bytes = 0
+    async for chunk in response.aiter_raw():
+        size_bytes += len(chunk)
+        if size_bytes >= MAX_ANSWER_BYTES:
+            return

@@ -31,6 +31,7 @@ _WIDE_FONTS = (
 _NO_SUCH_CHARACTER = "\uffff"
 _LEADING = 1.32
 _CAPTION, _SMALL = 0.044, 0.028
+_OVER_SCENERY, _OVER_MEDIA = 150, 240
 _LONGEST_VALUE = 48
 _ALWAYS = range(sys.maxsize)
 _SHADOW = [round(min(level * 1.2, 190)) for level in range(256)]
@@ -47,7 +48,9 @@ def words_over(
 ) -> list[Layer]:
     """Return the words over a film: its caption, and its parameters below."""
     layers = []
-    if block := _text_block(caption, note_of(request, caption), size):
+    # Given media may bring a caption of their own.
+    over = _OVER_MEDIA if request.inputs else _OVER_SCENERY
+    if block := _text_block(caption, note_of(request, caption), size, over):
         layers.append(Layer(still(block), start=span.start, stop=span.stop))
     if corner:
         picture, margin = _small(corner, size), round(min(size) * 0.05)
@@ -105,7 +108,9 @@ def _small(text: str, frame: Size) -> Image.Image:
     return _shadowed(ink, font)
 
 
-def _text_block(caption: str, note: Sequence[str], frame: Size) -> Image.Image | None:
+def _text_block(
+    caption: str, note: Sequence[str], frame: Size, shade: int = 0
+) -> Image.Image | None:
     """Write a caption over a shade, and a note below, for the top of a frame."""
     margin, width = round(min(frame) * 0.05), round(frame.width * 0.72)
     text = " ".join(caption.split())
@@ -129,11 +134,13 @@ def _text_block(caption: str, note: Sequence[str], frame: Size) -> Image.Image |
     for line, font in lines:
         pen.text((margin, y), line, 255 if font is large else 215, font)
         y += _leading(font)
-    shade = None
+    shadow = None
     if caption:
-        rows = (150 * np.linspace(1, 0, size[1]) ** 1.4).astype(np.uint8)
-        shade = Image.fromarray(rows[:, None]).resize(size)
-    return _shadowed(ink, lines[0][1], shade)
+        rows = np.linspace(1, 0, size[1])
+        rows = np.minimum(2 * rows, 1) if shade == _OVER_MEDIA else rows**1.4
+        rows = (shade * rows).astype(np.uint8)
+        shadow = Image.fromarray(rows[:, None]).resize(size)
+    return _shadowed(ink, lines[0][1], shadow)
 
 
 def _leading(font: Font) -> int:

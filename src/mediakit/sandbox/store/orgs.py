@@ -16,12 +16,6 @@ MAX_MICRO_USD = 10**15
 
 Role = Literal["owner", "admin", "member"]
 
-_ORG = (
-    "id, name, mode, balance_micro_usd, credit_micro_usd, held_micro_usd,"
-    " cycle_limit_micro_usd, concurrency, queue_size, per_minute, per_day, suspended,"
-    " billing_plan"
-)
-
 
 @dataclass(frozen=True)
 class Caller:
@@ -161,7 +155,7 @@ def describe(db: Database, org_id: str) -> dict[str, Any] | None:
 
     A key is named by its id: the key itself is not stored.
     """
-    org = db.one(f"SELECT {_ORG} FROM org WHERE id = ?", org_id)
+    org = db.one("SELECT * FROM org WHERE id = ?", org_id)
     if org is None:
         return None
     members = db.all(
