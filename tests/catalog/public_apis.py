@@ -274,9 +274,6 @@ RUNWAY = Api(
             },
             reference=closed("type uri", type={"const": "video"}, uri=LINK),
         ),
-        "video-upscale": closed(
-            "model videoUri", model={"const": "upscale_v1"}, videoUri=LINK
-        ),
     },
     right={
         "image-to-video": [
@@ -302,7 +299,6 @@ RUNWAY = Api(
                 "reference": {"type": "video", "uri": URL},
             }
         ],
-        "video-upscale": [{"model": "upscale_v1", "videoUri": URL}],
     },
     wrong={
         "image-to-video": [
@@ -337,7 +333,6 @@ RUNWAY = Api(
                 "character.type",
             )
         ],
-        "video-upscale": [({"model": "upscale_v1"}, "videoUri")],
     },
 )
 
@@ -356,8 +351,6 @@ LUMA = Api(
     "3.1.0",
     {
         "text-to-video": ref("GenerationRequest"),
-        "text-to-image": ref("ImageGenerationRequest"),
-        "modify-video": ref("ModifyVideoRequest"),
     },
     schemas={
         "AspectRatio": enum("1:1", "16:9", "9:16", "4:3", default="16:9"),
@@ -381,20 +374,6 @@ LUMA = Api(
             duration=ref("Duration"),
             concepts=many(obj("key", key=TEXT)),
         ),
-        "WeightedImage": obj(url=LINK, weight=NUMBER),
-        "ImageGenerationRequest": obj(
-            model=enum("photon-1", "photon-flash-1", default="photon-1"),
-            prompt=TEXT,
-            image_ref=many(ref("WeightedImage")),
-            character_ref=obj(identity0=obj(images=many(LINK))),
-        ),
-        "ModifyVideoRequest": obj(
-            "model media mode",
-            model=enum("ray-2", "ray-flash-2"),
-            media=obj("url", url=LINK),
-            first_frame=obj("url", url=LINK),
-            mode=enum("adhere_1", "flex_1", "reimagine_1"),
-        ),
     },
     right={
         "text-to-video": [
@@ -408,11 +387,6 @@ LUMA = Api(
                 "resolution": "4k",
             }
         ],
-        "text-to-image": [
-            {"prompt": "a", "image_ref": [{"url": URL, "weight": 0.5}]},
-            {"character_ref": {"identity0": {"images": [URL]}}},
-        ],
-        "modify-video": [{"model": "ray-2", "media": {"url": URL}, "mode": "flex_1"}],
     },
     wrong={
         "text-to-video": [
@@ -423,8 +397,6 @@ LUMA = Api(
             ({"model": "ray-2", "prompt": "a"}, "prompt"),
             ({"model": "ray-2", "duration": 5}, "duration"),
         ],
-        "text-to-image": [({"image_ref": [{"weight": "1"}]}, "image_ref[0].weight")],
-        "modify-video": [({"model": "ray-2", "media": {"url": URL}}, "mode")],
     },
 )
 
@@ -524,7 +496,6 @@ COG = Api(
     },
 )
 
-RATIOS = ("1x1", "16x9", "9x16", "4x3")
 IDEOGRAM = Api(
     "ideogram",
     "3.1.1",
@@ -598,9 +569,6 @@ LEONARDO = Api(
             ),
             elements=nullable(many(ref("ElementInput"))),
         ),
-        "image-to-motion": obj(
-            "imageId", imageId=TEXT, motionStrength=nullable(whole(1, 10))
-        ),
     },
     schemas={
         "SdVersions": enum("v1_5", "v2", "SDXL_1_0", "PHOENIX"),
@@ -614,7 +582,6 @@ LEONARDO = Api(
             {"prompt": "a", "imagePrompts": ["a", None], "sd_version": "v2"},
             {"prompt": "a", "elements": [{"akUUID": None, "weight": 1.5}]},
         ],
-        "image-to-motion": [{"imageId": "a", "motionStrength": None}],
     },
     wrong={
         "text-to-image": [
@@ -626,7 +593,6 @@ LEONARDO = Api(
                 "elements[0].weight",
             ),
         ],
-        "image-to-motion": [({"imageId": "a", "motionStrength": 11}, "motionStrength")],
     },
 )
 
@@ -884,7 +850,6 @@ OPENAI = Api(
     {
         "text-to-image": ref("CreateImageRequest"),
         "text-to-speech": ref("CreateSpeechRequest"),
-        "remix": obj("prompt", prompt=text(1, 32000)),
     },
     schemas={
         "CreateImageRequest": obj(
@@ -926,7 +891,6 @@ OPENAI = Api(
             {"model": "tts-1", "input": "a", "voice": "alloy"},
             {"model": "tts-1", "input": "a", "voice": {"id": "voice_1"}},
         ],
-        "remix": [{"prompt": "a"}],
     },
     wrong={
         "text-to-image": [
@@ -937,7 +901,6 @@ OPENAI = Api(
             ({"model": "tts-1", "input": "a", "voice": 5}, "voice"),
             ({"model": "tts-1", "input": "a", "voice": {}}, "voice.id"),
         ],
-        "remix": [({"prompt": ""}, "prompt")],
     },
 )
 
@@ -968,17 +931,6 @@ ELEVENLABS = Api(
     "3.1.0",
     {
         "text-to-speech": ref("Speech"),
-        "sound-generation": obj(
-            "text",
-            text=TEXT,
-            duration_seconds={"anyOf": [number(0.5, 30), NULL]},
-            prompt_influence={"anyOf": [number(0, 1), NULL], "default": 0.3},
-        ),
-        "music": obj(
-            prompt={"anyOf": [text(most=4100), NULL]},
-            composition_plan={"anyOf": [ref("MusicPlan"), NULL]},
-            music_length_ms={"anyOf": [whole(3000, 600000), NULL]},
-        ),
         "agent": obj("workflow", workflow=ref("Node0")),
     },
     schemas={
@@ -1000,13 +952,6 @@ ELEVENLABS = Api(
             },
             seed={"anyOf": [WHOLE, NULL]},
         ),
-        "Section": obj(
-            "section_name duration_ms lines",
-            section_name=text(1, 100),
-            duration_ms=whole(3000, 120000),
-            lines=many(text(most=200), maxItems=30),
-        ),
-        "MusicPlan": obj("sections", sections=many(ref("Section"))),
         **conditions(12),
     },
     others={"voice-changer": "multipart/form-data"},
@@ -1018,16 +963,6 @@ ELEVENLABS = Api(
                 "pronunciation_dictionary_locators": [
                     {"pronunciation_dictionary_id": "a", "version_id": None}
                 ],
-            }
-        ],
-        "sound-generation": [{"text": "a", "duration_seconds": None}],
-        "music": [
-            {
-                "composition_plan": {
-                    "sections": [
-                        {"section_name": "a", "duration_ms": 3000, "lines": ["b"]}
-                    ]
-                }
             }
         ],
         "agent": [{"workflow": negated(12)}],
@@ -1044,10 +979,6 @@ ELEVENLABS = Api(
                 "pronunciation_dictionary_locators[0].version_id",
             )
         ],
-        "sound-generation": [
-            ({"text": "a", "duration_seconds": 31}, "duration_seconds")
-        ],
-        "music": [({"music_length_ms": 1}, "music_length_ms")],
         "agent": [
             ({"workflow": {"type": "or"}}, "workflow.type"),
             ({"workflow": {"type": "not", "of": {"type": "both"}}}, "workflow.of.left"),
@@ -1093,14 +1024,6 @@ BFL = Api(
     "3.1.0",
     {
         "flux-pro": ref("FluxProInputs"),
-        "flux-kontext": obj(
-            "prompt",
-            prompt=TEXT,
-            input_image={"anyOf": [TEXT, NULL]},
-            seed={"anyOf": [WHOLE, NULL]},
-            aspect_ratio={"anyOf": [TEXT, NULL]},
-            safety_tolerance=whole(0, 6, default=2),
-        ),
     },
     schemas={
         "OutputFormat": enum("jpeg", "png"),
@@ -1118,11 +1041,9 @@ BFL = Api(
     },
     right={
         "flux-pro": [{"prompt": "a", "width": 288, "steps": None}],
-        "flux-kontext": [{"prompt": "a", "input_image": None}],
     },
     wrong={
         "flux-pro": [({"width": 300}, "width"), ({"guidance": 1}, "guidance")],
-        "flux-kontext": [({"prompt": "a", "safety_tolerance": 7}, "safety_tolerance")],
     },
 )
 
@@ -1137,19 +1058,6 @@ KLING = Api(
             mode=enum("std", "pro", default="std"),
             camera_control=ref("CameraControl"),
         ),
-        "multi-image-to-video": obj(
-            "image_list prompt",
-            image_list=many(obj(image=LINK), minItems=1, maxItems=4),
-            prompt=text(most=2500),
-        ),
-        "lip-sync": obj(
-            "input",
-            input=obj(
-                "mode",
-                mode=enum("text2video", "audio2video"),
-                voice_speed=number(0.8, 2),
-            ),
-        ),
     },
     schemas={
         "CameraControl": obj(
@@ -1161,8 +1069,6 @@ KLING = Api(
         "image-to-video": [
             {"image": URL, "camera_control": {"type": "simple", "config": {"zoom": -5}}}
         ],
-        "multi-image-to-video": [{"image_list": [{"image": URL}], "prompt": "a"}],
-        "lip-sync": [{"input": {"mode": "text2video", "voice_speed": 1.5}}],
     },
     wrong={
         "image-to-video": [
@@ -1171,8 +1077,6 @@ KLING = Api(
                 "camera_control.config.zoom",
             )
         ],
-        "multi-image-to-video": [({"image_list": [], "prompt": "a"}, "image_list")],
-        "lip-sync": [({"input": {"mode": "text"}}, "input.mode")],
     },
 )
 
@@ -1188,13 +1092,6 @@ MINIMAX = Api(
                 obj("type image", type=enum("character"), image=many(TEXT, maxItems=1))
             ),
         ),
-        "music-generation": obj(
-            "lyrics",
-            lyrics=text(1, 3000),
-            audio_setting=obj(
-                sample_rate={"type": "integer", "enum": [16000, 44100]},
-            ),
-        ),
     },
     right={
         "video-generation": [
@@ -1204,7 +1101,6 @@ MINIMAX = Api(
             },
             {"model": "MiniMax-Hailuo-02", "duration": 10},
         ],
-        "music-generation": [{"lyrics": "a", "audio_setting": {"sample_rate": 44100}}],
     },
     wrong={
         "video-generation": [
@@ -1216,12 +1112,6 @@ MINIMAX = Api(
                 },
                 "subject_reference[0].image",
             ),
-        ],
-        "music-generation": [
-            (
-                {"lyrics": "a", "audio_setting": {"sample_rate": 8000}},
-                "audio_setting.sample_rate",
-            )
         ],
     },
 )

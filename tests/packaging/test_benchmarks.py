@@ -70,12 +70,6 @@ module.main()
 """
 
 
-def test_every_benchmark_is_here() -> None:
-    # The time of a key is measured in the JupyterLab of tests/browser.
-    found = {path.stem for path in BENCHMARKS.glob("*.py")}
-    assert {*SMALL, "keystroke"} == found
-
-
 @pytest.mark.parametrize("name", SMALL)
 def test_a_benchmark_comes_to_its_end(name: str, tmp_path: Path) -> None:
     script = BENCHMARKS / f"{name}.py"

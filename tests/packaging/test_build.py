@@ -11,10 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from packaging.metadata import Metadata
 
 import mediakit
-from tests.packaging.test_project import ROOT, project_files, project_metadata
+from tests.packaging.test_project import ROOT, project_files
 from tests.support.environments import builder
 
 pytestmark = pytest.mark.soak
@@ -77,20 +76,3 @@ def test_the_sdist_holds_what_git_tracks(tree: Path) -> None:
         names = {Path(*Path(name).parts[1:]) for name in sdist.getnames()}
 
     assert names - {Path("PKG-INFO")} == set(project_files())
-
-
-def test_the_metadata_is_valid_and_says_what_the_project_says(tree: Path) -> None:
-    with zipfile.ZipFile(only(tree, "*.whl")) as wheel:
-        text = wheel.read(f"{NAME}.dist-info/METADATA")
-    with tarfile.open(only(tree, "*.tar.gz")) as sdist:
-        member = sdist.extractfile(f"{NAME}/PKG-INFO")
-        assert member is not None
-        assert member.read() == text
-    metadata, project = Metadata.from_email(text), project_metadata()
-
-    assert f"{metadata.name}-{metadata.version}" == NAME
-    assert metadata.license_expression == project["license"]
-    assert metadata.license_files == project["license-files"]
-    assert str(metadata.requires_python) == project["requires-python"]
-    assert metadata.description_content_type == "text/markdown"
-    assert metadata.description == (ROOT / "README.md").read_text("utf-8")

@@ -145,7 +145,6 @@ CELL_TIMEOUT_S = 60
 SCRIPT_TIMEOUT_S = 240
 # These buy what others buy, too: what is found again is the same for all.
 RUN_AGAIN = [QUICKSTART, TEAM]
-each_notebook = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 
 
 def run(path: Path, tmp_path: Path, more: str = "", **settings: str) -> Any:
@@ -352,17 +351,13 @@ def test_the_team_shares_a_postgres_where_one_is_set(
     assert not list(tmp_path.rglob("history.sqlite3"))
 
 
-@each_notebook
-def test_the_links_of_a_notebook_lead_to_files(path: Path) -> None:
-    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
-    links = re.findall(r"\]\(([^)#:]+)\)", "\n".join(texts))
-    assert links
-    assert [link for link in links if not (NOTEBOOKS / link).is_file()] == []
-
-
 # JupyterLab typesets what is between two dollar signs, with a backslash or without.
-@each_notebook
-def test_no_paragraph_has_two_amounts_that_are_read_as_a_formula(path: Path) -> None:
-    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+def test_no_paragraph_has_two_amounts_that_are_read_as_a_formula() -> None:
+    texts = [
+        cell.source
+        for path in PATHS
+        for cell in read(path).cells
+        if cell.cell_type == "markdown"
+    ]
     paragraphs = re.split(r"\n\n|\n- ", "\n\n".join(texts))
     assert [text for text in paragraphs if text.count("$") > 1] == []

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +10,6 @@ import mediakit as mk
 from mediakit import entry_points
 from mediakit.client import Service
 from mediakit.client.service import Backend
-from mediakit.notebook import in_notebook
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells
 
@@ -83,31 +78,7 @@ def test_connect_says_what_is_left_out_of_a_services_functions() -> None:
     )
 
 
-def test_outside_a_notebook_nothing_of_a_notebook_is_loaded() -> None:
-    script = """
-import sys
-from mediakit import entry_points, notebook
-assert not notebook.in_notebook()
-assert "ipywidgets" not in sys.modules and "IPython" not in sys.modules
-"""
-    done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
-
-    assert done.returncode == 0
-    assert not in_notebook()
-
-
 SUBMIT = 'job = client.submit("text-to-video", prompt="shown once", duration=3)'
-
-
-def test_a_method_that_is_a_functions_own_says_what_it_takes(client: mk.Client) -> None:
-    for function in (client.functions.text_to_video, client.functions.text_to_image):
-        for method in (function.submit, function.run, function.estimate, function.form):
-            doc = method.__doc__ or ""
-            arguments = set(inspect.signature(method).parameters)
-
-            assert arguments - set(re.findall(r"^ +(\w+):", doc, re.MULTILINE)) == set()
-            assert "    function:" not in doc
-            assert doc.count("Args:") == doc.count("Raises:") == 1
 
 
 BAD_CELLS = {

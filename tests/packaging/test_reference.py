@@ -21,7 +21,6 @@ from mediakit.money import MicroUSD
 from mediakit.rules import OnlyWhen, when
 from mediakit.sandbox.server.running import Sandbox, start
 from mediakit.schema import InputFacts, MediaRequest, Omittable, Prompt, Unit
-from mediakit.widgets.form.state import FormState
 
 DECLARED = Catalog.default()
 TOOL = Path(__file__).parents[2] / "tools" / "write_reference.py"
@@ -96,24 +95,6 @@ def test_an_example_of_the_page_is_a_body_without_a_problem(kind: str) -> None:
     assert all(name in body for name, spec in function.fields.items() if spec.required)
 
 
-def test_nested_fields_have_tables_of_their_own() -> None:
-    page = reference_page(Catalog((DECLARED.function("compose-video"),)))
-
-    for track in ("video", "image", "audio"):
-        assert f"`tracks[]` with `type = {track}`:" in page
-    assert page.count("Each `tracks[].keyframes[]`:") == 3
-    assert page.count("| `timestamp` |") == 3
-
-
-def test_functions_of_one_kind_stand_under_their_paths() -> None:
-    paths = ["acme/swift/image-upscale", "acme/grand/image-upscale"]
-    page = reference_page(Catalog.bind({"image-upscale": paths}))
-
-    for path in paths:
-        assert f"## {path}\n" in page
-        assert f'"{path}"' in page
-
-
 def test_the_words_of_a_document_stay_words() -> None:
     schema = {
         "type": "object",
@@ -129,57 +110,6 @@ def test_the_words_of_a_document_stay_words() -> None:
     assert "\n# no title" not in page
     assert "\n# a" not in page
     assert "| `a'\\|b` |" in page
-
-
-def has_rules(kind: str) -> bool:
-    """Tell whether a class declares the function: a schema has no rules."""
-    return kind == "sky-painting"
-
-
-@pytest.mark.parametrize("kind", MADE_UP)
-def test_a_made_up_function_is_on_the_page(kind: str) -> None:
-    page = reference_page(CATALOG)
-
-    assert f"## {kind}\n" in page
-    section = page.split(f"## {kind}\n")[1].split("\n## ")[0]
-    assert "Paint a sky that moves." in section
-    assert "| `duration` | a whole number from 1 to 9 seconds |  | `2` |" in section
-    assert ("- lightning applies only when mood is storm." in section) is has_rules(
-        kind
-    )
-    assert "# $0.08" in section
-
-
-@pytest.mark.parametrize("kind", MADE_UP)
-def test_a_made_up_function_is_checked_and_priced(kind: str) -> None:
-    function = CATALOG.function(kind)
-
-    assert function.check({"prompt": "clouds"}) == []
-    assert [
-        p.sentence for p in function.check({"prompt": "clouds", "lightning": 30})
-    ] == ["lightning must be a whole number from 1 to 20 (got 30)"]
-    assert [p.field for p in function.check({"prompt": "clouds", "lightning": 3})] == [
-        "lightning"
-    ] * has_rules(kind)
-    assert function.estimate({"prompt": "clouds", "duration": 9}).high == 360_000
-
-
-@pytest.mark.parametrize("kind", MADE_UP)
-def test_a_made_up_function_has_a_form(client: Client, kind: str) -> None:
-    state = FormState.start(client.catalog.function(kind), {"prompt": "clouds"})
-
-    assert state.estimate is not None
-    why = {"lightning": "applies only when mood is storm"} if has_rules(kind) else {}
-    assert state.disabled == why
-    assert state.with_value("mood", "storm").disabled == {}
-    assert state.body() == {
-        "prompt": "clouds",
-        "duration": 2,
-        "mood": "calm",
-    }
-    form = client.form(kind, prompt="clouds")
-    assert form.state.values["duration"] == 2
-    form.close()
 
 
 @pytest.mark.parametrize("kind", MADE_UP)

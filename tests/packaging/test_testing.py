@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,10 +52,6 @@ def test_code_that_connects_by_itself_finds_the_sandbox(
         assert client.service.base_url == mediakit_sandbox.base_url
         assert len(client.history.frame()) == 0
     assert "no real money" in capsys.readouterr().out
-
-
-def test_the_environment_is_the_persons_own_again_afterwards() -> None:
-    assert "MEDIAKIT_BASE_URL" not in os.environ
 
 
 def test_a_job_of_the_fixture_is_charged(mediakit_client: mk.Client) -> None:

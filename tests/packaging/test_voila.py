@@ -11,15 +11,6 @@ import pytest
 from mediakit.voila.__main__ import main
 
 
-def test_without_voila_one_sentence_names_the_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "voila.app", None)
-
-    with pytest.raises(SystemExit, match=r'pip install "mediakit\[voila\]"'):
-        main([])
-
-
 def test_its_pages_ask_for_a_token_and_are_gone_with_the_server(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
