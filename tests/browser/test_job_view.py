@@ -182,8 +182,8 @@ BUY = f"""
 for n in range(len(form.jobs), {OF_FORM}):
     form.values.image_url = f"p{{{RESULTS} + n}}.png"
     done = len(form.jobs)
-    client.io.call(form._look_at_files, form.state)
-    form._accept(client.io.call(form._submit, form.request()))
+    client.io.call(form._lookups.files, form.state)
+    form._accept(client.io.call(form._purchases.submit, form.request()))
 """
 SETTLED = """
 ids = client.history.frame()["job_id"]

@@ -22,7 +22,8 @@ def until(condition: Callable[[], object], shower: Any = None) -> None:
         assert time.monotonic() < deadline_s, "it did not come"
         time.sleep(0.01)
     if shower is not None:
-        with shower._lock:  # whoever changed the state shows it under the same lock
+        # Whoever changed the state shows it under the same lock.
+        with shower._live.lock if isinstance(shower, Form) else shower._lock:
             return
 
 

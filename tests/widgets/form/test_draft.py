@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit.widgets.controls.json_values import NotJson
-from mediakit.widgets.form.memory.draft import LONGEST_BYTES, Draft, digest_of
+from mediakit.widgets.form.draft import LONGEST_BYTES, Draft, digest_of
 
 KEY = "mk_key_0123456789"
 

@@ -58,7 +58,7 @@ def test_a_form_makes_a_job_and_the_balance_drops_by_its_price(
     box(form, "duration").value = 3
     assert "$0.204" in shown(form)
     press_generate(form)
-    (view,) = form._jobs
+    (view,) = form.jobs
     assert drawn_jobs(form) == [view.id]
     until(lambda: view.state.charge_micro_usd is not None)
 
@@ -80,7 +80,7 @@ def test_two_clicks_at_once_send_one_request(make_form: MakeForm) -> None:
     assert button.disabled
     button.click()
     until(lambda: not form.state.sending, form)
-    assert len(form._jobs) == 1
+    assert len(form.jobs) == 1
     assert not button.disabled
 
 
@@ -96,7 +96,7 @@ def test_what_is_sent_is_what_people_see_at_last(make_form: MakeForm) -> None:
     generate_button(form).click(prompt="a kite")  # the last key comes with the click
     box(form, "prompt").value = "a kite, and more"  # this one comes after it
     until(lambda: not form.state.sending, form)
-    assert form._jobs[0].state.prompt == "a kite"
+    assert form.jobs[0].state.prompt == "a kite"
 
 
 def test_a_price_that_nobody_saw_before_the_click_is_not_paid(
@@ -133,7 +133,7 @@ def test_what_is_submitted_is_what_the_click_holds_in_whatever_order_it_comes(
         sent.append(body)
         raise InputError("prompt", got="a test", accepted="nothing")
 
-    monkeypatch.setattr(form, "_submit", submit)
+    monkeypatch.setattr(form._purchases, "submit", submit)
     draw, number = Random(7), 0
     for turn in range(trials(60, 1_000)):
         values, (_, seen) = dict(page(form)["values"]), page(form)["price"]["ends"]
@@ -203,7 +203,7 @@ def test_a_local_picture_is_looked_at_uploaded_and_sent(
     assert "64 \N{MULTIPLICATION SIGN} 48" in shown(form)
     assert "data:image/jpeg;base64," in shown(form)
     press_generate(form)
-    assert str(form._jobs[0].state.body["image_url"]).startswith("http")
+    assert str(form.jobs[0].state.body["image_url"]).startswith("http")
     assert form.request()["image_url"] == str(picture)
 
 
@@ -218,7 +218,7 @@ def test_a_file_that_vanished_is_found_before_anything_is_sent(
     press_generate(form)
     assert "cat.png: no such file" in error_of(form)
     assert "Nothing was sent." in error_of(form)
-    assert form._jobs == ()
+    assert form.jobs == ()
     assert client.history.frame().empty
 
 
@@ -236,7 +236,7 @@ def test_a_submit_that_fails_says_so_and_leaves_the_form_as_it_was(
         assert "key" in error_of(form)
         assert form.values == values
         assert not generate_button(form).disabled
-        assert form._jobs == ()
+        assert form.jobs == ()
         finish(form)
 
 
@@ -390,9 +390,9 @@ def test_an_open_function_takes_any_field_and_sends_it_as_it_was_given(
     further = box(form, "further fields")
     further.value = '{"style": "pop", "take": 2, "mask": null, "size": [1, 2]}'
     press_generate(form)
-    until(lambda: form._jobs or error_of(form), form)
+    until(lambda: form.jobs or error_of(form), form)
     assert error_of(form) == ""
-    assert form._jobs[0].state.body == {
+    assert form.jobs[0].state.body == {
         "prompt": "a kite",
         "style": "pop",
         "take": 2,

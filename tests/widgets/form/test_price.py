@@ -11,8 +11,8 @@ import pytest
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
 from mediakit.records import Balance
+from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.payload import Ends, is_dearer, price_payload, tone_of
-from mediakit.widgets.form.price.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.styles import Tone
 from tests.support.widgets import texts

@@ -20,9 +20,10 @@ from mediakit.history import Entry, forms
 from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
-from mediakit.widgets.form.controller import ANOTHER, Form, is_open
-from mediakit.widgets.form.memory import form_memory
-from mediakit.widgets.form.memory.form_memory import origin_of
+from mediakit.widgets.form import form_memory
+from mediakit.widgets.form.controller import Form, is_open
+from mediakit.widgets.form.form_memory import origin_of
+from mediakit.widgets.form.purchase import ANOTHER
 from mediakit.widgets.job.jobs import MOST_JOBS
 from mediakit.widgets.job.payload import next_text
 from mediakit.widgets.studio import Studio

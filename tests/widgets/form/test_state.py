@@ -19,7 +19,7 @@ from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from tests.spec import Case, accepted
 from tests.support.rows import assert_each

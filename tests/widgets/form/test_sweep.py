@@ -16,14 +16,14 @@ from mediakit.sweep.grid import grid_of
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.sweep.sweep_call import (
+from mediakit.widgets.form.sweep_call import (
     SweepCall,
     SweepChoice,
     axes_of,
     call_of,
     numbers_in,
 )
-from mediakit.widgets.form.sweep.sweep_panel import (
+from mediakit.widgets.form.sweep_panel import (
     AMOUNT,
     CHANGED,
     INCOMPLETE,

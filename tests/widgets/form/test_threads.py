@@ -53,8 +53,8 @@ def test_typing_moving_and_clicking_work_on_a_subshell(client: Client) -> None:
     on_a_subshell(lambda: edit(form, duration="3"))
     assert "$0.204" in shown(form)
     on_a_subshell(generate_button(form).click)
-    until(lambda: form._jobs, form)
-    assert form._jobs[0].state.body["prompt"] == "a kite"
+    until(lambda: form.jobs, form)
+    assert form.jobs[0].state.body["prompt"] == "a kite"
     assert error_of(form) == ""
     finish(form)
 
@@ -67,7 +67,7 @@ job = client.submit("text-to-video", prompt="watched", take="next")
 form = client.form("text-to-video", prompt="a", duration=5)
 print("MODEL", form.widget.model_id)
 """
-TELLS = 'print("SAYS", form.request(), len(form._jobs))'
+TELLS = 'print("SAYS", form.request(), len(form.jobs))'
 
 
 class Kernel:
@@ -165,7 +165,7 @@ def test_nothing_that_people_do_is_lost_while_a_real_kernel_is_busy(
     kernel.say(model, None, do="generate", view="a", number=at_last, **click)
     edits = {"number": late, "values": {"prompt": "lat"}}
     kernel.say(model, None, do="edit", view="a", **edits)
-    kernel.run("while form.state.sending or not form._jobs: time.sleep(0.05)")
+    kernel.run("while form.state.sending or not form.jobs: time.sleep(0.05)")
     said = kernel.run(TELLS)
     assert "'later', 'duration': 4" in said
     assert said.endswith(" 1\n")

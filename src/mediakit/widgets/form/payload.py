@@ -21,7 +21,7 @@ from mediakit.widgets.controls.messages import (
 )
 from mediakit.widgets.controls.wire import Wire
 from mediakit.widgets.form.fields_payload import Payload
-from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.text import kind_text
 from mediakit.widgets.toolkit.styles import Tone, data_url

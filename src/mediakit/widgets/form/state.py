@@ -28,9 +28,9 @@ from mediakit.widgets.controls.messages import (
     placed_text,
     within,
 )
+from mediakit.widgets.form.draft import digest_of
 from mediakit.widgets.form.form_media import FormMedia
-from mediakit.widgets.form.memory.draft import digest_of
-from mediakit.widgets.form.price.funds import Affordability, Funds
+from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.uploads.upload_folder import shown_path
 
 MEDIA_NAMES = {"video": "clip", "image": "picture", "audio": "sound"}

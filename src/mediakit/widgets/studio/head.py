@@ -10,7 +10,7 @@ from markupsafe import Markup
 from mediakit.money import format_cents, format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.dashboard.figures import UNKNOWN
-from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.job.card import QUIET
 
 Fact = dict[str, str]

@@ -26,8 +26,8 @@ from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import in_voila
 from mediakit.widgets.form.controller import Form
-from mediakit.widgets.form.price.funds import Funds
-from mediakit.widgets.form.price.funds_store import FundsStore
+from mediakit.widgets.form.funds import Funds
+from mediakit.widgets.form.funds_store import FundsStore
 from mediakit.widgets.gallery import Gallery
 from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.payload import JobHost

@@ -19,7 +19,7 @@ from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.fields_payload import Payload, name_of, option_label
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.sweep.sweep_call import (
+from mediakit.widgets.form.sweep_call import (
     NUMBERS,
     SweepCall,
     SweepChoice,
@@ -69,7 +69,7 @@ class SweepPanel:
         clock: Gives time.
         handle: Keeps what the notebook shows of a run without a kernel.
         show: Shows the payload, once it has changed by itself.
-        place: Shows the wall of a run.
+        place: Shows the wall of a run, with its id.
     """
 
     def __init__(
@@ -82,11 +82,10 @@ class SweepPanel:
         clock: Clock,
         handle: CardHandle,
         show: Callable[[], object],
-        place: Callable[[Any], object],
+        place: Callable[[Any, str], object],
     ) -> None:
         self.choice = choice
         self.is_open = False
-        self.last = ""
         self._client, self._state = client, state
         self._tasks, self._clock, self._handle = tasks, clock, handle
         self._show, self._place = show, place
@@ -348,8 +347,7 @@ class SweepPanel:
 
         wall = wall_of(results, None, None, form_opener(results.plan))
         before, self._gallery = self._gallery, wall
-        self.last = results.id
-        self._place(wall.view)
+        self._place(wall.view, results.id)
         wall.follow_with(self._handle)
         if before is not None:
             before.close()

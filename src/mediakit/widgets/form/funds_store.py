@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
 from mediakit.records import JobStatus
-from mediakit.widgets.form.price.funds import Funds
+from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry, EntryState, History, forms
 from mediakit.schema import canonical_json
-from mediakit.widgets.form.memory.draft import Draft
+from mediakit.widgets.form.draft import Draft
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.cell_identity import CellPlace
 from mediakit.widgets.toolkit.cell_outputs import in_kernel

@@ -1,0 +1,150 @@
+"""The page of a form: the values that it holds, and everything that it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mediakit.catalog import Function
+from mediakit.schema import FieldSpec
+from mediakit.widgets.controls.wire import Wire, shown
+from mediakit.widgets.form.fields_payload import Payload, fields_of, schema_payload
+from mediakit.widgets.form.form_values import adapted, held_in
+from mediakit.widgets.form.live_state import LiveState
+from mediakit.widgets.form.payload import (
+    found_payload,
+    head_payload,
+    own_names,
+    state_payload,
+)
+from mediakit.widgets.form.timelines import FormTimelines
+from mediakit.widgets.form.widget import EditorsWidget, FormWidget, Hear
+
+
+class FormPage:
+    """Keeps the page and the state of a form in step.
+
+    Args:
+        function: The function of the form.
+        service: The name of the service.
+        live: What the form holds.
+        timelines: The fields whose values the kernel edits.
+        hear: Takes a message of the page.
+        hides: The style that hides what the live form replaces.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        service: str,
+        live: LiveState,
+        timelines: FormTimelines,
+        hear: Hear,
+        hides: str,
+    ) -> None:
+        self._function, self._live, self._timelines = function, live, timelines
+        self._heard: dict[str, int] = {}
+        self._wires: dict[str, Wire] = {}
+        self._said, self._until_edited, self._closed = "", False, False
+        specs = function.fields.values()
+        inner = (each for spec in specs for each in spec.with_inner())
+        edits = bool(timelines.names) or any(each.mask_of for each in inner)
+        self.widget = (EditorsWidget if edits else FormWidget)(hear, hides=hides)
+        head = head_payload(function, service, "* required")
+        self.widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})
+
+    @property
+    def fields(self) -> dict[str, FieldSpec]:
+        """The fields that are shown; of several kinds of body, those of the chosen."""
+        state = self._live.now
+        fields = fields_of(self._function, state.values)
+        if self._function.tag is None:
+            return fields
+        return {n: s for n, s in fields.items() if n not in state.disabled}
+
+    def hears(self, said: Mapping[str, Any]) -> bool:
+        """Note a message; tell whether no later one of its view was heard before."""
+        view, number = str(said["view"]), int(said["number"])
+        is_new = number > self._heard.get(view, 0)
+        if is_new:
+            self._heard[view] = number
+        return is_new
+
+    def take(self, wires: Mapping[str, Wire]) -> list[str]:
+        """Take what the page holds of some fields; return those that have changed."""
+        fields, changed = self.fields, []
+        if self._until_edited:
+            self._until_edited, self._said = False, ""
+        state = self._live.now
+        for name, wire in wires.items():
+            if name not in fields:
+                continue  # of another kind of body
+            value = held_in(self._function, fields[name], wire)
+            self._wires[name] = wire
+            if repr(value) != repr(state.values.get(name)):
+                changed.append(name)
+                state = state.with_value(name, self._timelines.listed(name, value))
+        self._live.now = adapted(state)
+        return changed
+
+    def differs(self, wires: Mapping[str, Wire]) -> bool:
+        """Tell whether the page holds other values, which code has changed."""
+        values = self._live.now.values
+        return any(
+            repr(held_in(self._function, spec, wires[name])) != repr(values.get(name))
+            for name, spec in self.fields.items()
+            if name in wires and name not in self._timelines.names
+        )
+
+    def show(self, parts: Payload, **more: object) -> None:
+        """Show how the form stands.
+
+        Args:
+            parts: What it shows beside the state.
+            more: What the page is told once.
+        """
+        state, fields = self._live.now, self.fields
+        set_here = self._follow(fields)
+        wires = {name: self._wires[name] for name in fields}
+        if "heard" in more:
+            more["set"] = set_here
+        shown_parts = {
+            "schema": schema_payload(self._function, fields),
+            "values": wires,
+            "names": own_names(wires),
+            "found": found_payload(state.inspections),
+            "timelines": self._timelines.payload(state),
+            **state_payload(state, fields),
+            "error": self._said,
+            **parts,
+        }
+        self.widget.show_form(shown_parts, **more)
+
+    def _follow(self, fields: Mapping[str, FieldSpec]) -> list[str]:
+        """Let the page hold the values; return the fields where it held others."""
+        changed = []
+        for name, spec in fields.items():
+            value, wire = self._live.now.values.get(name), self._wires.get(name)
+            if name in self._wires:
+                if repr(held_in(self._function, spec, wire)) == repr(value):
+                    continue
+                changed.append(name)
+            self._wires[name] = shown(spec, value)
+        return changed
+
+    def say(self, text: str, *, until_edited: bool = False) -> None:
+        """Write a sentence below the price.
+
+        Args:
+            text: The sentence.
+            until_edited: Take it away at the next edit.
+        """
+        with self._live.lock:
+            self._said, self._until_edited = text, until_edited
+            if not self._closed:
+                self.widget.show_form({"error": text})
+
+    def close(self) -> None:
+        """Close the widget."""
+        self._closed = True
+        self.widget.close()

@@ -1,0 +1,113 @@
+"""The sweep of a form: the panel while it is wanted, and the wall of the last run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from mediakit.clock import Clock
+from mediakit.widgets.form.fields_payload import Payload
+from mediakit.widgets.form.live_state import LiveState
+from mediakit.widgets.form.widget import FormWidget
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
+from mediakit.widgets.toolkit.cell_outputs import CardHandle
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+    from mediakit.widgets.form.sweep_call import SweepChoice
+    from mediakit.widgets.form.sweep_panel import SweepPanel
+
+PAST = (
+    "The last sweep of this form has its results in the history, also as "
+    'client.sweep_results("{}").'
+)
+
+
+class FormSweep:
+    """Makes the panel when somebody opens it; with it comes pandas.
+
+    Args:
+        client: The client.
+        live: What the form holds.
+        widget: Where the wall stands.
+        handle: Keeps the cards of the form.
+        tasks: Leaves work to the I/O thread.
+        clock: Gives time.
+        show: Shows the form as it stands.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        live: LiveState,
+        widget: FormWidget,
+        handle: CardHandle,
+        tasks: TaskRunner,
+        clock: Clock,
+        *,
+        show: Callable[[], object],
+    ) -> None:
+        self.last = ""
+        """The id of the sweep that ran last; empty for none."""
+        self._client, self._live, self._widget = client, live, widget
+        self._handle, self._tasks, self._clock = handle, tasks, clock
+        self._show = show
+        self._panel: SweepPanel | None = None
+        self._choice: SweepChoice | None = None
+        self._has_wall = False
+
+    @property
+    def choice(self) -> SweepChoice | None:
+        """What varies; None where nobody has chosen anything."""
+        return self._choice if self._panel is None else self._panel.choice
+
+    @choice.setter
+    def choice(self, choice: SweepChoice | None) -> None:
+        self._choice = choice
+
+    def hear(self, said: Mapping[str, Any]) -> None:
+        """Take a message of the page."""
+        panel = self._panel = self._panel or self._make_panel()
+        if "past" in said:
+            self._tasks.run(partial(panel.show_past, self.last))
+        elif "open" in said:
+            panel.is_open = bool(said["open"])
+        else:
+            panel.hear(said)
+        self._show()
+
+    def payload(self) -> Payload:
+        """Return what the page draws of it, for what the form holds now."""
+        past = PAST.format(self.last) if self.last and not self._has_wall else ""
+        if self._panel is None:
+            return {"sweep": None, "past": past}
+        self._panel.follow(self._live.now)
+        return {"sweep": self._panel.payload, "past": past}
+
+    def close(self) -> None:
+        """Follow nothing any more; a run continues."""
+        if self._panel is not None:
+            self._panel.close()
+
+    def _make_panel(self) -> SweepPanel:
+        from mediakit.widgets.form.sweep_call import SweepChoice
+        from mediakit.widgets.form.sweep_panel import SweepPanel
+
+        handle = self._handle.another()
+        self._widget.hides += handle.live_rules
+        return SweepPanel(
+            self._client,
+            self._live.now,
+            self._choice or SweepChoice(),
+            tasks=self._tasks,
+            clock=self._clock,
+            handle=handle,
+            show=self._show,
+            place=self._place,
+        )
+
+    def _place(self, wall: Any, sweep: str) -> None:
+        self.last, self._has_wall = sweep, True
+        self._widget.show_form({"wall": [wall.model_id], "past": ""}, brings=True)
+        self._show()

@@ -1,0 +1,28 @@
+"""The state of a form that is on a page, changed from any thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from mediakit.widgets.form.state import FormState
+
+
+class LiveState:
+    """What a form holds now; whoever changes it shows it, too.
+
+    Args:
+        now: The state at first.
+        show: Shows the form as it stands; it is called under the lock.
+    """
+
+    def __init__(self, now: FormState, show: Callable[[], object]) -> None:
+        self.lock = threading.RLock()
+        self.now = now
+        self._show = show
+
+    def change(self, changed: Callable[[FormState], FormState]) -> None:
+        """Put another state in place of what is held at this moment."""
+        with self.lock:
+            self.now = changed(self.now)
+            self._show()

@@ -1,0 +1,161 @@
+"""What a form pays for: what stood on the page, at the price that stood there, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mediakit.catalog import Function
+from mediakit.client import AsyncJob
+from mediakit.client.progress import DelayMessages
+from mediakit.client.submitting import asking_from
+from mediakit.clock import Clock
+from mediakit.errors import MediakitError
+from mediakit.widgets.form.live_state import LiveState
+from mediakit.widgets.form.lookups import Lookups
+from mediakit.widgets.form.payload import Ends, is_dearer
+from mediakit.widgets.form.state import FormState
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
+from mediakit.widgets.toolkit.callbacks import sentence_of
+
+if TYPE_CHECKING:
+    from mediakit.blocking_client import Client
+
+ANOTHER = (
+    "This request has already been submitted. This click sent nothing; press the "
+    "button again for another take."
+)
+RISEN = "The price is now {}. Nothing was sent. Press Generate again to pay this price."
+
+SENDING_TEXT = "Sending the request."
+STEP_S = 1.0
+SILENT_STEPS = 3
+
+
+class Purchases:
+    """Submits requests, one at a time.
+
+    Args:
+        client: The client that submits.
+        function: The function.
+        live: What the form holds.
+        lookups: Looks at the files once more, and for a job of the same request.
+        tasks: Leaves work to the I/O thread.
+        clock: Gives time.
+        asked_from: The form that the jobs belong to in the history.
+        say: Says why nothing was sent; see `FormPage.say`.
+        done: Shows a job that was submitted, with the digest of its body.
+        ended: Hears that money may have moved.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        function: Function,
+        live: LiveState,
+        lookups: Lookups,
+        tasks: TaskRunner,
+        clock: Clock,
+        asked_from: str | None,
+        *,
+        say: Callable[..., object],
+        done: Callable[[AsyncJob, str], Awaitable[object]],
+        ended: Callable[[], object],
+    ) -> None:
+        self._client, self._function, self._live = client, function, live
+        self._lookups, self._tasks, self._clock = lookups, tasks, clock
+        self._asked_from, self._say = asked_from, say
+        self._done, self._ended = done, ended
+
+    def start(self, seen: Ends | None, *, another: bool) -> None:
+        """Submit what the form holds, never at a higher price than was seen.
+
+        Args:
+            seen: The price that stood on the page; None for none.
+            another: The button said that it submits another take.
+        """
+        clicked = self._live.now
+        self._live.now = replace(clicked, sending=SENDING_TEXT)
+        self._tasks.run(partial(self._send, clicked, seen, another=another))
+
+    async def _send(
+        self, clicked: FormState, seen: Ends | None, *, another: bool
+    ) -> None:
+        try:
+            await self._lookups.files(clicked)  # one may have vanished
+            await self._lookups.owned(clicked)
+            ready = replace(self._live.now, values=clicked.values, sending=None)
+            price = ready.estimate
+            if ready.submit_reason is not None:
+                self._say(f"{ready.submit_reason} Nothing was sent.")
+            elif ready.is_another_take and not another:
+                self._say(ANOTHER)
+            elif seen and price and is_dearer((price.low, price.high), seen):
+                self._say(RISEN.format(price.text), until_edited=True)
+            else:
+                await self._done(await self._explained(ready), ready.body_digest)
+        except MediakitError as error:
+            self._say(sentence_of(error))
+        finally:
+            self._live.change(lambda now: replace(now, sending=None))
+        self._ended()
+
+    async def _explained(self, ready: FormState) -> AsyncJob:
+        """Submit a request, and say meanwhile what it waits for."""
+        names = {Path(path).name for _, path in ready.media.files}
+        delays = self._client.components.delays
+        async with explained(delays, names, self._clock, self._show_delay):
+            return await self.submit(ready.body())
+
+    def _show_delay(self, text: str) -> None:
+        self._live.change(lambda now: replace(now, sending=text))
+
+    async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
+        """Submit the next take of a body."""
+        arguments = await self._lookups.arguments(body)
+        with asking_from(self._asked_from):
+            return await self._client.core.submit(
+                self._function.path, take="next", **arguments
+            )
+
+
+@asynccontextmanager
+async def explained(
+    delays: DelayMessages,
+    names: Collection[str],
+    clock: Clock,
+    show: Callable[[str], None],
+) -> AsyncIterator[None]:
+    """Say once a second what a request waits for, as long as it is being sent.
+
+    Args:
+        delays: Knows what it waits for.
+        names: The names of its local files.
+        clock: Gives the seconds.
+        show: Shows a sentence in place of the one before.
+    """
+    telling = asyncio.ensure_future(_tell(delays, names, clock, show))
+    try:
+        yield
+    finally:
+        telling.cancel()
+
+
+async def _tell(
+    delays: DelayMessages,
+    names: Collection[str],
+    clock: Clock,
+    show: Callable[[str], None],
+) -> None:
+    silent_steps = 0
+    while True:
+        await clock.sleep(STEP_S)
+        uploading = delays.upload_text(names)
+        silent_steps = 0 if uploading else silent_steps + 1
+        is_late = silent_steps >= SILENT_STEPS
+        show(uploading or (delays.submit_text() if is_late else SENDING_TEXT))
