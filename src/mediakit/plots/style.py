@@ -75,20 +75,7 @@ DARK_BELOW = 0.4  # of the luminance
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a theme.
-
-    Args:
-        paper: Of the background.
-        ink: Of titles and names.
-        quiet: Of labels, ticks and notes.
-        grid: Of grid lines.
-        colours: One for each of the largest.
-        functions: Of functions, by their short names.
-        other: Of the "other" group.
-        accent: Of a single line or of bars that mean the same.
-        up: Of an increase, and of a limit.
-        down: Of a decrease.
-    """
+    """The colours of a theme; `accent` is that of what is alone, `up` of limits, too."""
 
     paper: str
     ink: str

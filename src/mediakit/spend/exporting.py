@@ -21,7 +21,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {".parquet": ("pyarrow", "parquet"), ".xlsx": ("openpyxl", "excel")}
 )
 """The package that writes a format, and the extra that installs it."""
-MOST_EXCEL_ROWS = 1_048_575  # besides the header
+
 LONGEST_EXCEL_TEXT = 32_767
 NOT_STATED = "Not stated"
 NOTHING = "Nothing was written."
@@ -122,10 +122,6 @@ def _parquet(frame: pd.DataFrame) -> bytes:
 def _excel(frame: pd.DataFrame) -> bytes:
     """Return a workbook with one sheet; instants are in UTC, which Excel cannot say."""
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-
-    if len(frame) > MOST_EXCEL_ROWS:
-        accepted = f"at most {MOST_EXCEL_ROWS:,} rows for Excel; use .csv"
-        raise InputError("frame", got=len(frame), accepted=accepted, then=NOTHING)
 
     def legal(text: str) -> str:
         text = ILLEGAL_CHARACTERS_RE.sub("\ufffd", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
@@ -61,13 +61,7 @@ class Results(Blocking, ProcessBound):
     ) -> None:
         its = AsyncResults(plan, core, budget_micro_usd, in_flight, shared=shared)
         super().__init__(its)
-        self.io = io_thread()
         self.owned = owned
-
-    def _call(
-        self, method: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        return self.io.call(method, *args, **kwargs)
 
     def __len__(self) -> int:
         return len(self.core)
@@ -82,7 +76,7 @@ class Results(Blocking, ProcessBound):
         return self._awaited().__await__()
 
     async def _awaited(self) -> Self:
-        await asyncio.wrap_future(self.io.post(self.core.wait))
+        await asyncio.wrap_future(io_thread().post(self.core.wait))
         return self
 
     @property

@@ -83,12 +83,9 @@ def export(
     axes: Sequence[str],
     numbers: Mapping[str, object],
 ) -> Exported:
-    """Write the outputs of a sweep, a manifest and a report to a folder.
+    """Write the outputs of a sweep, a manifest and a report; see `results.export`.
 
-    File names show the parameters and end in digits of the job's hash. Exporting to
-    the same folder again writes only missing files and replaces the manifest and the
-    report. `fetch` is called on several threads; figures whose name ends in
-    `_micro_usd` are money.
+    `fetch` is called on several threads; figures named `..._micro_usd` are money.
     """
     manifest = _manifest_in(where)
     place = manifest.place

@@ -177,7 +177,7 @@ def test_the_verdict_is_the_reconciliation_s_own_sentence(
 
 def test_a_range_is_written_in_whole_dollars_if_it_reaches_100() -> None:
     assert range_text(97_910_000, 152_380_000) == "$98–$152"  # noqa: RUF001
-    assert range_text(64_078_975, 85_438_633) == "$80.93–$84.33"  # noqa: RUF001
+    assert range_text(64_078_975, 85_438_633) == "$64.08–$85.44"  # noqa: RUF001
     assert range_text(171_400_000, 171_400_001) == "$171"
 
 
