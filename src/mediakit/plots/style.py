@@ -75,7 +75,7 @@ DARK_BELOW = 0.4  # of the luminance
 
 @dataclass(frozen=True)
 class Palette:
-    """The colours of a theme; `accent` is that of what is alone, `up` of limits, too."""
+    """The colours of a theme; `accent` is of what is alone, `up` of limits, too."""
 
     paper: str
     ink: str
