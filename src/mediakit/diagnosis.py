@@ -6,7 +6,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -60,18 +59,11 @@ FRONT_ENDS = {
     "JPY_SESSION_NAME": "JupyterLab or Notebook",
 }
 WIDTH = 88
-BULLET = "  - "
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding.
-
-    Args:
-        name: Its name, such as "Service".
-        text: Its description.
-        is_ok: Whether everything is all right.
-    """
+    """One finding, such as of the "Service", and whether it is all right."""
 
     name: str
     text: str
@@ -96,20 +88,16 @@ class Diagnosis:
         return all(finding.is_ok for finding in self.findings)
 
     def __str__(self) -> str:
-        return "\n".join(self._lines())
+        width = max((len(finding.name) for finding in self.findings), default=0) + 2
+        lines = [
+            _wrapped(f"{' ' if each.is_ok else '!'} {each.name:{width}}", each.text)
+            for each in self.findings
+        ]
+        if self.advice:
+            lines += ["", "To do:", *(_wrapped("  - ", text) for text in self.advice)]
+        return "\n".join(lines)
 
     __repr__ = __str__
-
-    def _lines(self) -> Iterator[str]:
-        width = max((len(finding.name) for finding in self.findings), default=0) + 2
-        for finding in self.findings:
-            mark = " " if finding.is_ok else "!"
-            start = f"{mark} {finding.name:{width}}"
-            yield _wrapped(start, finding.text)
-        if self.advice:
-            yield ""
-            yield "To do:"
-            yield from (_wrapped(BULLET, text) for text in self.advice)
 
 
 def _wrapped(start: str, text: str) -> str:
@@ -163,11 +151,16 @@ def doctor(
 def _installed() -> Iterator[Finding]:
     system = f"Python {platform.python_version()} on {platform.platform(terse=True)}"
     yield Finding("mediakit", f"{version('mediakit')}, {system}")
-    yield Finding("Packages", ", ".join(_versions()))
-    yield Finding("Extras", extras())
-    problem = server_problem()
-    shown = f"{front_end()}; {problem}" if problem else front_end()
-    yield Finding("Front end", shown, is_ok=not problem)
+    known = [f"{name} {version(name)}" for name in NOTABLE if _has_version(name)]
+    yield Finding("Packages", ", ".join(known))
+    absent = [extra for extra in EXTRAS if missing_modules(extra)]
+    text = ", ".join(extra for extra in EXTRAS if extra not in absent) or "none"
+    if absent:
+        text += f" (not installed: {', '.join(absent)})"
+    yield Finding("Extras", text)
+    problem = _server_problem()
+    text = f"{_front_end()}; {problem}" if problem else _front_end()
+    yield Finding("Front end", text, is_ok=not problem)
 
 
 def _service(settings: Settings) -> tuple[list[Finding], bool]:
@@ -262,22 +255,24 @@ def _problem_in(folder: Path, setting: str) -> str:
     advice = f"Choose a folder on a local disk that you may write to, with {setting}."
     try:
         with TemporaryFile(dir=existing) as file:
-            return _lock_problem(file.fileno(), existing, advice)
+            reason = _lock_problem(file.fileno())
     except OSError as error:
         return f"{folder} cannot be written ({error.strerror}). {advice}"
+    if reason:
+        return f"The file system of {existing} has no locks ({reason}). {advice}"
+    return ""
 
 
-def _lock_problem(descriptor: int, folder: Path, advice: str) -> str:
+def _lock_problem(descriptor: int) -> str | None:
     if sys.platform == "win32":
-        return ""
+        return None
     import fcntl
 
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        why = error.strerror
-        return f"The file system of {folder} does not support locks ({why}). {advice}"
-    return ""
+        return error.strerror
+    return None
 
 
 def _advice(settings: Settings) -> Iterator[str]:
@@ -292,8 +287,12 @@ def _advice(settings: Settings) -> Iterator[str]:
     }
     for extra, (is_wanted, sentence) in uses.items():
         missing = missing_modules(extra) if is_wanted else []
+        command = f'pip install "mediakit[{extra}]"'
+        line = f"python -m {command}"
+        if in_notebook():
+            line = f"%{command} (then restart the kernel)"
         if missing:
-            yield f"{sentence} {', '.join(missing)}: {install_line(extra)}"
+            yield f"{sentence} {', '.join(missing)}: {line}"
 
 
 def _has_socks_proxy() -> bool:
@@ -304,10 +303,11 @@ def _has_socks_proxy() -> bool:
 # -- what is installed -----------------------------------------------------------------
 
 
-def _versions() -> Iterator[str]:
-    for name in NOTABLE:
-        with suppress(PackageNotFoundError):
-            yield f"{name} {version(name)}"
+def _has_version(name: str) -> bool:
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
 
 
 def missing_modules(extra: str) -> list[str]:
@@ -315,31 +315,16 @@ def missing_modules(extra: str) -> list[str]:
     return [name for name in EXTRAS[extra] if find_spec(name) is None]
 
 
-def extras() -> str:
-    """List the extras that are installed, and those that are not."""
-    absent = [extra for extra in EXTRAS if missing_modules(extra)]
-    there = [extra for extra in EXTRAS if extra not in absent]
-    text = ", ".join(there) or "none"
-    return f"{text} (not installed: {', '.join(absent)})" if absent else text
-
-
-def front_end() -> str:
-    """Return the name of the front end that shows this process's output."""
+def _front_end() -> str:
     if in_notebook():
-        named = (
-            name for variable, name in FRONT_ENDS.items() if variable in os.environ
-        )
+        named = (name for key, name in FRONT_ENDS.items() if key in os.environ)
         return next(named, "a Jupyter kernel")
     in_ipython = current_shell() is not None
     return "IPython in a terminal" if in_ipython else "Python without a notebook"
 
 
-def server_problem() -> str:
-    """Return what the Jupyter server of this kernel lacks, and what installs it.
-
-    "" where it has everything, where there is no server, and where its environment
-    cannot be found; on Linux alone it can.
-    """
+def _server_problem() -> str:
+    """Return what the Jupyter server of this kernel lacks, if that can be found out."""
     server = _server_prefix(os.environ.get("JPY_PARENT_PID", ""))
     if "JPY_SESSION_NAME" not in os.environ or server is None:
         return ""
@@ -374,11 +359,3 @@ def _shared_folders() -> list[Path]:
     from jupyter_core.paths import SYSTEM_JUPYTER_PATH, jupyter_data_dir
 
     return [*map(Path, SYSTEM_JUPYTER_PATH), Path(jupyter_data_dir())]
-
-
-def install_line(extra: str) -> str:
-    """Return the line that installs an extra here."""
-    command = f'pip install "mediakit[{extra}]"'
-    if in_notebook():
-        return f"%{command} (then restart the kernel)"
-    return f"python -m {command}"

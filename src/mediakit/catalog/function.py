@@ -249,7 +249,7 @@ class Function:
         Unknown properties are refused even if the service accepts them, unless
         `strict_names` is false.
         """
-        problems = {p.field: p for p in self.own_problems(body)}
+        problems = {p.field: p for p in problems_in(self.body, dict(body))}
         chosen = self.of(body)
         if not strict_names and not (self.declared.closed or self.is_open):
             problems = {n: p for n, p in problems.items() if p.root in chosen.fields}
@@ -260,10 +260,6 @@ class Function:
                 for problem in rule.problems(values):
                     problems.setdefault(problem.field, problem)
         return list(problems.values())
-
-    def own_problems(self, body: Mapping[str, object]) -> list[Problem]:
-        """Find the problems of single fields, regardless of the others."""
-        return list(problems_in(self.body, dict(body)))
 
     def read(
         self, body: Mapping[str, object]

@@ -19,7 +19,7 @@ from mediakit.estimates import (
 )
 from mediakit.money import MicroUSD, format_usd, parse_usd
 
-BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
+RATE_KEYS = BY_REQUEST, BY_SECOND = "usd_per_request", "usd_per_second"
 USE = "To hold your own rate instead, use connect(own_rates=True)."
 ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
@@ -46,18 +46,15 @@ class OwnRate:
     def from_table(
         cls,
         name: str,
-        table: object,
+        table: Mapping[str, object],
         *,
         source: Path | None = None,
         sets_holds: bool = True,
     ) -> OwnRate:
         """Read a rate from `mediakit.toml`."""
-        field = f'rates."{name}"'
-        if not isinstance(table, dict) or not table:
+        field = f"rates.{name}"
+        if not table:
             raise InputError(field, got=table, accepted=ACCEPTED)
-        for key in table:
-            if key not in (BY_REQUEST, BY_SECOND):
-                raise InputError(field, got=key, accepted=ACCEPTED)
         return cls(
             _micro_usd(f"{field}.{BY_REQUEST}", table.get(BY_REQUEST)),
             _micro_usd(f"{field}.{BY_SECOND}", table.get(BY_SECOND)),

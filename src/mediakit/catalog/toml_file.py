@@ -4,19 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from mediakit.catalog.catalog import Catalog
-from mediakit.catalog.own_rates import OwnRate
+from mediakit.catalog.own_rates import RATE_KEYS, OwnRate
 from mediakit.errors import InputError
-from mediakit.rules import any_of
+from mediakit.rules import Problem
+from mediakit.schema import FieldSpec, problems_in
 
 FILE_NAME = "mediakit.toml"
-KEYS = ("functions", "rates", "openapi")
-PATHS = '"vendor/model/function", or a list of such paths'
 EXAMPLE = 'TOML with lines like "text-to-video" = "vendor/model/function"'
+
+
+_PATH = FieldSpec("", "text")
+_PATHS = FieldSpec("", "list", min_length=1, item=_PATH)
+_FUNCTION = FieldSpec("", "either", variants={"value": _PATH, "list": _PATHS})
+_RATE = FieldSpec("", "object", fields={n: FieldSpec(n, "json") for n in RATE_KEYS})
+_FILE = FieldSpec(
+    "",
+    "object",
+    fields={
+        "functions": FieldSpec("", "object", closed=False, further=_FUNCTION),
+        "rates": FieldSpec("", "object", closed=False, further=_RATE),
+        "openapi": FieldSpec("", "text", min_length=1),
+    },
+)
+KEYS = tuple(_FILE.fields)
 
 
 @dataclass(frozen=True)
@@ -45,26 +60,22 @@ class Bindings:
             return cls._of(table, file, own_rates=own_rates)
 
     @classmethod
-    def _of(
-        cls, table: Mapping[str, object], file: Path, *, own_rates: bool
-    ) -> Bindings:
-        for key in table:
-            if key not in KEYS:
-                raise InputError(key, got=key, accepted=any_of(KEYS))
-        functions = _table("functions", table.get("functions", {}))
-        rates = _table("rates", table.get("rates", {}))
-        return cls(
-            {
-                kind: _paths(f"functions.{kind}", each)
-                for kind, each in functions.items()
-            },
-            {
-                name: OwnRate.from_table(name, rate, source=file, sets_holds=own_rates)
-                for name, rate in rates.items()
-            },
-            _openapi(table.get("openapi"), file.parent),
-            file,
-        )
+    def _of(cls, table: Mapping[str, Any], file: Path, *, own_rates: bool) -> Bindings:
+        problems = [*problems_in(_FILE, table)]
+        if problems:
+            raise InputError.of(problems)
+        functions = {
+            kind: (paths,) if isinstance(paths, str) else tuple(paths)
+            for kind, paths in table.get("functions", {}).items()
+        }
+        rates = {
+            name: OwnRate.from_table(name, rate, source=file, sets_holds=own_rates)
+            for name, rate in table.get("rates", {}).items()
+        }
+        openapi = table.get("openapi")
+        if openapi and not openapi.startswith(("http://", "https://")):
+            openapi = str(file.parent / Path(openapi).expanduser())
+        return cls(functions, rates, openapi, file)
 
     def catalog(self) -> Catalog:
         """Return the functions of the service, each at its path.
@@ -98,30 +109,6 @@ def _named(file: Path | None) -> Iterator[None]:
     except InputError as error:
         if file is None:
             raise
-        field_name = f"{file}: {error.field}"
-        raise InputError(field_name, got=error.got, accepted=error.accepted) from None
-
-
-def _table(name: str, value: object) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise InputError(name, got=value, accepted=f"a table [{name}]")
-    return value
-
-
-def _paths(name: str, value: object) -> tuple[str, ...]:
-    paths = [value] if isinstance(value, str) else value
-    if not isinstance(paths, list) or not paths:
-        raise InputError(name, got=value, accepted=PATHS)
-    if not all(isinstance(path, str) for path in paths):
-        raise InputError(name, got=value, accepted=PATHS)
-    return tuple(paths)
-
-
-def _openapi(value: object, folder: Path) -> str | None:
-    if value is None:
-        return None
-    if not isinstance(value, str) or not value:
-        raise InputError("openapi", got=value, accepted="a file or an http(s) URL")
-    if value.startswith(("http://", "https://")):
-        return value
-    return str(folder / Path(value).expanduser())
+        wrong = error.problems or [Problem(error.field, error.got, error.accepted)]
+        named = [replace(each, field=f"{file}: {each.field}") for each in wrong]
+        raise InputError.of(named) from None
