@@ -31,7 +31,7 @@ KINDS: Mapping[str, Any] = {
 
 def texts_of(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return values as texts; None is missing."""
-    if values.dtype == TEXT:
+    if isinstance(values.dtype, pd.StringDtype):
         return values
     known = values.astype("object").where(values.notna(), None)
     texts = [None if value is None else str(value) for value in known]

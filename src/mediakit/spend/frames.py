@@ -207,9 +207,10 @@ def _typed(
             f"{missing} of {len(rows)} rows of the {what} {has} no charge and {is_in} "
             "not included in any sum."
         )
-    for name, total in report.items():
+    for name, value in report.items():
         column = CHARGE if name == "total_micro_usd" else name
-        if column not in frame or whole_number(total) is None:
+        total = whole_number(value)
+        if column not in frame or total is None:
             continue
         its = int(frame[column].sum())
         if its != total:
@@ -321,10 +322,10 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
         if parts != list(records):
             return table_of(parts)
     for name in mixed:
-        known = [value for value in rows[name] if value]
+        known = [value for value in rows[name].dropna() if value]
         if known and all(isinstance(value, dict) for value in known):
             place, values = [*rows].index(name), rows.pop(name)
-            inner = table_of([value or {} for value in values])
+            inner = table_of([v if isinstance(v, dict) else {} for v in values])
             for shift, key in enumerate(inner):
                 rows.insert(place + shift, f"{name}_{key}", inner[key])
     return rows
