@@ -18,8 +18,7 @@ import pytest
 import mediakit as mk
 from mediakit.clock import SystemClock
 from mediakit.webhooks import Event, Inbox, receiver
-from mediakit.webhooks.dispatcher import PAUSES_S
-from mediakit.webhooks.inbox import LEASE_S
+from mediakit.webhooks.inbox import LEASE_S, PAUSES_S
 from tests.support import zygote
 from tests.support.servers.asgi_server import PATIENCE_S
 from tests.support.servers.serving import free_port

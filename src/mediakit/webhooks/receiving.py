@@ -17,9 +17,8 @@ from anyio import to_thread
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import SignatureError
-from mediakit.webhooks.dispatcher import Dispatcher, OnEvent
 from mediakit.webhooks.events import read_event
-from mediakit.webhooks.inbox import Inbox
+from mediakit.webhooks.inbox import Dispatcher, Inbox, OnEvent
 from mediakit.webhooks.verifying import (
     MAX_BODY_BYTES,
     Secrets,

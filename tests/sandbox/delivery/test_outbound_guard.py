@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mediakit.sandbox.delivery.outbound import (
+from mediakit.sandbox.outbound import (
     BlockedError,
     Outbound,
     is_allowed,

@@ -17,10 +17,9 @@ import pytest
 
 from mediakit.clock import SystemClock
 from mediakit.sandbox.clock import US_PER_S, SandboxClock, to_us
-from mediakit.sandbox.delivery.events import COMPLETED, TEST
-from mediakit.sandbox.delivery.sender import Sender
-from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.host import open_service
+from mediakit.sandbox.events import COMPLETED, TEST
+from mediakit.sandbox.sender import Sender
+from mediakit.sandbox.server.host import DataDir, open_service
 from mediakit.sandbox.settings import Sandbox
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DeliveryRow

@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from mediakit.media_limits import MediaLimits
 from mediakit.sandbox.render.edits import output_size
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import Size
 from tests.sandbox.render.studio import (
     Made,
     Rgb,

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from mediakit.sandbox.render.edits import Keyframe, film_frames
 from mediakit.sandbox.render.files import Given
 from mediakit.sandbox.render.film import FPS
-from mediakit.sandbox.render.protocol import RenderRequest
+from mediakit.sandbox.render.protocol import RenderRequest, Size
 from mediakit.sandbox.render.scenes import render
-from mediakit.sandbox.render.sizes import Size
 from mediakit.sandbox.render.sound import decoded
 from tests.sandbox.render.studio import (
     SAMPLE_RATE_HZ,

@@ -15,8 +15,12 @@ from PIL import Image
 from mediakit.sandbox.render.fields import OpenBody
 from mediakit.sandbox.render.film import Film, Layer, still, write_film
 from mediakit.sandbox.render.films import task_of
-from mediakit.sandbox.render.protocol import RenderRequest
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
+from mediakit.sandbox.render.protocol import (
+    SHORT_SIDES_PX,
+    RenderRequest,
+    Size,
+    frame_size,
+)
 from tests.sandbox.render.studio import (
     Made,
     Studio,

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 from mediakit.safe_text import shown
 from mediakit.sandbox.api import webhooks
 from mediakit.sandbox.clock import iso
-from mediakit.sandbox.delivery.events import Subscribable, announce_test
+from mediakit.sandbox.events import Subscribable, announce_test
 from mediakit.sandbox.exchange import NO_STORE, RequestError, WireResponse, read_body
 from mediakit.sandbox.service import service_of
 from mediakit.sandbox.store import deliveries, endpoints

@@ -13,9 +13,8 @@ from starlette.responses import Response
 from mediakit.sandbox.clock import iso, to_instant
 from mediakit.sandbox.exchange import WireResponse, read_query, refused, validated
 from mediakit.sandbox.service import caller_of, service_of
-from mediakit.sandbox.store import reports
+from mediakit.sandbox.store import money
 from mediakit.sandbox.store.admission import left_micro_usd
-from mediakit.sandbox.store.money import cycle_at
 from mediakit.sandbox.store.orgs import find_org
 from mediakit.sandbox.wire import (
     Balance,
@@ -42,7 +41,7 @@ async def read_balance(request: Request) -> Response:
     fields: dict[str, Any] = {"balance_micro_usd": org["balance_micro_usd"]}
     if org["mode"] == "postpaid":
         now_us = service.clock.now_us()
-        start_us, end_us = cycle_at(now_us)
+        start_us, end_us = money.cycle_at(now_us)
         # Before holds, like the balance; a lowered limit does not make it negative.
         remaining = left_micro_usd(service.db, org, now_us) + org["held_micro_usd"]
         cycle = {
@@ -62,7 +61,7 @@ async def read_daily_spend(request: Request) -> Response:
     first, last = asked.start_date, asked.end_date
     if last < first:
         raise refused("end_date", str(last), f"a day from start_date, {first}, on")
-    rows = reports.daily(
+    rows = money.daily(
         service.db, caller.org, first, last, api_key=asked.api_key_id, model=asked.model
     )
     return WireResponse(
@@ -81,7 +80,7 @@ async def read_month(request: Request) -> Response:
     """Read the usage report of a month."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
-    rows = reports.monthly(service.db, caller.org, first, last)
+    rows = money.monthly(service.db, caller.org, first, last)
     total = _total(rows, "charge_micro_usd")
     fields: dict[str, Any] = {
         "month": str(first)[:7],
@@ -99,7 +98,7 @@ async def read_month(request: Request) -> Response:
         }
         fields["invoices"] = [invoice]
     if caller.manages:  # others do not see balances and grants (spec 4.19)
-        fields |= reports.movements(service.db, caller.org, first, last)
+        fields |= money.movements(service.db, caller.org, first, last)
     return WireResponse(MonthlyReport(**fields))
 
 
@@ -107,7 +106,7 @@ async def read_month_csv(request: Request) -> Response:
     """Read a month as CSV: a row for each model and a totals row."""
     service, caller = service_of(request), caller_of(request)
     first, last = _month(request)
-    rows = reports.monthly(service.db, caller.org, first, last)
+    rows = money.monthly(service.db, caller.org, first, last)
     name = f"usage-{str(first)[:7]}.csv"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(_csv(rows), media_type="text/csv", headers=headers)

@@ -11,7 +11,7 @@ from mediakit.catalog import Function
 from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.api.webhooks import check_callback
 from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.events import announce
 from mediakit.sandbox.exchange import RequestError, read_object
 from mediakit.sandbox.faults import Outage
 from mediakit.sandbox.files import new_name

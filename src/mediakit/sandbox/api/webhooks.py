@@ -4,7 +4,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mediakit.sandbox.clock import US_PER_S, iso
-from mediakit.sandbox.delivery.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.exchange import (
     NO_STORE,
     RequestError,
@@ -12,6 +11,7 @@ from mediakit.sandbox.exchange import (
     read_body,
     read_query,
 )
+from mediakit.sandbox.outbound import BlockedError, check_callback_url
 from mediakit.sandbox.service import Service, caller_of, service_of
 from mediakit.sandbox.store import deliveries, endpoints
 from mediakit.sandbox.store.deliveries import DeliveryRow

@@ -6,8 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from mediakit.catalog import Function, MediaItem
-from mediakit.sandbox.delivery.outbound import BlockedError, FetchError, Outbound
 from mediakit.sandbox.files import Files, name_in
+from mediakit.sandbox.outbound import BlockedError, FetchError, Outbound
 from mediakit.sandbox.render.protocol import RenderError
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import find_by_file

@@ -15,7 +15,7 @@ from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.delivery.events import announce
+from mediakit.sandbox.events import announce
 from mediakit.sandbox.faults import FailRender, LateSettlement
 from mediakit.sandbox.jobs.inputs import Inputs, undeclared_media
 from mediakit.sandbox.jobs.pricing import charge_of, is_open_ended, price_of, usage_of

@@ -1,5 +1,6 @@
 """Films of given media: composed, joined, upscaled, changed (spec 4.13 to 4.16)."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
@@ -8,7 +9,7 @@ from math import sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from PIL import Image, ImageChops, ImageOps
+from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageOps
 
 from mediakit.sandbox.render.files import (
     Clip,
@@ -33,10 +34,14 @@ from mediakit.sandbox.render.film import (
     still,
 )
 from mediakit.sandbox.render.motion import fitting, planes_of, transition
-from mediakit.sandbox.render.protocol import RenderError, RenderRequest
-from mediakit.sandbox.render.regions import region_of_mask, region_of_words
+from mediakit.sandbox.render.protocol import (
+    SHORT_SIDES_PX,
+    RenderError,
+    RenderRequest,
+    Size,
+    frame_size,
+)
 from mediakit.sandbox.render.scenery import look_of, rgb_of
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
 from mediakit.sandbox.render.sound import Voice, check_sound, decoded, mixed
 from mediakit.sandbox.render.words import words_over
 
@@ -319,3 +324,52 @@ def _replacement(request: RenderRequest, size: Size) -> Image.Image:
     picture = Image.fromarray(np.rint(colours).astype(np.uint8)).convert("RGBA")
     picture.putalpha(_OPACITY)
     return picture
+
+
+# -- Regions, by words or by a mask ------------------------------------------------
+
+
+# What words name, as shares of the frame; without one, an oval in the middle.
+_ACROSS = {"left": (0.0, 0.4), "right": (0.6, 1.0)}
+_DOWN = {
+    "sky|ceiling|clouds?|top|above": (0.0, 0.4),
+    "ground|floor|road|street|water|sea|bottom|below": (0.6, 1.0),
+    "background|everything|all": (0.0, 1.0),
+}
+# A mask may be soft; darker pixels count as black.
+_FAINT = 8
+
+
+def region_of_mask(mask: Image.Image, size: Size, field: str) -> Image.Image:
+    """Read how much of each pixel of a frame is changed: white is all (spec 4.16)."""
+    paper = Image.new("RGBA", mask.size, "black")
+    paper.alpha_composite(mask.convert("RGBA"))
+    region = paper.convert("L").resize(size, Image.Resampling.BILINEAR)
+    if not np.any(np.asarray(region) >= _FAINT):
+        raise RenderError.invalid(
+            f"{field}: the mask is black all over; accepted is a mask whose white part "
+            "is the region to change."
+        )
+    return region.point(lambda level: level if level >= _FAINT else 0)
+
+
+def region_of_words(words: str, size: Size) -> Image.Image:
+    """Guess a region with a soft edge from words such as "the sky on the left"."""
+    across, down = _first(_ACROSS, words), _first(_DOWN, words)
+    left, right = across or ((0, 1) if down else (0.3, 0.7))
+    top, bottom = down or ((0, 1) if across else (0.2, 0.8))
+    box = [left * size.width, top * size.height]
+    box += [right * size.width, bottom * size.height]
+    region = Image.new("L", size)
+    pen = ImageDraw.Draw(region)
+    (pen.rectangle if across or down else pen.ellipse)(box, 255)
+    return region.filter(ImageFilter.GaussianBlur(0.012 * min(size)))
+
+
+def _first(
+    places: Mapping[str, tuple[float, float]], words: str
+) -> tuple[float, float] | None:
+    for names, place in places.items():
+        if re.search(rf"\b(?:{names})\b", words, re.IGNORECASE):
+            return place
+    return None

@@ -12,8 +12,12 @@ from mediakit.sandbox.render.files import (
     is_picture,
     opened_container,
 )
-from mediakit.sandbox.render.protocol import RenderError, RenderRequest
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size
+from mediakit.sandbox.render.protocol import (
+    SHORT_SIDES_PX,
+    RenderError,
+    RenderRequest,
+    Size,
+)
 
 LONGEST_S = 60
 LONGEST_SIDE_PX = 4096

@@ -26,8 +26,7 @@ from mediakit.decoding import (
 )
 from mediakit.media_limits import MediaInfo
 from mediakit.rules import Problem
-from mediakit.sandbox.render.protocol import RenderError, RenderRequest
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest, Size
 
 Recorded = Literal["video", "audio"]
 

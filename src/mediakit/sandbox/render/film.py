@@ -20,8 +20,7 @@ from av.video.reformatter import Colorspace
 from numpy.typing import NDArray
 from PIL import Image
 
-from mediakit.sandbox.render.protocol import Rendered
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import Rendered, Size
 
 FPS = 24
 SAMPLE_RATE_HZ = 48_000

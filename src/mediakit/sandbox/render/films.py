@@ -38,9 +38,14 @@ from mediakit.sandbox.render.film import (
     frame_of,
 )
 from mediakit.sandbox.render.motion import filling, fitting, zooming
-from mediakit.sandbox.render.protocol import RenderError, RenderRequest
+from mediakit.sandbox.render.protocol import (
+    SHORT_SIDES_PX,
+    RenderError,
+    RenderRequest,
+    Size,
+    frame_size,
+)
 from mediakit.sandbox.render.scenery import look_of, scene
-from mediakit.sandbox.render.sizes import SHORT_SIDES_PX, Size, frame_size
 from mediakit.sandbox.render.sound import (
     Recording,
     Voice,

@@ -15,9 +15,8 @@ from mediakit.sandbox.render.files import (
     read_picture,
 )
 from mediakit.sandbox.render.film import drawn
-from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
+from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest, Size
 from mediakit.sandbox.render.scenery import Palette, look_of, scene
-from mediakit.sandbox.render.sizes import Size
 from mediakit.sandbox.render.words import MARK, words_over, write_over
 
 MAX_OUTPUT_PIXELS = 24_000_000

@@ -16,7 +16,7 @@ from mediakit.sandbox.render.film import (
     plane_view,
     still,
 )
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import Size
 
 # Luma and both planes of chroma, each as a picture in mode L: half the work of RGB.
 Planes = Sequence[Image.Image]

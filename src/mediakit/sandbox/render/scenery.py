@@ -24,7 +24,7 @@ from mediakit.sandbox.render.film import (
     still,
     striped,
 )
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import Size
 
 T = TypeVar("T")
 Bytes = NDArray[np.uint8]

@@ -14,8 +14,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 from mediakit.sandbox.render.film import Layer, still
-from mediakit.sandbox.render.protocol import RenderError, RenderRequest
-from mediakit.sandbox.render.sizes import Size
+from mediakit.sandbox.render.protocol import RenderError, RenderRequest, Size
 
 MARK = "mediakit sandbox"
 

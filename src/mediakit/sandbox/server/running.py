@@ -21,8 +21,7 @@ import httpx
 
 from mediakit.catalog import Catalog
 from mediakit.errors import ServiceError
-from mediakit.sandbox.server.data_dir import DataDir
-from mediakit.sandbox.server.host import Host
+from mediakit.sandbox.server.host import DataDir, Host
 from mediakit.sandbox.settings import Sandbox
 
 __all__ = ["RunningSandbox", "Sandbox", "start", "start_embedded"]

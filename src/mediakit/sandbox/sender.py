@@ -13,8 +13,8 @@ from standardwebhooks import Webhook
 
 from mediakit.clock import Clock
 from mediakit.sandbox.clock import US_PER_S
-from mediakit.sandbox.delivery.events import TEST
-from mediakit.sandbox.delivery.outbound import (
+from mediakit.sandbox.events import TEST
+from mediakit.sandbox.outbound import (
     CONNECT_TIMEOUT_S,
     BlockedError,
     Outbound,
