@@ -57,21 +57,11 @@ def test_a_seed_leaves_the_balance_as_it_was(
             "grant": added["spent_micro_usd"],
             "charge": -added["spent_micro_usd"],
         }
-
-
-def test_at_no_time_of_the_past_was_anything_overdrawn(
-    seeded: tuple[Api, dict[str, Any]],
-) -> None:
-    api, _ = seeded
-    with closing(store(api)) as db:
-        lines = db.execute(
-            "SELECT amount_micro_usd FROM ledger WHERE kind <> 'opening'"
-            " ORDER BY at_us, seq"
-        )
+        lines = db.execute("SELECT amount_micro_usd FROM ledger ORDER BY at_us, seq")
         balance = 0
         for (amount,) in lines:
             balance += amount
-            assert balance >= 0
+            assert balance >= 0  # nothing was overdrawn at any time
 
 
 def test_daily_monthly_and_csv_agree_with_the_seed(
@@ -126,19 +116,6 @@ def test_outputs_of_a_seed_are_gone_as_erased_ones_are(
         assert api.http.get(f"/files/{file}").status_code == gone
 
 
-def test_two_seeds_add_up_and_share_their_keys(sandboxes: StartSandbox) -> None:
-    api = sandboxes(concurrency=0)
-    first = api.running.seed(days=10, jobs=20, seed=1)
-    second = api.running.seed(days=10, jobs=20, seed=2)
-
-    assert first["added"] == second["added"] == 20
-    assert first["api_key_ids"] == second["api_key_ids"]
-    assert api.balance() == OPENING_MICRO_USD
-    with closing(store(api)) as db:
-        (charged,) = db.execute("SELECT sum(charge_micro_usd) FROM charge").fetchone()
-    assert charged == first["spent_micro_usd"] + second["spent_micro_usd"]
-
-
 def test_the_same_seed_adds_nothing_even_on_another_day_after_a_restart(
     sandboxes: StartSandbox, tmp_path: Path
 ) -> None:
@@ -187,38 +164,6 @@ def test_a_seed_tells_its_requests_where_they_are_asked_for(
     assert times == sorted(times)
     again = api.http.post("/sandbox/seed", json=asked).json()
     assert again["requests"] == requests
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"days": 0},
-        {"days": True},
-        {"jobs": "400"},
-        {"jobs": 10_001},
-        {"months": 3},
-    ],
-)
-def test_a_seed_that_makes_no_sense_is_refused(idle: Api, body: object) -> None:
-    answer = idle.http.post("/sandbox/seed", json=body)
-
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
-
-
-def test_the_same_seed_makes_the_same_past() -> None:
-    def past(seed: int) -> object:
-        return past_jobs(
-            Catalog.default(),
-            days=30,
-            jobs=50,
-            keys_n=3,
-            seed=seed,
-            now_us=20_000 * US_PER_DAY,
-        )
-
-    assert past(7) == past(7)
-    assert past(7) != past(8)
 
 
 def test_every_function_has_a_past_with_a_price() -> None:
@@ -285,14 +230,6 @@ def test_a_reset_cuts_off_what_is_being_rendered(sandboxes: StartSandbox) -> Non
     folder: Path = api.running._data_dir.path
     assert len(list((folder / "files").iterdir())) == 1
     assert list((folder / "scratch").iterdir()) == []
-
-
-@pytest.mark.parametrize("body", [{}, {"confirm": False}, {"confirm": 1}, {"x": True}])
-def test_a_reset_must_be_meant(idle: Api, body: object) -> None:
-    answer = idle.http.post("/sandbox/reset", json=body)
-
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
 
 
 def test_a_sandbox_that_is_gone_says_so(sandboxes: StartSandbox) -> None:

@@ -34,29 +34,6 @@ def test_the_clock_moves_forwards_by_as_much_as_asked(idle: Api) -> None:
     assert idle.http.get("/sandbox/clock").json()["ahead_s"] > 3_723
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"seconds": 1, "to": "2100-01-01T00:00:00Z"},
-        {"seconds": -1},
-        {"seconds": True},
-        {"seconds": 1e12},
-        {"to": "2020-01-01T00:00:00Z"},
-        {"to": "2100-01-01T00:00:00"},
-        {"to": "9999-12-31T23:59:59Z"},
-    ],
-)
-def test_what_is_no_step_forwards_is_refused(idle: Api, body: object) -> None:
-    before = now_of(idle)
-
-    answer = idle.http.post("/sandbox/clock/advance", json=body)
-
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
-    assert now_of(idle) - before < timedelta(minutes=1)
-
-
 def test_settlements_on_the_way_are_done_at_their_own_time(
     sandboxes: StartSandbox,
 ) -> None:

@@ -128,32 +128,6 @@ def announced_twice(api: Api, receiver: Receiver) -> list[dict[str, Any]]:
     return ended(api, source_id=job["id"])
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("limit=0", "limit"),
-        ("limit=101", "limit"),
-        ("limit=1.0", "limit"),
-        ("limit=%D9%A1", "limit"),
-        ("limit=" + "1" * 5_000, "limit"),
-        ("limit=5&limit=6", "limit"),
-        ("status=done", "status"),
-        ("endpoint_id=a&endpoint_id=b", "endpoint_id"),
-        ("source_id=", "source_id"),
-        ("cursor=", "cursor"),
-        ("cursor=before-0", "cursor"),
-        ("cursor=before-" + "9" * 19, "cursor"),
-        ("cursor=before-1%0A", "cursor"),
-    ],
-)
-def test_a_bad_parameter_is_422_and_named(hooked: Api, query: str, field: str) -> None:
-    answer = hooked.http.get(f"{LOG}?{query}")
-
-    assert answer.status_code == 422
-    assert list(answer.json()) == ["message"]
-    assert answer.json()["message"].startswith(f"{field}: ")
-
-
 @pytest.mark.spec("3.2")
 def test_a_delivered_one_is_sent_again_under_its_webhook_id(
     hooked: Api, receiver: Receiver

@@ -96,26 +96,6 @@ def test_a_url_against_the_policy_is_refused_with_a_sentence(
     assert admin_call(idle, "GET", "endpoints").json()["data"] == []
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "url"),
-        ({"url": 5}, "url"),
-        ({"url": PUBLIC, "events": []}, "events"),
-        ({"url": PUBLIC, "events": ["webhook.test"]}, "events"),
-        ({"url": PUBLIC, "events": [["media.job.failed"]]}, "events"),
-        ({"url": PUBLIC, "filter": []}, "filter"),
-    ],
-)
-def test_a_bad_field_is_422_and_named(
-    idle: Api, body: dict[str, Any], field: str
-) -> None:
-    answer = admin_call(idle, "POST", "endpoints", body)
-
-    assert answer.status_code == 422
-    assert answer.json()["message"].startswith(f"{field}: ")
-
-
 @pytest.mark.spec("6.1")
 def test_a_test_goes_to_any_endpoint_whatever_its_filter(
     hooked: Api, receiver: Receiver

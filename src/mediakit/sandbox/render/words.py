@@ -46,16 +46,12 @@ def words_over(
     span: range = _ALWAYS,
 ) -> list[Layer]:
     """Return the words over a film: its caption, and its parameters below."""
-    layers = []
     # Given media may bring a caption of their own.
     over = _OVER_MEDIA if request.inputs else _OVER_SCENERY
-    if block := _text_block(caption, note_of(request, caption), size, over):
-        layers.append(Layer(still(block), start=span.start, stop=span.stop))
-    if corner:
-        picture, margin = _small(corner, size), round(min(size) * 0.05)
-        x = str(size.width - margin - picture.width)
-        layers.append(Layer(still(picture), (), x, str(margin), span.start, span.stop))
-    return layers
+    block = _text_block(caption, note_of(request, caption), size, over, corner)
+    if block is None:
+        return []
+    return [Layer(still(block), start=span.start, stop=span.stop)]
 
 
 def write_over(picture: Image.Image, request: RenderRequest) -> None:
@@ -99,18 +95,10 @@ def _plain(value: object, files: Mapping[str, Path]) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
-def _small(text: str, frame: Size) -> Image.Image:
-    font = font_for(text, max(round(min(frame) * _SMALL), 10))
-    size = (_even(font.getlength(text)) + 4, _even(font.size * _LEADING))
-    ink = Image.new("L", size)
-    ImageDraw.Draw(ink).text((2, 0), text, 205, font)
-    return _shadowed(ink, font)
-
-
 def _text_block(
-    caption: str, note: Sequence[str], frame: Size, shade: int = 0
+    caption: str, note: Sequence[str], frame: Size, shade: int = 0, corner: str = ""
 ) -> Image.Image | None:
-    """Write a caption over a shade, and a note below, for the top of a frame."""
+    """Write a caption over a shade, a note below, and a corner, at a frame's top."""
     margin, width = round(min(frame) * 0.05), round(frame.width * 0.72)
     text = " ".join(caption.split())
     large = font_for(text, max(round(min(frame) * _CAPTION), 14))
@@ -124,22 +112,24 @@ def _text_block(
             lines += [
                 (row, small) for row in wrap(drawable(line, small), small, width, 1)
             ]
-    if not lines:
+    if not (lines or corner):
         return None
-    text_px = margin + sum(_leading(font) for _, font in lines)
-    size = (_even(frame.width), _even(min(text_px * 1.3 + 4, frame.height)))
-    ink, y = Image.new("L", size), margin
+    beside = font_for(corner, max(round(min(frame) * _SMALL), 10))
+    text_px = margin + max(sum(_leading(font) for _, font in lines), _leading(beside))
+    width, height = frame.width, min(text_px * 1.3 + 4, frame.height)
+    ink, y = Image.new("L", (width + width % 2, 2 * math.ceil(height / 2))), margin
     pen = ImageDraw.Draw(ink)
+    pen.text((width - margin, margin), corner, 205, beside, anchor="ra")
     for line, font in lines:
         pen.text((margin, y), line, 255 if font is large else 215, font)
         y += _leading(font)
     shadow = None
     if caption:
-        rows = np.linspace(1, 0, size[1])
+        rows = np.linspace(1, 0, ink.height)
         rows = np.minimum(2 * rows, 1) if shade == _OVER_MEDIA else rows**1.4
         rows = (shade * rows).astype(np.uint8)
-        shadow = Image.fromarray(rows[:, None]).resize(size)
-    return _shadowed(ink, lines[0][1], shadow)
+        shadow = Image.fromarray(rows[:, None]).resize(ink.size)
+    return _shadowed(ink, large if caption else beside, shadow)
 
 
 def _leading(font: Font) -> int:
@@ -183,7 +173,11 @@ def wrap(text: str, font: Font, width_px: int, max_lines: int) -> list[str]:
     lines: list[str] = []
     ending = _ending(text)
     while text and len(lines) < max_lines:
-        fits = max(_fitting(text, font, width_px), 1)
+        ends = range(1, len(text) + 1)
+        fits = bisect_right(
+            ends, width_px, key=lambda n: math.ceil(font.getlength(text[:n]))
+        )
+        fits = max(fits, 1)
         if fits < len(text) and text[fits] != " ":
             fits = max(text.rfind(" ", 0, fits), 0) or fits
         lines.append(text[:fits].rstrip())
@@ -193,13 +187,6 @@ def wrap(text: str, font: Font, width_px: int, max_lines: int) -> list[str]:
             lines[-1] = lines[-1][:-1]
         lines[-1] = lines[-1].rstrip() + ending
     return lines
-
-
-def _fitting(text: str, font: Font, width_px: int) -> int:
-    ends = range(1, len(text) + 1)
-    return bisect_right(
-        ends, width_px, key=lambda end: math.ceil(font.getlength(text[:end]))
-    )
 
 
 def _fonts(height_px: int) -> Iterator[Font]:
@@ -227,7 +214,3 @@ def drawable(text: str, font: Font) -> str:
     """Leave out what no font at hand has."""
     kept = {character for character in set(text) if _has(font, character)}
     return "".join(character for character in text if character in kept)
-
-
-def _even(length: float) -> int:
-    return 2 * -int(-length // 2)
