@@ -7,6 +7,7 @@ import pytest
 from tests.sandbox.conftest import KITE, Api
 
 DAY_S = 86_400
+UPLOAD = {"content_type": "image/png", "size_bytes": 10}
 A_DAY = "start_date=2026-01-01&end_date=2026-01-01"
 PUBLIC = "https://93.184.216.34/hook"
 
@@ -131,6 +132,18 @@ INVALID: dict[str, list[tuple[Any, str]]] = {
         ({"confirm": False}, ""),
         ({"confirm": 1}, ""),
         ({"x": True}, ""),
+    ],
+    "POST /v1/media/uploads": [
+        (UPLOAD | {"content_type": None}, "content_type"),
+        (UPLOAD | {"content_type": "text/html"}, "content_type"),
+        (UPLOAD | {"content_type": "image/svg+xml"}, "content_type"),
+        (UPLOAD | {"content_type": "image/png\r\nX: y"}, "content_type"),
+        (UPLOAD | {"size_bytes": None}, "size_bytes"),
+        (UPLOAD | {"size_bytes": True}, "size_bytes"),
+        (UPLOAD | {"size_bytes": 1.5}, "size_bytes"),
+        (UPLOAD | {"size_bytes": 0}, "size_bytes"),
+        (UPLOAD | {"size_bytes": 2 * 1024**3}, "size_bytes"),
+        (UPLOAD | {"name": "a.png"}, "name"),
     ],
     "POST /v1/webhooks/secret/rotate": [
         ({"expire_in_seconds": overlap}, "expire_in_seconds")
