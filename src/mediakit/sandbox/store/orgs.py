@@ -58,7 +58,7 @@ def open_default(
         # The sandbox's own key is the first one in a data directory.
         own = db.value("SELECT id FROM api_key ORDER BY rowid LIMIT 1")
         if own is None:
-            _add_key(db, secret, now_us, org=DEFAULT_ORG)
+            add_key(db, now_us, secret, org=DEFAULT_ORG)
         else:
             db.run(
                 "UPDATE OR IGNORE api_key SET sha256 = ?1, state = 'active'"
@@ -118,23 +118,15 @@ def add_member(db: Database, **columns: Value) -> str:
     return member_id
 
 
-def add_key(db: Database, now_us: int, **columns: Value) -> tuple[str, str]:
+def add_key(
+    db: Database, now_us: int, secret: str | None = None, **columns: Value
+) -> tuple[str, str]:
     """Create a key; return its id, and the key, which is not stored."""
-    secret = f"mk_{secrets.token_urlsafe(24)}"
-    return _add_key(db, secret, now_us, **columns), secret
-
-
-def _add_key(db: Database, secret: str, now_us: int, **columns: Value) -> str:
-    key_id = f"key_{uuid.uuid4()}"
-    db.insert(
-        "api_key",
-        id=key_id,
-        sha256=_digest(secret),
-        state="active",
-        created_us=now_us,
-        **columns,
-    )
-    return key_id
+    secret = secret or f"mk_{secrets.token_urlsafe(24)}"
+    key_id, sha256 = f"key_{uuid.uuid4()}", _digest(secret)
+    row = {"state": "active", "created_us": now_us, **columns}
+    db.insert("api_key", id=key_id, sha256=sha256, **row)
+    return key_id, secret
 
 
 def find_caller(db: Database, secret: str) -> Caller | None:
