@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import platformdirs
@@ -17,14 +16,9 @@ from mediakit.client import Service
 from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
 from mediakit.client.loop import ProcessBound, io_thread
-from mediakit.client.service import (
-    Backend,
-    check_api_key,
-    normal_url,
-    refuse_credentials,
-)
+from mediakit.client.service import Backend, checked_key, normal_url
 from mediakit.errors import InputError, ServiceError
-from mediakit.rules import Found, all_of
+from mediakit.rules import all_of
 
 STATUS_TIMEOUT_S = 10.0
 
@@ -71,15 +65,13 @@ class Settings(ProcessBound):
 
 
 def _refuse_half_a_service(base_url: object, api_key: object) -> None:
+    for name, value in {"base_url": base_url, "api_key": api_key}.items():
+        if value and not isinstance(value, str):
+            raise InputError(name, got=type(value), accepted="given as text")
     if isinstance(base_url, str):
-        refuse_credentials(base_url)
-    if base_url and not _is_service_url(base_url):
-        accepted = "an http(s) URL such as https://api.example.com"
-        # In place of a URL, it may be a key that was meant for `api_key`.
-        is_url = isinstance(base_url, str) and "://" in base_url
-        hidden = Found("a value that is not shown, because it may be a key")
-        got = base_url if is_url else hidden
-        raise InputError("base_url", got=got, accepted=accepted)
+        normal_url(base_url)
+    if isinstance(api_key, str):
+        checked_key(api_key)
     if base_url and not api_key:
         accepted = "the key of the service: set MEDIAKIT_API_KEY, or pass api_key="
         raise InputError("api_key", got=None, accepted=accepted)
@@ -88,25 +80,11 @@ def _refuse_half_a_service(base_url: object, api_key: object) -> None:
             "the URL of the key's service: set MEDIAKIT_BASE_URL, or pass base_url="
         )
         raise InputError("base_url", got=None, accepted=accepted)
-    if api_key and not isinstance(api_key, str):
-        raise InputError("api_key", got=type(api_key), accepted="the key as text")
-    if isinstance(api_key, str) and api_key:
-        check_api_key(api_key)
 
 
 def _refuse_no_place(field: str, value: object) -> None:
     if value is not None and not isinstance(value, str | Path):
         raise InputError(field, got=value, accepted="a path, as text or as a Path")
-
-
-def _is_service_url(url: object) -> bool:
-    if not isinstance(url, str):
-        return False
-    try:
-        parts = urlsplit(normal_url(url))
-    except ValueError:
-        return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 # -- the service -----------------------------------------------------------------------

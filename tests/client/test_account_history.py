@@ -14,16 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.service import AccountHistory
-from mediakit.errors import MediakitError
 from mediakit.history import History
-from mediakit.history.forms import draft
-from mediakit.history.tables import drafts
-from tests.support.submissions import START, submission
 
 BLOCKED = "The history file"
 PATIENCE_S = 60.0
@@ -65,43 +60,7 @@ def in_time(condition: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_a_question_inside_a_unit_of_work_does_not_end_it(
-    history: History, account_history: AccountHistory
-) -> None:
-    asked = submission()
-
-    def change(history: History) -> None:
-        with history.database.writing() as db:
-            db.execute(insert(drafts).values(origin="a", content="{}", saved_at=START))
-            assert history.find_key(asked.key) is None
-            db.execute(insert(drafts).values(origin="b", content="{}", saved_at=START))
-
-    assert at_once(account_history.write(change)) == [None]
-    assert [draft(history, origin) for origin in "ab"] == ["{}", "{}"]
-
-
 # -- a file that another program holds ------------------------------------------------
-
-
-def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
-    history: History,
-    account_history: AccountHistory,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setattr("mediakit.client.service.RETRY_AFTER_S", 0.01)
-    tries: list[str] = []
-
-    def report(history: History) -> None:
-        tries.append("try")
-        if len(tries) <= 2:
-            raise MediakitError("The disk is full.")
-        history.claim(submission("reported"))
-
-    assert at_once(account_history.write_soon("media_1", report)) == [None]
-
-    assert history.find_key("reported") is not None
-    assert "The disk is full. Trying again in 0 s." in caplog.text
 
 
 def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(

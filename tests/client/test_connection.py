@@ -99,11 +99,19 @@ def test_a_service_is_the_same_however_its_url_is_spelled(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["api.example", "ftp://api.example", "http://", "http://a:port", "http://[::1"],
+    [
+        "api.example",
+        "ftp://api.example",
+        "http://",
+        "http://a:port",
+        "http://a:99999",
+        "http://[::1",
+    ],
 )
 def test_what_is_no_url_of_a_service_is_refused_in_a_sentence(url: str) -> None:
-    with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
-        Settings.read(url, "key-0123456789")
+    for make in (Settings.read, Service):
+        with pytest.raises(InputError, match=r"^base_url must be .*an http\(s\) URL"):
+            make(url, "key-0123456789")
 
 
 def test_a_key_that_is_no_text_is_refused_without_being_shown() -> None:

@@ -8,19 +8,30 @@ import logging
 import weakref
 from datetime import timedelta
 from itertools import pairwise
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.polling import JITTER, PATIENT_FOR_S, gap_s
+from mediakit.client.polling import (
+    JITTER,
+    LONGEST_GAP_S,
+    LONGEST_LEAP_S,
+    PATIENT_FOR_S,
+    SHORTEST_GAP_S,
+    gap_s,
+    jittered_s,
+    running_gap_s,
+    settling_gap_s,
+)
 from mediakit.errors import (
     GoneError,
     RateLimitError,
     ServiceError,
 )
-from mediakit.records import Job, JobStatus
+from mediakit.records import BillingState, Job, JobStatus
 from tests.client.watched_jobs import CHARGE, Course, Service, cancelled, run
 from tests.support.job_states import state_of
 
@@ -34,6 +45,45 @@ courses = st.builds(
     usual_s=st.none() | st.floats(0.5, 60),
     billing=st.sampled_from(["pending", "unavailable", None]),
 )
+
+
+# -- when a job is read again ----------------------------------------------------------
+
+
+@given(
+    st.integers(0, 1_000),
+    st.floats(0, 10_000),
+    st.none() | st.floats(0, 10_000),
+)
+def test_every_gap_is_within_its_bounds(
+    reads: int, elapsed_s: float, usual_s: float | None
+) -> None:
+    gap = running_gap_s(reads, elapsed_s=elapsed_s, usual_s=usual_s)
+
+    assert SHORTEST_GAP_S <= gap <= LONGEST_LEAP_S
+    if usual_s is None or elapsed_s >= usual_s:
+        assert gap <= LONGEST_GAP_S
+
+
+@pytest.mark.spec("2.2")
+@pytest.mark.parametrize("billing", [BillingState.PENDING, None])
+def test_a_charge_is_read_again_after_1_2_and_5_seconds_then_every_5(
+    billing: BillingState | None,
+) -> None:
+    assert [settling_gap_s(billing, n) for n in range(5)] == [1, 2, 5, 5, 5]
+
+
+@pytest.mark.spec("2.2")
+@given(st.integers(0, 100), st.floats(0, 1e7), st.integers())
+def test_an_unavailable_charge_is_read_no_sooner_than_after_30_seconds(
+    reads: int, settling_s: float, seed: int
+) -> None:
+    gap = settling_gap_s(BillingState.UNAVAILABLE, reads, settling_s=settling_s)
+
+    assert jittered_s(gap, Random(seed)) >= 30
+
+
+# -- whoever is watched ----------------------------------------------------------------
 
 
 def names(many: int) -> list[str]:

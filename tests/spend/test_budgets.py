@@ -84,15 +84,6 @@ def test_a_month_in_the_label_is_the_month_in_utc() -> None:
     assert Budget("team", "$1").label(late) == "team"
 
 
-def test_a_budget_knows_its_labels_of_all_months() -> None:
-    assert monthly().has_label("team 2026-10")
-    assert not monthly().has_label("team")
-    assert not monthly().has_label("steam 2026-10")
-    assert not monthly().has_label(None)
-    assert Budget("team", "$1").has_label("team")
-    assert not Budget("team", "$1").has_label("team 2026-10")
-
-
 @pytest.mark.parametrize(
     ("used", "level"), [(0, None), (499_999, None), (500_000, 50), (960_000, 95)]
 )

@@ -348,7 +348,9 @@ class AsyncJob(JobFacts, ProcessBound):
             ConflictError: The job has not ended yet.
             ServiceError: The service does not answer.
         """
-        await self._jobs.erase(self)
+        await self._jobs.reads.erase(self.id)
+        # The response to DELETE is not specified; a read's is (spec 4.18).
+        await self._jobs.read(self)
         if forget:
             await self._jobs.forget(self)
         return self

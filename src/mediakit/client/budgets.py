@@ -36,8 +36,7 @@ from mediakit.safe_text import shown
 Amount = str | int | Decimal
 
 WARN_PERCENTS = (50, 80, 95)
-_MONTH_AT_END = re.compile(r" \d{4}-\d{2}", re.ASCII)
-_MONTH_LENGTH = len(" 2026-11")
+_MONTH_AT_END = re.compile(r" \d{4}-\d{2}$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -94,21 +93,10 @@ class Budget:
         """Return the limit that the history enforces at an instant."""
         return BudgetLimit(self.label(at), self.limit_micro_usd)
 
-    def has_label(self, label: str | None) -> bool:
-        """Return whether requests of this label count against it, in any period."""
-        if label is None or self.period is None:
-            return label == self.name
-        name, month = label[:-_MONTH_LENGTH], label[-_MONTH_LENGTH:]
-        return name == self.name and bool(_MONTH_AT_END.fullmatch(month))
-
     def level(self, used_micro_usd: int) -> int | None:
         """Return the highest warning level that an amount reaches; None below all."""
         limit_micro_usd = self.limit_micro_usd
-        reached = [
-            percent
-            for percent in self.warn
-            if used_micro_usd * 100 >= percent * limit_micro_usd
-        ]
+        reached = (p for p in self.warn if used_micro_usd * 100 >= p * limit_micro_usd)
         return max(reached, default=None)
 
 
@@ -149,7 +137,7 @@ class BudgetState:
 def _check_name(name: object) -> None:
     """Reject an invalid name: only the label of a period may end in a month."""
     is_text = isinstance(name, str) and name != "" and name == name.strip()
-    if not is_text or _MONTH_AT_END.fullmatch(str(name)[-_MONTH_LENGTH:]):
+    if not is_text or _MONTH_AT_END.search(str(name)):
         accepted = (
             "text without spaces around it or a month at its end "
             '(period="month" adds the month)'
@@ -264,6 +252,8 @@ class Admission:
         self._sweeps: dict[str, BudgetLimit | None] = {}
         self._warned: dict[str, int] = {}
         self._named: dict[str, Budget] = {}
+        if budget is not None:
+            self._named[budget.label(clock.now())] = budget
         self._read_at_s: float | None = None
         self._last: Spendable | None = None
         self._reading: asyncio.Task[Spendable] | None = None
@@ -322,12 +312,7 @@ class Admission:
                 format_usd(held_micro_usd),
             )
         label = entry.budget
-        if label is None:
-            return
-        budget = self._named.get(label)
-        if budget is None and self.budget and self.budget.has_label(label):
-            budget = self.budget
-        if budget is not None:
+        if label is not None and (budget := self._named.get(label)) is not None:
             await self._warn(budget, label)
 
     async def state(self) -> BudgetState | None:

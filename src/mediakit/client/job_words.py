@@ -65,11 +65,6 @@ def state_of_entry(entry: Entry) -> State:
     return "unanswered" if entry.status is None else entry.status.value
 
 
-def state_word(entry: Entry) -> str:
-    """Return how a submission stands, in words."""
-    return STATE_WORDS[state_of_entry(entry)]
-
-
 def charge_word(entry: Entry) -> str:
     """Return what a submission cost; an amount only once it is settled (spec 2.2)."""
     if entry.charge_micro_usd is not None:

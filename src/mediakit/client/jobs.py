@@ -55,10 +55,6 @@ def _path(job_id: str) -> str:
     return f"/v1/media/jobs/{quote(job_id, safe='')}"  # an id is one segment
 
 
-def _is_404(answer: Answer) -> bool:
-    return answer.status == 404
-
-
 def _is_foreign(answer: Answer) -> bool:
     """Return whether a 404 lacks the service's error shape (spec 7.1)."""
     return answer.status == 404 and not answer.message
@@ -78,7 +74,9 @@ class JobReads:
         answer = await self._transport.read(
             _path(job_id),
             retry_for_s=for_s,
-            is_foreign=_is_404 if is_accepted else _is_foreign,
+            is_foreign=lambda answer: (
+                answer.status == 404 and (is_accepted or not answer.message)
+            ),
         )
         return await self._job_in(answer, job_id)
 
@@ -353,7 +351,7 @@ class Jobs:
     async def _apply(self, job: AsyncJob, record: JobRecord) -> None:
         await self._record(record)
         if record.deleted_at is not None:
-            await self._drop_preview(job)
+            await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
         charge_micro_usd = record.settled_charge_micro_usd
         if charge_micro_usd is not None and job.charge_micro_usd is None:
             await self._charged(job.state.entry, charge_micro_usd)
@@ -424,18 +422,6 @@ class Jobs:
         self.poller.stop()
         for job in tuple(self._jobs.values()):
             job.release()
-
-    # -- erasing ------------------------------------------------------------------
-
-    async def erase(self, job: AsyncJob) -> None:
-        """Erase a job's media and request; see `AsyncJob.erase`."""
-        await self.reads.erase(job.id)
-        # The response to DELETE is not specified; a read's is (spec 4.18).
-        await self.read(job)
-
-    async def _drop_preview(self, job: AsyncJob) -> None:
-        """Drop the local previews of a job that was erased, here or elsewhere."""
-        await to_thread.run_sync(self.outputs.preview_cache.drop, job.id)
 
     async def forget(self, job: AsyncJob) -> None:
         """Forget a job's prompt and settings in the history; see `AsyncJob.forget`."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from anyio import to_thread
 from pydantic import AwareDatetime, Field
 
 from mediakit.catalog import Catalog, Function
-from mediakit.client.answers import Answer, error_of, parse
+from mediakit.client.answers import error_of, parse
 from mediakit.client.budgets import budget_name
 from mediakit.client.http import READ_RETRY_FOR_S
 from mediakit.client.idempotency import draw_key_of, priced_at
@@ -121,10 +122,8 @@ async def seed_past(components: Components, asked: Mapping[str, int]) -> SeededP
     content = canonical_json({**asked, "requests": True})
     transport, catalog = components.transport, components.backend.catalog
 
-    async def once() -> Answer:
-        # A retry is safe: the same jobs are generated only once.
-        return await transport.exchange("POST", SEED_PATH, content=content)
-
+    # A retry is safe: the same jobs are generated only once.
+    once = partial(transport.exchange, "POST", SEED_PATH, content=content)
     answer = await transport.until_answered(once, for_s=READ_RETRY_FOR_S)
     if answer.status not in (200, 201):
         raise error_of(answer, "the sample history", components.clock)

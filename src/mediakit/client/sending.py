@@ -137,7 +137,9 @@ class Sender:
             )
             if answer.status == 429:
                 asked_s = retry_after_s(answer) or FIRST_PAUSE_S
-                self._slots.close_for(asked_s if asked_s <= ASKED_FOR_S else 0.0)
+                self._slots.rejected(asked_s if asked_s <= ASKED_FOR_S else 0.0)
+            elif answer.status == 200:
+                self._slots.accepted()
             return answer
 
     async def _record(self, submission: Submission, job: Job | None) -> Entry | None:

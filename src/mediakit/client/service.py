@@ -28,43 +28,41 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def normal_url(url: str) -> str:
-    """Return the normal form of a service's URL.
+    """Return a service's URL in lower case, without default port and last slash.
 
-    Scheme and host are in lower case, without the default port of the scheme and
-    without a trailing slash.
+    A URL with a user or a password, which would be shown and stored, is refused.
     """
+    got: object = url
     try:
         parts = urlsplit(url.strip())
-        return str(httpx.URL(parts.geturl())).rstrip("/")
-    except httpx.InvalidURL as error:
-        raise ValueError(str(error)) from None
+        if parts.username is not None or parts.password is not None:
+            got = Found("a URL with a user or a password")
+        elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
+            return str(httpx.URL(parts.geturl())).rstrip("/")
+    except (ValueError, httpx.InvalidURL):
+        if "@" in url:
+            got = Found("a URL with a user or a password")
+    if "://" not in url:
+        # It may be a key that was meant for `api_key`.
+        got = Found("a value that is not shown, because it may be a key")
+    raise InputError(
+        "base_url",
+        got=got,
+        accepted="an http(s) URL such as https://api.example.com, without a user and a "
+        "password; pass the API key as api_key=, or set MEDIAKIT_API_KEY",
+    )
 
 
-def refuse_credentials(base_url: str) -> None:
-    """Reject a URL with a user or a password, which would be shown and stored."""
-    try:
-        parts = urlsplit(base_url.strip())
-        has_any = parts.username is not None or parts.password is not None
-    except ValueError:
-        has_any = "@" in base_url
-    if has_any:
-        raise InputError(
-            "base_url",
-            got=Found("a URL with a user or a password"),
-            accepted="a URL without a user and a password; pass the API key as "
-            "api_key=, or set MEDIAKIT_API_KEY",
-        )
-
-
-def check_api_key(api_key: str) -> None:
+def checked_key(api_key: str) -> str:
     """Reject a key that no HTTP header can hold, such as one with a line end."""
-    if not re.fullmatch(r"[!-~]+", api_key):
-        raise InputError(
-            "api_key",
-            got=Found("a key with a space, a line break or a non-ASCII character"),
-            accepted="the key alone, in printable ASCII; check MEDIAKIT_API_KEY or "
-            "api_key=",
-        )
+    if re.fullmatch(r"[!-~]+", api_key):
+        return api_key
+    raise InputError(
+        "api_key",
+        got=Found("a key with a space, a line break or a non-ASCII character"),
+        accepted="the key alone, in printable ASCII; check MEDIAKIT_API_KEY or "
+        "api_key=",
+    )
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,7 @@ class Service(ProcessBound):
     label: str = ""
 
     def __post_init__(self) -> None:
-        refuse_credentials(self.base_url)
-        check_api_key(self.api_key)
+        checked_key(self.api_key)
         base_url = normal_url(self.base_url)
         object.__setattr__(self, "base_url", base_url)
         object.__setattr__(self, "identity", self.identity or base_url)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -187,10 +188,8 @@ class Uploads:
             {"content_type": info.content_type, "size_bytes": info.size_bytes}
         )
 
-        async def once() -> Answer:
-            return await self._transport.exchange("POST", UPLOADS_PATH, content=content)
-
         # An unused grant costs nothing, so the request may be repeated.
+        once = partial(self._transport.exchange, "POST", UPLOADS_PATH, content=content)
         answer = await self._transport.until_answered(once, for_s=10.0)
         if answer.status != 200:
             raise error_of(answer, "an upload", self._clock)

@@ -18,7 +18,6 @@ import httpx
 import pytest
 
 import mediakit as mk
-from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.service_in_memory import (
     API,
@@ -635,21 +634,3 @@ def test_a_key_that_no_header_can_hold_is_refused_in_a_sentence(
             make(API, key, home=tmp_path)
         assert key.strip() not in str(caught.value)
     assert json.dumps(key)[1:-1] not in str(caught.value)
-
-
-def test_an_unknown_usual_runtime_is_asked_for_once_a_minute(
-    opened: Open, clock: AdvancingClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-
-    def unknown(_: History, *, function: str, **__: str) -> None:
-        asked.append(function)
-
-    monkeypatch.setattr(History, "usual_runtime_s", unknown)
-    client = opened()
-    for prompt in ("a kite", "a boat"):
-        client.submit("text-to-video", prompt=prompt, **CLIP).settle(PATIENCE_S)
-    assert len(asked) == 1
-    clock.skip(61)
-    client.submit("text-to-video", prompt="a tree", **CLIP)
-    assert len(asked) == 2

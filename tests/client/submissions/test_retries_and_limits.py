@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from itertools import chain, repeat
 
 import pytest
@@ -14,7 +15,7 @@ from mediakit.client.answers import (
     Answer,
     retry_after_s,
 )
-from mediakit.client.retries import ASKED_FOR_S, Rejections, SubmitSlots
+from mediakit.client.retries import ASKED_FOR_S, AT_ONCE_N, Rejections, SubmitSlots
 from mediakit.records import ErrorCode
 from tests.support.virtual_clock import VirtualClock
 
@@ -84,6 +85,12 @@ def test_retry_after_is_seconds_or_a_date(
 # -- how many are under way at once ----------------------------------------------------
 
 
+@pytest.fixture
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as runner:
+        yield runner
+
+
 class Submits:
     """Submits that are under way until they are given their response."""
 
@@ -102,13 +109,37 @@ class Submits:
             self.under_way.append(answered)
             await answered
 
-    async def answer(self, *, full: bool = False) -> None:
-        answered, self.under_way = self.under_way[:1], self.under_way[1:]
+    async def answer(self, n: int, *, full: bool = False, for_s: float = 1) -> None:
+        answered, self.under_way = self.under_way[:n], self.under_way[n:]
         for future in answered:
             if full:
-                self._slots.close_for(1)
+                self._slots.rejected(for_s)
+            else:
+                self._slots.accepted()
             future.set_result(None)
         await self._clock.advance(0)
+
+
+def test_a_full_service_halves_it_once_for_all_that_were_under_way(
+    runner: asyncio.Runner,
+) -> None:
+    async def scenario() -> None:
+        clock = VirtualClock()
+        slots = SubmitSlots(clock)
+        submits = Submits(slots, clock)
+        await submits.start(AT_ONCE_N * 3)
+        assert len(submits.under_way) == AT_ONCE_N
+        for at_once_n in (8, 4, 2, 1, 1):
+            await submits.answer(len(submits.under_way), full=True)
+            assert submits.under_way == []
+            await clock.advance(1)
+            assert len(submits.under_way) == slots.at_once_n == at_once_n
+        while submits.under_way:
+            await submits.answer(1)
+        assert slots.at_once_n == AT_ONCE_N
+        assert all(task.done() for task in submits.tasks)
+
+    runner.run(scenario())
 
 
 STEPS = ("start", "start", "accepted", "full", "cancel", "a second passes")
@@ -120,7 +151,7 @@ def test_there_are_never_more_than_allowed_and_nobody_is_forgotten(
 ) -> None:
     async def scenario() -> None:
         clock = VirtualClock()
-        slots = SubmitSlots(clock, at_once_n=4)
+        slots = SubmitSlots(clock, 4)
         submits = Submits(slots, clock)
         for step in steps:
             before = len(submits.under_way)
@@ -134,13 +165,12 @@ def test_there_are_never_more_than_allowed_and_nobody_is_forgotten(
             elif step == "a second passes":
                 await clock.advance(1)
             else:
-                await submits.answer(full=step == "full")
-            begun = len(submits.under_way) > before
-            assert len(submits.under_way) <= 4
-            assert not (begun and slots.closed_for_s)
+                await submits.answer(1, full=step == "full")
+            assert len(submits.under_way) <= max(before, slots.at_once_n)
+            assert 1 <= slots.at_once_n <= 4
         await clock.advance(1)
         while submits.under_way:
-            await submits.answer()
+            await submits.answer(1)
         assert all(task.done() for task in submits.tasks)
 
     with asyncio.Runner() as runner:
