@@ -23,7 +23,6 @@ from tests.support.servers.scripted_server import (
     Script,
     ScriptedServer,
     Visit,
-    answers_always,
     json_page,
     page,
 )
@@ -77,20 +76,6 @@ def test_a_redirected_submit_may_have_made_a_job_and_says_where_it_leads(
     assert "https://api.example.com" in str(error)
     assert not any(secret in str(error) for secret in ("pw", "token"))
     assert [entry.state for entry in history.page()] == [EntryState.UNANSWERED]
-
-
-def test_a_redirected_read_names_the_base_url_to_use(history: History) -> None:
-    async def read(base_url: str) -> None:
-        async with async_client(Service(base_url, KEY), history=history) as client:
-            await client.balance()
-
-    moved = page(b"", "Location: https://api.example.com/", status="301 Moved")
-    with (
-        ScriptedServer(answers_always(moved)) as server,
-        asyncio.Runner() as runner,
-        pytest.raises(ServiceError, match=r"301.*https://api\.example\.com"),
-    ):
-        runner.run(read(server.base_url))
 
 
 @pytest.mark.parametrize(

@@ -586,18 +586,6 @@ def test_a_bare_429_does_not_say_that_no_job_was_created(
     assert len(service.jobs) == 1
 
 
-def test_one_try_is_once_and_a_redirect_is_an_answer(
-    service: ServiceInMemory, opened: Open
-) -> None:
-    service.on_submit = says(
-        httpx.Response(301, headers={"Location": "https://www.example.com/"})
-    )
-    said = failed_submit(opened())
-    assert "tried once" in said
-    assert "HTTP 301, redirecting to https://www.example.com" in said
-    assert "did not answer" not in said
-
-
 def test_a_disk_that_fills_after_the_request_was_sent_says_that_a_job_may_exist(
     service: ServiceInMemory, opened: Open, tmp_path: Path
 ) -> None:
