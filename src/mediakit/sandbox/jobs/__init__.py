@@ -1,4 +1,4 @@
-"""Running and pricing accepted jobs: inputs, renderer, runner and retention.
+"""Running and pricing accepted jobs: inputs, runner and renderer.
 
 It depends on `events`, `outbound` and the worker processes of `render`.
 """

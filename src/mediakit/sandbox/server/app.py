@@ -176,6 +176,8 @@ def _announced_n(start: Message) -> int:
     return int(headers.get(b"content-length", 0))
 
 
+# -- The application ---------------------------------------------------------------
+
 # So that a client with a wrong key knows that a sandbox refused it.
 _CHALLENGE = {"WWW-Authenticate": 'ApiKey realm="mediakit-sandbox"'}
 _CHALLENGES = {401: _CHALLENGE, 403: _CHALLENGE}

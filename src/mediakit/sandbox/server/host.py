@@ -47,6 +47,12 @@ from mediakit.sandbox.work import (
     stored_epoch_us,
 )
 
+logger = logging.getLogger(__name__)
+
+BACKLOG = 512
+STOP_TIMEOUT_S = 5.0
+START_TICK_S = 0.005
+WARM_AFTER_S = 0.1
 PRIVATE_FILES = (
     "lock",
     "account.json",
@@ -167,12 +173,7 @@ class DataDir:
         part.replace(self.path / name)
 
 
-logger = logging.getLogger(__name__)
-
-BACKLOG = 512
-STOP_TIMEOUT_S = 5.0
-START_TICK_S = 0.005
-WARM_AFTER_S = 0.1
+# -- The server ---------------------------------------------------------------------
 
 
 class Host:
