@@ -1,4 +1,4 @@
-"""The routes of the service (spec 4.1), and its two error shapes (spec 7.1)."""
+"""The application: routes (spec 4.1), two error shapes (spec 7.1), faults of requests."""
 
 import asyncio
 from collections.abc import Callable, Iterator
