@@ -1,4 +1,4 @@
-"""The application: routes (spec 4.1), two error shapes (spec 7.1), faults of requests."""
+"""The application: routes (spec 4.1), error shapes (spec 7.1), faults of requests."""
 
 import asyncio
 from collections.abc import Callable, Iterator
