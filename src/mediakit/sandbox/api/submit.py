@@ -12,7 +12,7 @@ from mediakit.sandbox.api.jobs import job_response
 from mediakit.sandbox.api.webhooks import check_callback
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.events import announce
-from mediakit.sandbox.exchange import RequestError, read_object
+from mediakit.sandbox.exchange import RequestError, read_object, refused
 from mediakit.sandbox.faults import Outage
 from mediakit.sandbox.files import new_name
 from mediakit.sandbox.jobs.job_runner import asked_failure
@@ -47,8 +47,12 @@ async def submit(request: Request) -> Response:
     service, caller = service_of(request), caller_of(request)
     function = _function(service, request)
     body = await read_object(request)
-    webhook_url = _take_webhook_url(body)
-    _check(function, body)
+    webhook_url = body.pop(WEBHOOK_FIELD, None)
+    if not isinstance(webhook_url, str | None):
+        raise refused(WEBHOOK_FIELD, webhook_url, "a URL")
+    if problems := function.check(body, strict_names=False):
+        words = " ".join(f"{p.field}: {p.detail}." for p in problems[:10])
+        raise RequestError(422, words)
     canonical = function.canonical_body(body)
     repeat = _repeatable(request, function, canonical, webhook_url)
     # A repeated submission returns its job before the callback is checked: the host
@@ -80,21 +84,6 @@ def _function(service: Service, request: Request) -> Function:
         if function.path == path:
             return function
     raise RequestError(404, f"There is no model function at /v1/media/{path[:200]}.")
-
-
-def _take_webhook_url(body: dict[str, Any]) -> str | None:
-    url = body.pop(WEBHOOK_FIELD, None)
-    if url is not None and not isinstance(url, str):
-        raise RequestError(422, f"{WEBHOOK_FIELD}: got {url!r:.100}, accepted: a URL.")
-    return url
-
-
-def _check(function: Function, body: dict[str, Any]) -> None:
-    problems = function.check(body, strict_names=False)
-    if problems:
-        raise RequestError(
-            422, " ".join(f"{p.field}: {p.detail}." for p in problems[:10])
-        )
 
 
 def _repeatable(

@@ -7,10 +7,9 @@ import logging
 import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-from mediakit.catalog import Function, MediaItem
+from mediakit.catalog import Function
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.records import ErrorCode
@@ -197,15 +196,18 @@ class JobRunner:
             with files.scratch(job.id) as folder:
                 media = [*function.media(body), *undeclared_media(function, body)]
                 paths = await self._inputs.gather(media, folder)
-                seconds = await self._lengths(function, body, media, paths)
-                self._hold_price(job, function, body, seconds)
+                clips = {item.label: item for item in media if item.kind != "image"}
+                seconds: dict[str, float] = {}
+                if clips and is_open_ended(function, body):
+                    measured = await self._renderer.probe(
+                        {label: (c.kind, paths[c.value]) for label, c in clips.items()}
+                    )
+                    seconds = {clips[label].value: s for label, s in measured.items()}
+                price = price_of(function, body, InputFacts(seconds=seconds))
+                self._hold(job, price)
+                seed, sketch = _seed(job, body), self._service.settings.sketch
                 request = render_request(
-                    function,
-                    body,
-                    paths,
-                    part,
-                    _seed(job, body),
-                    sketch=self._service.settings.sketch,
+                    function, body, paths, part, seed, sketch=sketch
                 )
                 result = await self._renderer.render(request)
             await files.keep(part, job.file)
@@ -213,37 +215,14 @@ class JobRunner:
             part.unlink(missing_ok=True)
         return result, seconds
 
-    async def _lengths(
-        self,
-        function: Function,
-        body: dict[str, Any],
-        media: list[MediaItem],
-        paths: Mapping[str, Path],
-    ) -> Mapping[str, float]:
-        """Measure the clips when the price depends on their lengths."""
-        clips = {item.label: item for item in media if item.kind != "image"}
-        if not clips or not is_open_ended(function, body):
-            return {}
-        seconds = await self._renderer.probe(
-            {label: (c.kind, paths[c.value]) for label, c in clips.items()}
-        )
-        return {clips[label].value: length for label, length in seconds.items()}
-
-    def _hold_price(
-        self,
-        job: JobRow,
-        function: Function,
-        body: dict[str, Any],
-        seconds: Mapping[str, float],
-    ) -> None:
-        price = price_of(function, body, InputFacts(seconds=seconds))
-        if price is None:
+    def _hold(self, job: JobRow, price_micro_usd: int | None) -> None:
+        if price_micro_usd is None:
             raise RenderError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
-        now_us = self._service.clock.now_us()
-        refusal = admission.hold_more(self._service.db, job.id, price, now_us)
+        db, now_us = self._service.db, self._service.clock.now_us()
+        refusal = admission.hold_more(db, job.id, price_micro_usd, now_us)
         if refusal is not None:
-            message = f"With its clips it costs {price} micro-USD. {refusal.message}"
-            raise RenderError(refusal.code, message)
+            costs = f"With its clips it costs {price_micro_usd} micro-USD."
+            raise RenderError(refusal.code, f"{costs} {refusal.message}")
 
 
 def _seed(job: JobRow, body: dict[str, Any]) -> int:
