@@ -288,6 +288,20 @@ def test_what_cannot_be_measured_is_an_invalid_input_with_its_url(
     assert str(path) not in refused.value.message
 
 
+def test_the_last_words_of_a_worker_that_fails_are_logged(
+    quick: RenderRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # More than a pipe holds.
+    script = 'import sys\nsys.exit("many words " * 20_000 + "and the last")\n'
+    monkeypatch.setattr(sys, "executable", program(tmp_path, script))
+    assert use(lambda renderer: failure(renderer, quick)).code == "internal"
+    assert "and the last" in caplog.text
+    assert len(caplog.text) < 5_000
+
+
 @pytest.mark.parametrize("program", ["/nonexistent/python", "/bin/false"])
 def test_a_worker_that_does_not_start_is_an_internal_failure(
     program: str, quick: RenderRequest, monkeypatch: pytest.MonkeyPatch

@@ -8,6 +8,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 
 MAX_JOBS = 50
 _MAX_ANSWER_BYTES = 2**20
+_LAST_WORDS_BYTES = 4_000
 
 
 def render_request(
@@ -69,6 +71,8 @@ class Worker:
 
     def __init__(self) -> None:
         self.jobs_n = 0
+        # Not a pipe, which somebody would have to read all the time.
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         self.socket, theirs = socket.socketpair()
         try:
             with theirs:
@@ -76,13 +80,15 @@ class Worker:
                     # -P: a folder with a file named av.py must not matter
                     [sys.executable, "-P", "-m", "mediakit.sandbox.render"],
                     stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
+                    stdout=self._said,
+                    stderr=self._said,
                     env=decoder_environment(),
                     # Interrupting a notebook's kernel interrupts its process group.
                     start_new_session=True,
                 )
         except OSError:
             self.socket.close()
+            self._said.close()
             raise
         logger.debug("render worker %d: started", self._process.pid)
 
@@ -96,6 +102,12 @@ class Worker:
         self.socket.close()
         self._process.kill()
         self._process.wait()
+        self._said.close()
+
+    def last_words(self) -> str:
+        """Return the end of what it has written, such as a traceback."""
+        self._said.seek(max(self._said.seek(0, os.SEEK_END) - _LAST_WORDS_BYTES, 0))
+        return self._said.read().decode(errors="replace")
 
 
 class WorkerPool:
@@ -189,17 +201,20 @@ class Renderer:
             except OSError as problem:
                 words = f"The render worker did not start ({problem})."
                 raise RenderError.internal(words) from problem
-            line = b""
+            line, words = b"", ""
             try:
                 line = await self._asked(worker, request)
             finally:
                 if line.endswith(b"\n"):
                     self._pool.give_back(worker)
                 else:
+                    words = worker.last_words()
                     worker.end()
         if not line.endswith(b"\n"):
-            words = "The render worker failed: it ended without a response."
-            raise RenderError.internal(words)
+            logger.error("A render worker has ended. Its last words:\n%s", words)
+            raise RenderError.internal(
+                "The render worker failed: it ended without a response."
+            )
         answer = json.loads(line)
         if "result" not in answer:
             raise RenderError(ErrorCode(answer["code"]), answer["message"])
