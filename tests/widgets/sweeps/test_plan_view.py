@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
+
+import pytest
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
@@ -24,11 +27,17 @@ def run_button(view: PlanView) -> Any:
     )
 
 
-def test_a_plan_that_is_shown_follows_what_is_run_elsewhere(client: Client) -> None:
-    view = PlanView(client.sweep("text-to-image", prompt=PROMPTS))
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_plan_that_is_shown_follows_its_runs_and_those_of_equal_plans(
+    client: Client, *, is_same: bool
+) -> None:
+    # Jobs that the service does not have yet, whichever tests ran before.
+    prompts = [f"{uuid4()}", f"{uuid4()}"]
+    plan: Any = client.sweep("text-to-image", prompt=prompts)
+    view = plan.view = PlanView(plan)
     assert run_button(view).description.startswith("Run 2 cells")
 
-    run(client, client.sweep("text-to-image", prompt=PROMPTS))
+    run(client, plan if is_same else client.sweep("text-to-image", prompt=prompts))
 
     until(lambda: run_button(view).description == "Show 2 cells · $0.00")
     view.close()

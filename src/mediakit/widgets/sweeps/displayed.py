@@ -9,21 +9,31 @@ from mediakit import sweep
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
     from mediakit.widgets.gallery.result_actions import OpenForm
+    from mediakit.widgets.sweeps.plan_view import PlanView
 
 
 class _ShownPlan(sweep.BasePlan):
     """A plan that shows itself: cells, money, and buttons that run it."""
 
+    view: PlanView | None = None
+    """What shows it, and follows its runs."""
+
     def _ipython_display_(self) -> None:
         from mediakit.widgets.sweeps.plan_view import PlanView
 
-        PlanView(self).display()
+        self.view = PlanView(self)
+        self.view.display()
 
 
 class _ShownResults:
     """Results that show themselves as a wall."""
 
     core: Any
+
+    def __init__(self, plan: Any, *args: Any, **more: Any) -> None:
+        super().__init__(plan, *args, **more)  # type: ignore[call-arg] # its other base
+        if isinstance(plan, _ShownPlan) and plan.view is not None:
+            plan.view.follow(self.core)
 
     def _ipython_display_(self) -> None:
         self.gallery()._ipython_display_()

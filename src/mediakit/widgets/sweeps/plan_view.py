@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
 from markupsafe import Markup
 
 from mediakit.client import AsyncJob
-from mediakit.client.loop import io_thread
+from mediakit.client.loop import ClosedError, io_thread
 from mediakit.clock import SystemClock
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
 
 MOST_REASONS = 8
-UPDATES_EVERY_S = 1.0
+UPDATES_EVERY_S = 2.0
 CHANGED = (
     "The plan has changed since it was shown. Nothing was sent. Press again to run it "
     "as it is now."
@@ -67,7 +68,7 @@ class PlanView:
         self._updates = Paced(
             io_thread(), SystemClock(), UPDATES_EVERY_S, self._refresh, self._complain
         )
-        self._end = plan.client.on_settled(self._has_settled)
+        self._ends = [plan.client.on_settled(self._has_settled)]
         self._plan = plan
         self._show()
 
@@ -100,7 +101,8 @@ class PlanView:
 
     def close(self) -> None:
         """Free the widgets; a run continues."""
-        self._end()
+        for end in self._ends:
+            end()
         self._updates.close()
         if self._gallery is not None:
             self._gallery.close()
@@ -144,14 +146,19 @@ class PlanView:
 
         self._tasks.run(run)
 
+    def follow(self, results: AsyncResults) -> None:
+        """Show what a run of the plan has done so far, as long as it goes on."""
+        self._ends.append(results.subscribe(lambda _: self._updates.ask()))
+
     def _has_settled(self, job: AsyncJob) -> None:
         if job.state.function == self._plan.function.path:
             self._updates.ask()
 
     async def _refresh(self) -> None:
         """Show what is owned now, whoever asked for it, and what is left."""
-        await self._plan._refresh()
-        self._show()
+        with suppress(ClosedError):  # what was shown last stays
+            await self._plan._refresh()
+            self._show()
 
     def _show_wall(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.displayed import form_opener
