@@ -188,7 +188,7 @@ def test_a_card_opens_the_form_of_a_function_that_takes_its_result(
 
 def test_in_the_studio_the_form_opens_in_the_studio(own: Client) -> None:
     studio = own.studio()
-    studio._choose(own.catalog.function("text-to-video").path)
+    studio._do_choose(own.catalog.function("text-to-video").path)
     form = studio.form
     assert form is not None
     until(lambda: form.state.funds.balance is not None, form)

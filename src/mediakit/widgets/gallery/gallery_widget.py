@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -65,7 +65,6 @@ CHANGED_PRICE = (
 )
 
 Message = Mapping[str, Any]
-Act = Callable[[Message], Coroutine[Any, Any, Payload]]
 
 
 class GalleryWidget(anywidget.AnyWidget):
@@ -150,17 +149,6 @@ class Gallery:
         chosen = (cell.index for cell in self._base if compares)
         self._view = View(selected=frozenset(chosen))
         self._wall = self._arranged(self._base)
-        self._acts: Mapping[str, Act] = {
-            "judge": self._do_judge,
-            "prefer": self._do_prefer,
-            "pair": self._do_pair,
-            "rank": self._do_rank,
-            "retry": self._do_retry,
-            "export": self._do_export,
-            "copy": self._do_copy,
-            "offers": self._do_offers,
-            "act": self._do_act,
-        }
         self._turn = asyncio.Lock()
         self.widget: Any = GalleryWidget(
             can=self._can(), hides=self._handle.live_rules, compares=compares
@@ -357,7 +345,7 @@ class Gallery:
 
     async def _act(self, message: Message) -> None:
         try:
-            answer = await self._acts[message["do"]](message)
+            answer = await getattr(self, f"_do_{message['do']}")(message)
         except Exception as failure:  # noqa: BLE001 - it is shown in the wall
             answer = {"error": sentence_of(failure)}
         self._answer(message, answer)
@@ -386,12 +374,10 @@ class Gallery:
 
     async def _do_pair(self, message: Message) -> Payload:
         with self._lock:
-            at = {c.job_id: n for n, c in enumerate(self.cells)}
-            jobs = [
-                str(self.cells[n].job_id) for n in self._wall.candidates(self._view)
-            ]
+            among = self._wall.candidates(self._view)
+            jobs = [str(self.cells[at].job_id) for at in among]
         self._sittings[message["sitting"]] = sitting = Sitting(jobs)
-        return await self._next_pair(sitting, at)
+        return await self._next_pair(sitting)
 
     async def _do_prefer(self, message: Message) -> Payload:
         sitting = self._sittings[message["sitting"]]
@@ -401,15 +387,13 @@ class Gallery:
             with self._lock:
                 self._preferences = (*self._preferences, chosen)
         sitting.count += 1
-        with self._lock:
-            at = {c.job_id: n for n, c in enumerate(self.cells)}
-        return await self._next_pair(sitting, at)
+        return await self._next_pair(sitting)
 
-    async def _next_pair(self, sitting: Sitting, at: Mapping[Any, int]) -> Payload:
-        known = self._preferences
+    async def _next_pair(self, sitting: Sitting) -> Payload:
+        known, wall = self._preferences, self._wall
         pair = await anyio.to_thread.run_sync(sitting.next_pair, known)
         left = await anyio.to_thread.run_sync(sitting.pairs_left, known)
-        cells = [self._wall.cell(at[job]) for job in pair or ()]
+        cells = [wall.cell_of(job) for job in pair or ()]
         return {"pair": cells, "count": sitting.count, "left": left}
 
     async def _do_rank(self, message: Message) -> Payload:
@@ -417,11 +401,10 @@ class Gallery:
         known = self._preferences
         rows = await anyio.to_thread.run_sync(sitting.ranking, known)
         with self._lock:
-            cells = {c.job_id: n for n, c in enumerate(self.cells)}
-            posters = {c.job_id: c.poster for c in self._pictured(self.cells)}
+            wall, pictured = self._wall, self._pictured(self.cells)
+        posters = {cell.job_id: cell.poster or "" for cell in pictured}
         ranking = [
-            {**row, "cell": self._wall.cell(cells[row["job"]])}
-            | {"poster": posters[row["job"]] or ""}
+            {**row, "cell": wall.cell_of(row["job"]), "poster": posters[row["job"]]}
             for row in rows
         ]
         return {"ranking": ranking, "count": sitting.count, "used": len(known)}

@@ -158,6 +158,11 @@ class Wall:
         said = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
         return "\n".join(filter(None, said)).casefold()
 
+    def cell_of(self, job_id: str) -> Payload:
+        """Return the cell of a job; see `cell`."""
+        jobs = [cell.job_id for cell in self.cells]
+        return self.cell(jobs.index(job_id))
+
     def cell(self, position: int) -> Payload:
         """Return a cell; what is unknown, empty or false is left out."""
         cell, at = self.cells[position], self.arrangement

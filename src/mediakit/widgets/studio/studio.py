@@ -138,24 +138,6 @@ class Studio:
         self.content = make(w.VBox, "mk-st-content")
         children = (hides, self.lists, self.content)
         self.widget = make(w.VBox, "mk-form mk-studio", children=children)
-        self._acts: dict[str, Callable[..., object]] = {
-            "go": self._go,
-            "search": self._search,
-            "choose": self._choose,
-            "refresh": self._refresh,
-            "ask": self._ask,
-            "turn": self._turn,
-            "open": self._open,
-            "reuse": self._reuse,
-            "select": self._select,
-            "select_match": lambda: self._tasks.run(self._select_match),
-            "clear": self._clear,
-            "question": self._question,
-            "compare": lambda: self._tasks.run(self._compare),
-            "stop_comparing": self._close_wall,
-            "save": self._save,
-            "erase": self._erase,
-        }
         with self._lock:
             before = _open.replace(self._key, self)
             if before is not None:
@@ -166,7 +148,7 @@ class Studio:
             client.on_settled(lambda _: self._reads.ask()),
             client.on_close(self.close),
         ]
-        self._refresh()
+        self._do_refresh()
 
     def _continue(self, before: Studio) -> None:
         with before._lock:
@@ -224,14 +206,14 @@ class Studio:
     def _heard_message(self, _: object, content: Mapping[str, Any], __: object) -> None:
         asked = dict(content)
         self.said = self.trouble = ""
-        self._acts[asked.pop("act")](**asked)
+        getattr(self, f"_do_{asked.pop('act')}")(**asked)
         self._show()
 
-    def _go(self, place: str) -> None:
+    def _do_go(self, place: str) -> None:
         self.place, self.question = place, ""
         if place == SPEND and self.dashboard is None:
             self.dashboard = self._new_dashboard()
-        self._refresh()
+        self._do_refresh()
 
     def _new_dashboard(self, before: Dashboard | None = None) -> Dashboard:
         from mediakit.widgets.dashboard import AsyncSpend
@@ -243,26 +225,26 @@ class Studio:
         today = spend.service_clock.today
         return Dashboard(spend, self.client.io, today, before=before)
 
-    def _search(self, text: str) -> None:
+    def _do_search(self, text: str) -> None:
         self.ask = text
 
-    def _choose(self, path: str | None) -> None:
+    def _do_choose(self, path: str | None) -> None:
         self.chosen = path
         if path is not None:
             self._form_of(self.client.catalog.function(path))
             self._focus("back")
 
-    def _refresh(self) -> None:
+    def _do_refresh(self) -> None:
         self._funds.refresh()
         if self.place == SPEND and self.dashboard is not None:
             self.dashboard.refresh()
         self._tasks.run(self._read)
 
-    def _ask(self, query: Mapping[str, str]) -> None:
+    def _do_ask(self, query: Mapping[str, str]) -> None:
         self.page = Page(Query(**query), self.page.entries, judged=self.page.judged)
         self._tasks.run(self._read)
 
-    def _turn(self, by: int) -> None:
+    def _do_turn(self, by: int) -> None:
         page = self.page
         if by > 0 and not page.has_more:
             return  # the next page is being read
@@ -273,12 +255,12 @@ class Studio:
     def _entry(self, number: int) -> Entry:
         return next(entry for entry in self.page.rows if entry.number == number)
 
-    def _open(self, number: int) -> None:
+    def _do_open(self, number: int) -> None:
         job_id = str(self._entry(number).job_id)
         self.said = "Opening the job…"
         self._tasks.run(partial(self._open_job, job_id))
 
-    def _reuse(self, number: int) -> None:
+    def _do_reuse(self, number: int) -> None:
         entry = self._entry(number)
         function = function_of(entry, self.client.catalog)
         try:
@@ -322,7 +304,7 @@ class Studio:
             self._show()
         form.take_result(use, made)
 
-    def _select(self, numbers: list[int], on: bool) -> None:  # noqa: FBT001 - a tick
+    def _do_select(self, numbers: list[int], on: bool) -> None:  # noqa: FBT001 - a tick
         entries = [entry for entry in self.page.rows if entry.number in numbers]
         self.question = ""
         if on:
@@ -330,17 +312,26 @@ class Studio:
         else:
             self.selection.remove(entries)
 
-    def _clear(self) -> None:
+    def _do_select_match(self) -> None:
+        self._tasks.run(self._select_match)
+
+    def _do_compare(self) -> None:
+        self._tasks.run(self._compare)
+
+    def _do_stop_comparing(self) -> None:
+        self._close_wall()
+
+    def _do_clear(self) -> None:
         self.selection, self.question = Selection(), ""
 
-    def _question(self, of: str) -> None:
+    def _do_question(self, of: str) -> None:
         self.question = of
 
-    def _save(self, folder: str) -> None:
+    def _do_save(self, folder: str) -> None:
         entries = self.selection.where(has_result)
         self._do(f"Saving to {folder}…", lambda: save_all(self.client, entries, folder))
 
-    def _erase(self, folder: str) -> None:
+    def _do_erase(self, folder: str) -> None:
         entries = self.selection.where(is_erasable)
         self._do("Erasing…", lambda: erase_all(self.client, entries), clears=True)
 
