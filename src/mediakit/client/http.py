@@ -27,7 +27,6 @@ import aiohttp
 import httpx
 from yarl import URL
 
-from mediakit.client import retries
 from mediakit.client.answers import (
     CUT_OFF,
     INVALID_URL,
@@ -40,6 +39,7 @@ from mediakit.client.answers import (
     without_key,
 )
 from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
+from mediakit.client.retries import RetryWindow
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
@@ -177,10 +177,10 @@ class HttpClient:
         try:
             # A mock transport may return a body that is already read.
             if response.is_stream_consumed:
-                body_bytes = _within_limit(response.content)
+                body = _body({}, response.aiter_bytes())
             else:
                 body = _body(response.headers, response.aiter_raw())
-                body_bytes = await translate_errors(body, in_body=True)
+            body_bytes = await translate_errors(body, in_body=True)
         finally:
             await response.aclose()
         return Answer(response.status_code, response.headers, body_bytes)
@@ -272,12 +272,6 @@ async def _body(headers: Mapping[str, str], pieces: AsyncIterator[bytes]) -> byt
     if unpack is not None and read_bytes and not unpack.eof:
         raise NoAnswerError(CUT_OFF, sent=True)
     return bytes(body)
-
-
-def _within_limit(body: bytes) -> bytes:
-    if len(body) > LARGEST_ANSWER_BYTES:
-        raise NoAnswerError(TOO_LARGE, sent=True, is_final=True)
-    return body
 
 
 def _checked_redirect(request: httpx.Request, before: httpx.Request) -> httpx.Request:
@@ -501,20 +495,25 @@ class ServiceClient:
             return answer
 
         try:
-            return await retries.until_answered(once, self._clock, for_s=retry_for_s)
+            return await self.until_answered(once, for_s=retry_for_s)
         except _NotNowError as error:
             return error.answer
-        except NoAnswerError as error:
-            raise self.silence(error) from error
 
     async def until_answered(
         self, once: Callable[[], Awaitable[T]], *, for_s: float
     ) -> T:
-        """Repeat a harmless exchange until it is answered; see `retries`."""
-        try:
-            return await retries.until_answered(once, self._clock, for_s=for_s)
-        except NoAnswerError as error:
-            raise self.silence(error) from error
+        """Repeat a harmless exchange until it is answered."""
+        window = RetryWindow(self._clock, for_s)
+        while True:
+            try:
+                return await once()
+            except NoAnswerError as error:
+                pause_s = window.pause_s(error)
+                if pause_s is None:
+                    if isinstance(error, _NotNowError):
+                        raise
+                    raise self.silence(error) from error
+            await self._clock.sleep(pause_s)
 
     def silence(self, error: NoAnswerError) -> ServiceError:
         """Return the error that says that the service did not answer."""

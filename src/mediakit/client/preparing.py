@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any
 
 from anyio import to_thread
 
@@ -200,27 +200,25 @@ class ValidatedRequest:
             raise InputError.of(found, spec=self.function.spec)
 
 
-class Options(TypedDict, total=False):
-    """What a request may have beside its fields; see `ValidatedRequest`."""
-
-    seconds: Seconds | None
-    extra: Mapping[str, object] | None
-    webhook_url: str | None
-    price_only: bool
-
-
 def validate(
-    function: Function, fields: Mapping[str, object], **options: Unpack[Options]
+    function: Function,
+    fields: Mapping[str, object],
+    *,
+    seconds: Seconds | None = None,
+    extra: Mapping[str, object] | None = None,
+    webhook_url: object = None,
+    price_only: bool = False,
 ) -> ValidatedRequest:
     """Check a request and price it, without the network; this reads local files.
 
     The InputError of an invalid request has all problems.
     """
-    webhook_url = options.get("webhook_url")
-    _check_webhook_url(webhook_url)
+    if not isinstance(webhook_url, str | None) or not _is_json(webhook_url):
+        accepted = "the URL as text, or None"
+        raise InputError("webhook_url", got=webhook_url, accepted=accepted)
     inputs = Inputs()
     body = plain_body(function, fields, inputs)
-    extra = plain_fields(function, _properties(options.get("extra")))
+    properties = plain_fields(function, _properties(extra))
     infos, problems = _probed(function, body)
     checked, _ = body_with_placeholders(function, body)
     read, wrong = function.read(checked)
@@ -229,19 +227,14 @@ def validate(
         body,
         {**infos, **inputs.infos},
         read,
-        known_lengths(options.get("seconds")),
-        extra,
+        known_lengths(seconds),
+        properties,
         webhook_url,
-        options.get("price_only", False),
+        price_only,
         tuple(inputs.parents),
     )
-    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, extra)])
+    request.refuse([*wrong, *problems, *_beside_the_fields(function, body, properties)])
     return request
-
-
-def _check_webhook_url(url: object) -> None:
-    if not isinstance(url, str | None) or not _is_json(url):
-        raise InputError("webhook_url", got=url, accepted="the URL as text, or None")
 
 
 def known_lengths(seconds: object) -> dict[str, float | Decimal]:
@@ -329,7 +322,7 @@ class Preparer:
         self._uploads = uploads
 
     async def validated(
-        self, function: str, fields: Mapping[str, object], **options: Unpack[Options]
+        self, function: str, fields: Mapping[str, object], **options: Any
     ) -> ValidatedRequest:
         """Check and price a request; see `validate`.
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TypeVar
 
 from anyio import CapacityLimiter
 
@@ -20,8 +19,6 @@ ASKED_FOR_S = 120.0
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
 AT_ONCE_N = 16
-
-T = TypeVar("T")
 
 
 def jittered_backoff_s(tries: int) -> float:
@@ -62,21 +59,6 @@ class RetryWindow:
         if self._tries_n == 1:
             return "tried once"
         return f"tried {self._tries_n} times in {for_s:.0f} s"
-
-
-async def until_answered(
-    once: Callable[[], Awaitable[T]], clock: Clock, *, for_s: float
-) -> T:
-    """Repeat a harmless exchange until it is answered."""
-    window = RetryWindow(clock, for_s)
-    while True:
-        try:
-            return await once()
-        except NoAnswerError as error:
-            pause_s = window.pause_s(error)
-            if pause_s is None:
-                raise
-        await clock.sleep(pause_s)
 
 
 # What another attempt may help with (spec 7.2).
