@@ -343,7 +343,9 @@ def test_a_planted_secret_is_found_in_records_errors_objects_and_files(
             {"held": [{"deep": UploadGrant(upload_url="x", headers={}, url=key)}]}
         )
     )
-    assert not secrets.found(shown_objects({"held": [{"deep": Service("", key)}]}))
+    assert not secrets.found(
+        shown_objects({"held": [{"deep": Service("https://a.test", key)}]})
+    )
 
 
 def test_a_planted_secret_is_found_in_the_locals_of_our_frames() -> None:
