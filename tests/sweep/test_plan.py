@@ -339,7 +339,7 @@ def test_a_plan_does_not_wait_long_for_a_service_that_is_away(tmp_path: Path) ->
     assert plan.spendable_micro_usd is None
     assert plan.estimate().high == 3 * 204_000
     assert "Balance" not in repr(plan)
-    assert sum(clock.slept_s) < 5
+    assert sum(clock.slept_s[:-1]) <= 1  # no pause begins later
 
 
 def test_a_function_without_a_rate_has_cells_of_unknown_price(client: Client) -> None:

@@ -205,7 +205,7 @@ def summed(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
     whole = frame.astype({"jobs": "Int64", CHARGE: "Int64"})
     groups = whole.groupby(list(columns), dropna=False)[["jobs", CHARGE]]
     result = groups.sum(min_count=1).reset_index()
-    result = result.astype({CHARGE: frame[CHARGE].dtype})
+    result = result.astype(frame.dtypes[[*columns, CHARGE]].to_dict())
     result.attrs = dict(frame.attrs)
     return result
 
