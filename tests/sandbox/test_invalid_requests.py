@@ -30,6 +30,12 @@ INVALID: dict[str, list[tuple[Any, str]]] = {
         (f"{A_DAY}&model=a&model=a", "model"),
         (f"{A_DAY}&api_key_id=a&api_key_id=", "api_key_id"),
     ],
+    **{
+        f"GET /billing/monthly/{month}{end}": [("", "month")]
+        for month in ("2026", "2026-13", "2026-00", "0000-01", "26-01", "2026-1")
+        for end in ("", "/csv")
+    },
+    "GET /billing/monthly/202\u0666-01": [("", "month")],
     "GET /v1/webhooks/deliveries": [
         ("limit=0", "limit"),
         ("limit=101", "limit"),
