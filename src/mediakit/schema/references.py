@@ -115,12 +115,7 @@ class References:
 
 def _at(place: Any, tokens: list[str]) -> object:
     for token in tokens:
-        if isinstance(place, dict):
-            place = place.get(token)
-        elif isinstance(place, list) and token in map(str, range(len(place))):
-            place = place[int(token)]
-        else:
-            return None
+        place = place.get(token) if isinstance(place, dict) else None
     return place
 
 

@@ -99,10 +99,7 @@ class NotNull:
         self, source: Any, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
         """Validate as the type inside `| None`; an omitted field is not validated."""
-        schema = handler(source)
-        if schema["type"] != "nullable":
-            raise TypeError("NotNull marks a type of the form X | None")
-        inner: CoreSchema = schema["schema"]
+        inner: CoreSchema = handler(source)["schema"]
         return inner
 
 
