@@ -18,7 +18,9 @@ import pytest
 from mediakit import Client
 from mediakit.client import Service
 from mediakit.client.service import AccountHistory
+from mediakit.errors import MediakitError
 from mediakit.history import History
+from tests.support.submissions import submission
 
 BLOCKED = "The history file"
 PATIENCE_S = 60.0
@@ -61,6 +63,27 @@ def in_time(condition: Callable[[], bool]) -> None:
 
 
 # -- a file that another program holds ------------------------------------------------
+
+
+def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
+    history: History,
+    account_history: AccountHistory,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("mediakit.client.service.RETRY_AFTER_S", 0.01)
+    tries: list[str] = []
+
+    def report(history: History) -> None:
+        tries.append("try")
+        if len(tries) <= 2:
+            raise MediakitError("The disk is full.")
+        history.claim(submission("reported"))
+
+    assert at_once(account_history.write_soon("media_1", report)) == [None]
+
+    assert history.find_key("reported") is not None
+    assert "The disk is full. Trying again in 0 s." in caplog.text
 
 
 def test_a_database_on_a_server_is_never_waited_for_on_the_event_loop(

@@ -15,6 +15,7 @@ from anyio import to_thread
 from mediakit.client.download_targets import write_private
 from mediakit.clock import Clock
 from mediakit.media import POSTER_MAX_PX, poster_jpeg
+from mediakit.private_folders import make_private_folder
 
 if TYPE_CHECKING:
     from mediakit.client.media_inputs import RemoteMedia
@@ -49,7 +50,7 @@ class PreviewCache:
         if self._folder is None:
             return
         with suppress(OSError):
-            self._folder.mkdir(0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             write_private(self._folder / _name(job_id, suffix), content)
             files = [(path, path.stat()) for path in self._folder.iterdir()]
             files.sort(key=lambda each: each[1].st_mtime, reverse=True)

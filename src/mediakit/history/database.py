@@ -42,6 +42,7 @@ from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_r
 from mediakit.errors import InputError, MediakitError
 from mediakit.forks import before_fork, no_fork
 from mediakit.history.tables import VERSION, metadata, schema_version, upsert
+from mediakit.private_folders import make_private_folder
 
 T = TypeVar("T")
 
@@ -318,7 +319,7 @@ def _sqlite(url: URL) -> Engine:
 def _make_private(url: URL, file: Path) -> None:
     """Create the file, which holds prompts, and its folders for the user alone."""
     try:
-        file.parent.mkdir(0o700, parents=True, exist_ok=True)
+        make_private_folder(file.parent)
     except OSError as error:
         raise _unusable(url, error) from error
     with suppress(OSError):  # SQLite gives a better error

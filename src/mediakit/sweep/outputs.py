@@ -16,6 +16,7 @@ from mediakit.errors import InputError, NotFoundError
 from mediakit.forks import cached_property
 from mediakit.history import Entry, History, provenance
 from mediakit.media import plain_name
+from mediakit.private_folders import make_private_folder
 from mediakit.safe_text import shown
 from mediakit.sweep.grid import RESERVED
 from mediakit.sweep.outcomes import rows_of
@@ -51,7 +52,7 @@ class OutputFiles:
 
     async def _saved(self, job_id: str) -> Path:
         folder = self.folder / plain_name(job_id.replace("/", "_"))
-        folder.mkdir(0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         job = await job_of(self._client, job_id)
         try:
             path = await job.download(folder)
