@@ -31,13 +31,16 @@ class Mouse:
 
     def type(self, label: str, text: str) -> None:
         """Type into a box."""
-        self._called(label).click()
+        boxes = self.form.locator("textarea, input:not([type=range])")
+        self._called(label).and_(boxes).last.click()
+        self.page.keyboard.press("Control+A")
         self.page.keyboard.type(text)
 
     def choose(self, label: str, option: str) -> None:
         """Choose from a list."""
         # The list that opens is the system's: no page sees how it is clicked.
-        self._called(label).select_option(label=option)
+        has_it = self.page.locator("option").get_by_text(option, exact=True)
+        self._called(label).filter(has=has_it).last.select_option(label=option)
 
     def press(self, name: str) -> None:
         """Press a button."""
@@ -45,7 +48,7 @@ class Mouse:
 
     def tick(self, label: str) -> None:
         """Turn a switch."""
-        self._called(label).click()
+        self._called(label).last.click()
 
     def give(self, field: str, box: str, path: Path) -> None:
         """Choose a file in the browser's dialog."""
@@ -61,7 +64,7 @@ class Mouse:
     def _called(self, label: str) -> Locator:
         names = (label, f"{label} *")
         one, other = (self.form.get_by_label(n, exact=True) for n in names)
-        return one.or_(other).last
+        return one.or_(other)
 
 
 class Keyboard:
@@ -88,6 +91,7 @@ class Keyboard:
     def type(self, label: str, text: str) -> None:
         """Type into a box."""
         self.go_to(label)
+        self.page.keyboard.press("Control+A")
         self.page.keyboard.type(text)
 
     def choose(self, label: str, option: str) -> None:
@@ -112,6 +116,16 @@ class Keyboard:
     def generate(self) -> None:
         """Send what stands there."""
         self.page.keyboard.press("Control+Enter")
+
+
+def act(hand: Hand, step: Step, folder: Path) -> None:
+    """Do a step of a form; files are in a folder."""
+    do, *words = step
+    if do == "give":
+        field, box, name = words
+        hand.give(field, box, folder / name)
+    else:
+        getattr(hand, do)(*words)
 
 
 Hand = Mouse | Keyboard

@@ -19,6 +19,7 @@ client = mk.connect(home="swept")
 form = client.form("text-to-video", prompt="a kite over dunes", duration=3)
 form
 """
+TOP = "wall => wall.getBoundingClientRect().top"
 WORDS = "print(client.history.frame()['status'].tolist())"
 
 
@@ -62,6 +63,9 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(
     panel.get_by_role("button", name="Copy sweep as Python").click()
 
     run.click()
+    wall = form.locator(".mk-below .mk-wall")
+    expect(wall).to_be_in_viewport()
+    assert wall.evaluate(TOP) < 600
     lab.see(0, "4 of 4 done", timeout_s=RUN_S)
     lab.see(0, "Show 4 cells · $0.00", timeout_s=RUN_S)
     lab.run_cell(1)

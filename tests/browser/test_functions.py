@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from mediakit.catalog import Catalog
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.browser.hands import Hand, Keyboard, Mouse, Step
+from tests.browser.hands import Hand, Keyboard, Mouse, Step, act
 from tests.browser.harness import Lab, LabServer
 from tests.support.samples.media_samples import make_mp4, make_png
 
@@ -89,15 +89,6 @@ def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
     running = start(Sandbox(tmp_path / "data", concurrency=0))
     yield running
     running.stop()
-
-
-def act(hand: Hand, step: Step, folder: Path) -> None:
-    do, *words = step
-    if do == "give":
-        field, box, name = words
-        hand.give(field, box, folder / name)
-    else:
-        getattr(hand, do)(*words)
 
 
 @pytest.mark.parametrize("hand_type", [Mouse, Keyboard])

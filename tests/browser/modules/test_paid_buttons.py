@@ -8,14 +8,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from mediakit import Client
+from mediakit.widgets.form.controller import Form
+from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.toolkit.accessible_names import Namer
 from tests.browser.modules.bare_page import BarePage
 from tests.browser.modules.conftest import open_bare_page
+from tests.browser.modules.test_jobs import OneJob
+from tests.support.job_states import failed, settled, state_of
 from tests.support.soak import IS_SOAK
+from tests.support.widgets import finish, say, until
 
 pytestmark = pytest.mark.browser
 
 GAPS_MS = (50, 150, 300, 400, 500, 600, 700) if IS_SOAK else (50, 400, 700)
+WIDTHS_PX = (600, 1300, 1900) if IS_SOAK else (1300,)
 # Longer than any hold of a button.
 LATER_MS = 1_000
 BUTTONS = """
@@ -46,6 +53,22 @@ def page(bare: BarePage) -> Page:
     bare.page.evaluate(BUTTONS)
     bare.show(Namer())
     return bare.page
+
+
+# Where the pointer is, every button that pays comes after a click, over the others.
+COME = """([x, y]) => {
+    for (const button of document.querySelectorAll(".mk-paid")) {
+        button.disabled = false;
+        button.style.cssText =
+            `position:fixed!important;z-index:99;left:${x - 30}px;top:${y - 15}px`;
+    }
+}"""
+LEAVE = """() => {
+    for (const button of document.querySelectorAll(".mk-paid")) {
+        button.disabled = false;
+        button.style.cssText = "";
+    }
+}"""
 
 
 def middle(page: Page, name: str) -> tuple[float, float]:
@@ -168,3 +191,66 @@ def test_buttons_around_it_have_states_and_no_tooltip_is_called_null(
     expect(page.locator("#on")).to_have_attribute("aria-pressed", "true")
     expect(page.locator("#on")).to_have_attribute("title", "")
     expect(page.locator("#live")).to_have_attribute("role", "status")
+
+
+def paid(bare: BarePage) -> int:
+    """Return how many of the messages that the page has sent cost money."""
+    acts = [each for each in bare.heard if isinstance(each, dict)]
+    return sum(
+        each.get("do") == "generate"
+        or "run" in each
+        or each.get("act") in ("next", "retry")
+        for each in acts
+    )
+
+
+@pytest.fixture
+def form(client: Client) -> Iterator[Form]:
+    """Give a form whose sweep can be run."""
+    form = Form(client, client.catalog.function("text-to-video"), {"prompt": "a kite"})
+    until(lambda: form.state.funds.balance is not None, form)
+    say(form, "sweep", open=True)
+    say(form, "sweep", vary="duration", on=True)
+    until(lambda: not form.widget.form["sweep"]["off"], form)
+    yield form
+    finish(form)
+
+
+@pytest.mark.parametrize("width_px", WIDTHS_PX)
+def test_a_second_click_pays_for_nothing_whatever_button_was_clicked_first(
+    bare: BarePage, form: Form, width_px: int
+) -> None:
+    page = bare.page
+    page.set_viewport_size({"width": width_px, "height": 1800})
+    page.clock.install(time=0)
+    page.clock.pause_at(60)
+    jobs = JobsWidget()
+    made = state_of("completed", id="media_1", prompt="a kite", **settled(204_000))
+    jobs.show_jobs([OneJob(made), OneJob(failed("provider_error"))])
+    for widget in (form.widget, jobs):
+        bare.show(widget)
+        widget._handle_msg = lambda msg: None  # what is asked for is not done
+    page.clock.run_for(LATER_MS)
+    buttons = page.locator("button:visible:enabled:not(.mk-danger)")
+    assert page.locator(".mk-paid:visible").count() == 4
+    names = set()
+    for at in range(buttons.count()):
+        for gap_ms in GAPS_MS:
+            button = buttons.nth(at % buttons.count())
+            is_paid = "mk-paid" in str(button.get_attribute("class"))
+            names.add(button.inner_text())
+            box = button.bounding_box()
+            assert box is not None
+            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            page.mouse.move(x, y)
+            page.clock.run_for(LATER_MS)
+            before = paid(bare)
+            page.mouse.click(x, y)
+            page.evaluate(COME, [x, y])
+            page.clock.run_for(gap_ms)
+            page.mouse.click(x, y)
+            assert paid(bare) - before == is_paid, (button.inner_text(), gap_ms)
+            page.mouse.move(1, 1)
+            page.evaluate(LEAVE)
+            page.clock.run_for(LATER_MS)
+    assert len(names) > 15, names

@@ -3,6 +3,7 @@
 
 const STAGE_PX = 640;
 const DRIFT_S = 0.08;
+const DRAWN_PX = 60;
 const SLOW_FACTOR = 1.5;
 const BLOB_BYTES = 4_000_000;
 const INPUT_GONE = "The input cannot be shown here: it may have expired.";
@@ -108,11 +109,15 @@ class FormSlots {
     }
   }
 
-  // Once the first is drawn, it is brought where it can be seen.
-  async bring() {
+  // Once something is drawn in the first, it is brought where it can be seen.
+  bring() {
     const [slot] = this.slots.values();
-    await slot?.ready;
-    if (slot) bringIntoView(slot.root);
+    const sizes = new ResizeObserver(() => {
+      if (slot.root.offsetHeight < DRAWN_PX) return;
+      sizes.disconnect();
+      scrollTo(slot.root, "start");
+    });
+    if (slot) sizes.observe(slot.root);
   }
 
   close() {
@@ -264,9 +269,12 @@ function bringIntoView(card) {
     room.bottom = Math.min(room.bottom, sides.bottom);
   }
   if (top >= room.top && bottom <= room.bottom) return;
-  const block = height > room.bottom - room.top ? "start" : "nearest";
+  scrollTo(card, height > room.bottom - room.top ? "start" : "nearest");
+}
+
+function scrollTo(element, block) {
   const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  card.scrollIntoView({ block, behavior: isCalm ? "auto" : "smooth" });
+  element.scrollIntoView({ block, behavior: isCalm ? "auto" : "smooth" });
 }
 
 // Shows a picture at its own size.
