@@ -167,6 +167,12 @@ def test_a_rated_job_is_judged_even_if_nobody_said_whether_to_keep_it():
     assert notes(cost_per_keeper(frame)) == ["1 of 2 jobs not rated"]
 
 
+def test_failed_jobs_at_no_charge_are_said_and_not_drawn():
+    failed = charge("r1", 0, keep=None, status="failed")
+    axes = cost_per_keeper(charges({**KEPT, "status": "completed"}, failed))
+    assert notes(axes) == ["1 failed job at no charge not drawn"]
+
+
 def test_prompts_and_parameters_have_keepers_too():
     long = charge("r1", 1_000_000, keep=True, prompt=f"A fox\n{'in the snow ' * 9}")
     axes = cost_per_keeper(charges(KEPT, long), by="prompt")

@@ -45,6 +45,14 @@ def test_the_legend_counts_jobs_and_says_by_how_much_they_missed():
     assert title(axes) == "Charge against estimate: -$0.47"
 
 
+def test_of_twelve_functions_eight_have_a_colour_and_the_rest_is_other():
+    rows = [charge(f"f{n:02d}", 10 + n) for n in range(12) for _ in range(20 - n)]
+    drawn = estimates(charges(*rows), by="function").frame
+    counts = drawn["function"].value_counts(sort=False)
+    assert counts.index.tolist() == [*(f"f{n:02d}" for n in range(8)), "other (4)"]
+    assert counts["other (4)"] == 12 + 11 + 10 + 9
+
+
 def test_what_is_free_is_drawn_at_zero():
     axes = estimates(charges(EXACT, FREE, charge("r1", 0, 1_000_000, 1_000_000)))
     assert (0, 0) in points(axes, "exact")

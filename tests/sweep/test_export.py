@@ -346,6 +346,16 @@ def test_an_output_that_cannot_be_fetched_costs_its_cell_alone(
     assert not [name for name in names_in(where) if name.endswith(".part")]
 
 
+def test_a_clip_that_cannot_be_decoded_has_no_poster(
+    where: Path, source: Source
+) -> None:
+    (source.folder / "job0").write_bytes(b"no clip")
+    exported(where, source)
+
+    videos = [attributes for tag, attributes in page_of(where).tags if tag == "video"]
+    assert ["poster" in video for video in videos] == [False, True, True]
+
+
 def test_nothing_made_is_a_page_that_says_so(where: Path, source: Source) -> None:
     none = pd.array([None] * 4, dtype="string")
     rows = results(output_url=none, status=["unsent"] * 4)

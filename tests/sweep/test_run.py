@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
-import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -528,25 +526,3 @@ def test_a_run_never_spends_more_than_its_budget(tmp_path: Path, seed: int) -> N
         assert ended == len(plan)
         charges = results.frame()["charge_micro_usd"]
         assert charges.sum() <= service.charged_micro_usd
-
-
-@pytest.mark.soak
-def test_a_finished_cell_takes_less_than_two_kilobytes(tmp_path: Path) -> None:
-    service = Service()
-    with service.client(tmp_path) as client:
-        plan = plan_of(client, 200)
-        run(client, plan_of(client, 20))
-        gc.collect()
-        tracemalloc.start()
-        before = tracemalloc.get_traced_memory()[0]
-        jobs = dict(service.jobs)
-        results = begin(client, plan).wait(PATIENCE_S)
-        made = service.jobs
-        service.jobs, service.keys = jobs, {}
-        service.posts.clear()
-        made.clear()
-        gc.collect()
-        grown = tracemalloc.get_traced_memory()[0] - before
-        tracemalloc.stop()
-        assert results.progress.completed == 200
-        assert grown / 180 < 2_000

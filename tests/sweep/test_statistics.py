@@ -156,6 +156,11 @@ def test_turning_every_comparison_round_turns_the_ranking_round(
     assert (there["low"] < there["high"]).all()
 
 
+def test_an_item_against_itself_is_refused() -> None:
+    with pytest.raises(InputError, match="two different items"):
+        bradley_terry([Choice("a", "b"), Choice("c", "c")])
+
+
 def test_a_ranking_has_the_same_types_without_a_comparison() -> None:
     with_rows, without = bradley_terry([Choice("a", "b")]), bradley_terry([])
 
