@@ -34,6 +34,7 @@ class Mouse:
         boxes = self.form.locator("textarea, input:not([type=range])")
         self._called(label).and_(boxes).last.click()
         self.page.keyboard.press("Control+A")
+        self.page.keyboard.press("Delete")
         self.page.keyboard.type(text)
 
     def choose(self, label: str, option: str) -> None:
@@ -92,6 +93,7 @@ class Keyboard:
         """Type into a box."""
         self.go_to(label)
         self.page.keyboard.press("Control+A")
+        self.page.keyboard.press("Delete")
         self.page.keyboard.type(text)
 
     def choose(self, label: str, option: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -234,6 +235,19 @@ def test_words_from_outside_stay_words(show: Callable[..., Shown]) -> None:
 
 
 # -- paying ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("width_px", [600, 1300])
+def test_nothing_moves_when_a_job_holds_money(
+    show: Callable[..., Shown], width_px: int
+) -> None:
+    shown = show("text-to-video", prompt="a kite")
+    shown.page.set_viewport_size({"width": width_px, "height": 1400})
+    funds, refresh = shown.form.state.funds, shown.el.get_by_text("Refresh balance")
+    before = refresh.bounding_box()
+    shown.form._take_funds(replace(funds, held_micro_usd=204_000, held_jobs=12))
+    expect(shown.el).to_contain_text("$0.20 is held by 12 running jobs")
+    assert refresh.bounding_box() == before
 
 
 def test_a_click_carries_every_value_and_the_price_that_stood_there(
