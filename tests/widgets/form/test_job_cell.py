@@ -108,6 +108,7 @@ def test_varying_opens_one_form_of_its_own_whose_job_stays_in_the_notebook_too(
     form = column._form
     assert form is not None
     assert column.widget.job_forms == [form.widget.model_id]
+    assert form.widget.form["focus"] == 2  # each brings it into view
     assert form.request() == picture_job.state.body
     assert not elsewhere._closed
 
@@ -196,6 +197,7 @@ def test_varying_in_a_form_brings_the_settings_back_and_no_other(
         press(form.jobs[0], "vary")
         assert "The form now has these settings" in note(form.jobs[0])
         assert form.request() == body
+        assert form.widget.form["focus"] == number + 1
     form.close()
 
 
