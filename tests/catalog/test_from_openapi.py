@@ -191,6 +191,12 @@ def test_a_file_that_is_not_a_json_object_is_refused_with_a_readable_error(
         Catalog.from_openapi(tmp_path / "document")
 
 
+def test_a_text_is_read_and_one_that_is_cut_off_is_refused() -> None:
+    assert len(Catalog.from_openapi(f"\n {json.dumps(DOCUMENT)}")) == len(DECLARED)
+    with pytest.raises(InputError, match="the text, which is not JSON"):
+        Catalog.from_openapi(json.dumps(DOCUMENT)[:-1])
+
+
 def test_a_file_is_read_and_one_that_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "good.json").write_text(json.dumps(DOCUMENT), "utf-8")
 

@@ -102,8 +102,8 @@ class Catalog:
         Functions whose bodies are not JSON objects are in `left_out`.
 
         Args:
-            document: The OpenAPI document (3.0 or 3.1, as JSON): a mapping, a file, or
-                an http(s) URL that responds within 10 s without a key.
+            document: The OpenAPI document (3.0 or 3.1, as JSON): a mapping, the text, a
+                file, or an http(s) URL that responds within 10 s without a key.
             recognise: Use a declared function, with its rules and rates, if the
                 document describes one; otherwise use the document for all.
 

@@ -15,25 +15,26 @@ from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION, MediaName
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
 from mediakit.schema import Declared, FieldSpec, MediaRequest, body_of, fields_of
-from mediakit.schema.reading import (
-    Reader,
-    medium_in,
-    type_of,
-)
+from mediakit.schema.reading import Reader, medium_in, type_of
 from mediakit.schema.references import Json, References, dict_of, list_of, text_of
 
 FIELD = "document"
 TIMEOUT_S = 10.0
 _YAML = re.compile(r"\s*(#|---|%YAML|(openapi|swagger)\s*:)")
-ACCEPTED = "a JSON object, or its file or http(s) URL"
+ACCEPTED = "a JSON object, or its text, file or http(s) URL"
 
 
 def load(source: Mapping[str, Any] | str | Path) -> Json:
-    """Read a JSON object: from a mapping, a file, or a URL, which gets no key."""
+    """Read a JSON object: from a mapping, text, a file, or a URL, which gets no key."""
     if isinstance(source, Mapping):
         return checked_json(FIELD, source)
-    is_url = str(source).startswith(("http://", "https://"))
-    content = _download(str(source)) if is_url else _read(Path(source).expanduser())
+    where = str(source)
+    if isinstance(source, str) and source.lstrip().startswith("{"):
+        where, content = "the text", source.encode(errors="surrogatepass")
+    elif where.startswith(("http://", "https://")):
+        content = _download(where)
+    else:
+        content = _read(Path(source).expanduser())
     try:
         return checked_json(FIELD, json.loads(content))
     except RecursionError:
@@ -41,7 +42,7 @@ def load(source: Mapping[str, Any] | str | Path) -> Json:
     except ValueError as error:
         start = content[:1_000].decode(errors="replace")
         reason = "it looks like YAML" if _YAML.match(start) else error
-    got = f"{source}, which is not JSON ({reason})"
+    got = f"{where}, which is not JSON ({reason})"
     raise InputError(FIELD, got=got, accepted="JSON") from None
 
 

@@ -34,8 +34,16 @@ _LIMITS: Mapping[str, Callable[[list[float]], float]] = {
 }
 # Where fields are joined, these are kept if all fields have the same.
 _FACTS = (
-    *("name", "default", "unit", "media_kind", "mask_of"),
-    *("limits", "pattern", "step", "multiline", "seed"),
+    "name",
+    "default",
+    "unit",
+    "media_kind",
+    "mask_of",
+    "limits",
+    "pattern",
+    "step",
+    "multiline",
+    "seed",
 )
 
 

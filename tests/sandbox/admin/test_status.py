@@ -4,13 +4,16 @@ import pytest
 
 from tests.sandbox.conftest import KITE, Api, StartSandbox
 
+# Port 1 of this machine: nobody listens there.
+RECEIVER = "http://127.0.0.1:1/hook"
+
 
 @pytest.fixture(scope="module")
 def busy(sandboxes: StartSandbox) -> Api:
     """A sandbox with something of everything."""
-    api = sandboxes(concurrency=1, settle_after_s=0)
+    api = sandboxes(concurrency=1, allow_loopback_callbacks=True, settle_after_s=0)
     api.running.fault("fail_render", count=1, message="it broke")
-    failed = api.submit("text-to-video", KITE)
+    failed = api.submit("text-to-video", {**KITE, "webhook_url": RECEIVER})
     api.settled(failed["id"])
     api.running.fault("stuck_queue")
     later = {"name": "Later", "mode": "postpaid", "cycle_limit_usd": "7"}
@@ -42,11 +45,16 @@ def test_the_status_has_the_money_and_the_queue_of_every_organization(
     assert (later["mode"], later["available_micro_usd"]) == ("postpaid", 7_000_000)
 
 
-def test_the_status_has_the_time_and_the_faults_in_force(busy: Api) -> None:
+def test_the_status_has_what_has_not_arrived_and_the_faults_in_force(
+    busy: Api,
+) -> None:
     busy.running.advance(hours=80)
     status = busy.http.get("/sandbox/status").json()
 
     assert status["ahead_s"] > 80 * 3_600 - 60
+    assert status["deliveries"] == {"failed": 1}
+    (lost,) = status["undelivered"]
+    assert (lost["event_type"], lost["reason"]) == ("media.job.failed", "connect")
     assert [fault["kind"] for fault in status["faults"]] == ["stuck_queue"]
 
 

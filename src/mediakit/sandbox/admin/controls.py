@@ -11,15 +11,17 @@ from starlette.responses import JSONResponse, Response
 from mediakit.sandbox.clock import US_PER_S, iso, to_us
 from mediakit.sandbox.exchange import RequestError, read_body, read_object, refused
 from mediakit.sandbox.service import Service, service_of
-from mediakit.sandbox.store import jobs
+from mediakit.sandbox.store import deliveries, jobs
 from mediakit.sandbox.store.admission import left_micro_usd
+from mediakit.sandbox.store.deliveries import DeliveryRow
 from mediakit.sandbox.store.jobs import JobRow
 from mediakit.sandbox.store.orgs import DEFAULT_ORG
-from mediakit.sandbox.wire import RequestBody
+from mediakit.sandbox.wire import RequestBody, delivery_fields
 from mediakit.sandbox.work import CLOCK
 
 MAX_SKIP_S = 10 * 366 * 86_400
 SHOWN_JOBS = 20
+SHOWN_DELIVERIES = 10
 
 
 async def status(request: Request) -> Response:
@@ -32,6 +34,7 @@ async def status(request: Request) -> Response:
     rows = db.all("SELECT * FROM org ORDER BY rowid")
     orgs = [_org(service, row) for row in rows]
     default = next(org for org in orgs if org["id"] == DEFAULT_ORG)
+    counts = db.all("SELECT status, count(*) AS n FROM delivery GROUP BY 1")
     return JSONResponse(
         {
             "identity": service.identity,
@@ -45,15 +48,19 @@ async def status(request: Request) -> Response:
             "functions": {f.kind: f.path for f in service.catalog},
             "orgs": orgs,
             "jobs": [_job(job) for job in jobs.latest(db, SHOWN_JOBS)],
+            "deliveries": {row["status"]: row["n"] for row in counts},
+            "undelivered": _undelivered(service),
             "faults": [fault.as_json() for fault in service.faults.in_force()],
         }
     )
 
 
 def _org(service: Service, row: Row) -> dict[str, Any]:
-    shown = ("id", "name", "mode", "balance_micro_usd")
     return {
-        **{name: row[name] for name in shown},
+        "id": row["id"],
+        "name": row["name"],
+        "mode": row["mode"],
+        "balance_micro_usd": row["balance_micro_usd"],
         "available_micro_usd": left_micro_usd(service.db, row, service.clock.now_us()),
         "running": row["running_n"],
         "queued": row["queued_n"],
@@ -73,6 +80,20 @@ def _job(job: JobRow) -> dict[str, Any]:
         "created_at": iso(job.created_us),
         "deleted_at": None if job.deleted_us is None else iso(job.deleted_us),
     }
+
+
+def _undelivered(service: Service) -> list[dict[str, Any]]:
+    found: list[DeliveryRow] = []
+    for state in ("pending", "failed"):
+        found += deliveries.listed(service.db, status=state, limit=SHOWN_DELIVERIES)
+    found.sort(key=lambda row: row.seq, reverse=True)
+    return [_delivery(service, row) for row in found[:SHOWN_DELIVERIES]]
+
+
+def _delivery(service: Service, row: DeliveryRow) -> dict[str, Any]:
+    attempts = deliveries.attempts_of(service.db, row.id)
+    reason = attempts[-1]["reason"] if attempts else None
+    return {**delivery_fields(row), "org": row.org, "reason": reason}
 
 
 # -- Clock ------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def find(db: Database, delivery_id: str) -> DeliveryRow | None:
 def listed(
     db: Database,
     *,
-    org: str,
+    org: str | None = None,
     endpoint: str | None = None,
     status: str | None = None,
     job: str | None = None,
@@ -93,11 +93,9 @@ def listed(
         "delivery.seq < ?": before_seq,
     }
     given = {sql: value for sql, value in filters.items() if value is not None}
-    where = " AND ".join(given)
+    where = f"WHERE {' AND '.join(given)}" if given else ""
     rows = db.all(
-        f"{_SELECT} WHERE {where} ORDER BY delivery.seq DESC LIMIT ?",
-        *given.values(),
-        limit,
+        f"{_SELECT} {where} ORDER BY delivery.seq DESC LIMIT ?", *given.values(), limit
     )
     return [_delivery(row) for row in rows]
 
