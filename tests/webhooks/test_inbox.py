@@ -84,6 +84,14 @@ def test_what_was_taken_is_due_again_when_its_taker_is_silent(inbox: Inbox) -> N
     assert noted.tries == 2
 
 
+def test_every_folder_that_an_inbox_makes_is_private(tmp_path: Path) -> None:
+    file = tmp_path / "above" / "below" / "inbox.db"
+    Inbox(file).add("msg_1", b"", NOW)
+
+    for folder in (file.parent, file.parent.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
 def test_only_the_id_of_a_handled_event_is_kept_in_a_private_file(
     inbox: Inbox,
 ) -> None:

@@ -22,6 +22,7 @@ from anyio import to_thread
 
 from mediakit.clock import Clock
 from mediakit.errors import InputError
+from mediakit.private_folders import make_private_folder
 from mediakit.webhooks.events import Event, read_event
 
 IN_MEMORY = ":memory:"
@@ -187,7 +188,7 @@ class Inbox:
         if self.place != IN_MEMORY:
             # It contains output URLs. SQLite gives its other files the same
             # permissions.
-            Path(self.place).parent.mkdir(0o700, parents=True, exist_ok=True)
+            make_private_folder(Path(self.place).parent)
             with suppress(FileExistsError):
                 flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
                 os.close(os.open(self.place, flags, 0o600))
