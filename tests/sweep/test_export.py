@@ -182,6 +182,18 @@ def test_what_is_missing_is_written_again(where: Path, source: Source) -> None:
     assert (where / name).read_bytes() == (source.folder / "job1").read_bytes()
 
 
+def test_a_killed_export_continues_without_a_second_copy(
+    where: Path, source: Source
+) -> None:
+    exported(where, source)
+    clips = [name for name in names_in(where) if name.endswith(".mp4")]
+    (where / "manifest.csv").unlink()
+    again = exported(where, source)
+
+    assert again.written == 0
+    assert [name for name in names_in(where) if name.endswith(".mp4")] == clips
+
+
 def test_a_file_that_was_edited_by_hand_stays(where: Path, source: Source) -> None:
     exported(where, source)
     name = manifest_of(where)[0]["file"]
