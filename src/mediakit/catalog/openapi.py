@@ -30,7 +30,8 @@ def load(source: Mapping[str, Any] | str | Path) -> Json:
         return checked_json(FIELD, source)
     where = str(source)
     if isinstance(source, str) and source.lstrip().startswith("{"):
-        where, content = "the text", source.encode(errors="surrogatepass")
+        where = "the text"
+        content = source.encode(errors="surrogatepass")
     elif where.startswith(("http://", "https://")):
         content = _download(where)
     else:

@@ -112,7 +112,8 @@ def subject_of(entry: Entry, names: Mapping[str, str] = NO_NAMES) -> str:
     inputs = [name for url in urls if (name := names.get(url) or _file_name(url))]
     if not inputs:
         return function
-    made, more = MADE.get(entry.kind, function), len(urls) - 1
+    made = MADE.get(entry.kind, function)
+    more = len(urls) - 1
     if len(inputs) <= FEW_INPUTS and len(inputs) == len(urls):
         return f"{made}: {', '.join(inputs)}"
     return f"{made}: {inputs[0]} and {more} more"

@@ -372,7 +372,8 @@ class Poller:
         now_s = self._clock.monotonic_s()
         watched.was_read(now_s)
         if self._failures_n:
-            self._failures_n, self._refusal = 0, None
+            self._failures_n = 0
+            self._refusal = None
             self._tell(None)
         lost = watched.lost(now_s)
         if lost is not None:

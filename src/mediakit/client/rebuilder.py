@@ -110,7 +110,8 @@ class Rebuilder:
         return await to_thread.run_sync(_frame, rows)
 
     async def _recovered(self, found: _Found) -> Row:
-        known, job_id = found.sidecar, found.sidecar.job_id
+        known = found.sidecar
+        job_id = found.sidecar.job_id
         before = await self._account_history.ask(History.find, job_id)
         if before is not None and not _tells_more(found, before):
             return found.row("known", before)

@@ -204,7 +204,9 @@ def where(
     if status is not None and status not in list(JobStatus):
         accepted = ", ".join(JobStatus)
         raise InputError("status", got=status, accepted=accepted, spec="3.1")
-    table, found, said = judgements.c, [], []
+    table = judgements.c
+    found = []
+    said = []
     wanted: dict[str, Any] = {k: v for k, v in chosen.items() if v is not None}
     for name, value in wanted.items():
         match name:

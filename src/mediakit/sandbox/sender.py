@@ -187,7 +187,8 @@ class Sender:
         )
 
     def _record(self, delivery_id: str, at_us: int, outcome: Outcome) -> None:
-        db, now_us = self._service.db, self._service.clock.now_us()
+        db = self._service.db
+        now_us = self._service.clock.now_us()
         with db.transaction():
             # Read again: it may have been canceled or reset meanwhile.
             delivery = deliveries.find(db, delivery_id)

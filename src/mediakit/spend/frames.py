@@ -324,7 +324,8 @@ def table_of(records: Sequence[Row]) -> pd.DataFrame:
     for name in mixed:
         known = [value for value in rows[name].dropna() if value]
         if known and all(isinstance(value, dict) for value in known):
-            place, values = [*rows].index(name), rows.pop(name)
+            place = [*rows].index(name)
+            values = rows.pop(name)
             inner = table_of([v if isinstance(v, dict) else {} for v in values])
             for shift, key in enumerate(inner):
                 rows.insert(place + shift, f"{name}_{key}", inner[key])

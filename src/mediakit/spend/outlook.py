@@ -128,7 +128,8 @@ def forecast_month(
     spent = np.cumsum(totals[HISTORY.days :])
     so_far, where = int(spent[-1]), f"{month_name(month)}{of}"
     if today > last:
-        complete, ahead = totals, np.zeros((0, 3), "int64")
+        complete = totals
+        ahead = np.zeros((0, 3), "int64")
         low = expected = high = so_far
         method = "The sum of the month's charges; nothing is estimated."
         text = f"{format_usd(so_far)} was charged in {where}; the month is over."

@@ -276,7 +276,8 @@ class AsyncSpend:
         asked = asked or month_of(today)
         outlook.refuse_future(asked, today)
         first, last = outlook.first_day_needed(asked), min(today, end_of_month(asked))
-        before_micro_usd, of = 0, ""
+        before_micro_usd = 0
+        of = ""
         if named is not None:
             store = self._history.store
             totals, before_micro_usd = await to_thread.run_sync(

@@ -30,7 +30,8 @@ from mediakit.sweep.scoring import Fetch, Output, problem_of
 if TYPE_CHECKING:
     import pandas as pd
 
-MANIFEST, REPORT = "manifest.csv", "report.html"
+MANIFEST = "manifest.csv"
+REPORT = "report.html"
 POSTERS = "posters"
 AT_ONCE = 8
 POSTER_PX = 640

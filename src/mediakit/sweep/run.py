@@ -165,7 +165,8 @@ class Run:
             return
         self._queue = deque(sorted([*self._queue, *self._dear, *again]))
         self._dear, self._dear_micro_usd = [], None
-        self._stopped, self._unanswered_n = None, 0
+        self._stopped = None
+        self._unanswered_n = 0
         self._began_s, self._finished_n = perf_counter(), 0
         self.done.clear()
         self._pump()
@@ -330,7 +331,8 @@ class Run:
         else:
             submit = components.submissions.submit
             job = await submit(request, planned.sent_take, caller)
-        self._is_last_try, self._unanswered_n = False, 0
+        self._is_last_try = False
+        self._unanswered_n = 0
         was_there = draw is not None and draw.job_id == job.id
         if was_there or job.state.reused:
             self._owned_n += 1

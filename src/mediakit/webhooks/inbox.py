@@ -236,7 +236,8 @@ class Dispatcher:
     def start(self) -> None:
         """Start to dispatch events, or check again for events that are due."""
         if not self._is_running():
-            self._wakeup, self._running = asyncio.Event(), {}
+            self._wakeup = asyncio.Event()
+            self._running = {}
             self._task = asyncio.create_task(self._dispatch(), name="webhooks")
             self._task.add_done_callback(_report)
         self._wakeup.set()
@@ -258,7 +259,8 @@ class Dispatcher:
         self._task = None
 
     def _is_running(self) -> bool:
-        task, loop = self._task, asyncio.get_running_loop()
+        task = self._task
+        loop = asyncio.get_running_loop()
         return task is not None and not task.done() and task.get_loop() is loop
 
     async def _dispatch(self) -> None:

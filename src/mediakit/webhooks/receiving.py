@@ -259,7 +259,8 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes:
     said = dict(scope["headers"]).get(b"content-length", b"")
     if said.isdigit() and int(said[:18]) > MAX_BODY_BYTES:
         raise too_large
-    body, more = bytearray(), True
+    body = bytearray()
+    more = True
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             while more:

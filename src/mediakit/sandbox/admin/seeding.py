@@ -88,7 +88,8 @@ def past_jobs(
     Weekdays have more jobs than weekends, and recent weeks more than early ones.
     """
     # Prompts use a generator of their own, so they do not change a seed's prices.
-    random, words = Random(seed), Random(f"words of {seed}")
+    random = Random(seed)
+    words = Random(f"words of {seed}")
     today_us = now_us - now_us % US_PER_DAY
     weights = [_activity(today_us, day, days) for day in range(days, 0, -1)]
     starts = [today_us - day * US_PER_DAY for day in range(days, 0, -1)]
@@ -140,7 +141,8 @@ def _past_job(
     random: Random, words: Random, functions: list[_Used], keys_n: int, day_us: int
 ) -> PastJob:
     (used,) = random.choices(functions, [each.weight for each in functions])
-    function, body = used.function, random.choice(used.bodies)
+    function = used.function
+    body = random.choice(used.bodies)
     failed = random.random() < FAILED_SHARE
     clip_s = random.choice(SECONDS_OF_CLIPS)
     usage, charge = _bill(function, body, clip_s)
@@ -394,7 +396,8 @@ def _summary(past: list[sqlite3.Row]) -> dict[str, Any]:
 
 def _request(row: sqlite3.Row) -> dict[str, Any]:
     """Return the request of one job, and its result."""
-    code, usage = row["error_code"], row["usage"]
+    code = row["error_code"]
+    usage = row["usage"]
     error = {"code": code, "message": row["error_message"]}
     return {
         "job_id": row["id"],

@@ -114,11 +114,14 @@ GRANT_VALID_S = 5 * 60
 
 async def grant_upload(request: Request) -> Response:
     """Request an upload grant."""
-    service, caller = service_of(request), caller_of(request)
+    service = service_of(request)
+    caller = caller_of(request)
     asked = await read_body(request, UploadRequest)
-    now_us, base_url = service.clock.now_us(), base_url_of(request)
+    now_us = service.clock.now_us()
+    base_url = base_url_of(request)
     # Who may read the file must not be able to replace it: it has a second name.
-    file, ticket = new_name(), new_name()
+    file = new_name()
+    ticket = new_name()
     service.db.insert(
         "upload",
         file=file,

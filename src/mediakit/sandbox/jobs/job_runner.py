@@ -205,7 +205,8 @@ class JobRunner:
                     seconds = {clips[label].value: s for label, s in measured.items()}
                 price = price_of(function, body, InputFacts(seconds=seconds))
                 self._hold(job, price)
-                seed, sketch = _seed(job, body), self._service.settings.sketch
+                seed = _seed(job, body)
+                sketch = self._service.settings.sketch
                 request = render_request(
                     function, body, paths, part, seed, sketch=sketch
                 )
@@ -218,7 +219,8 @@ class JobRunner:
     def _hold(self, job: JobRow, price_micro_usd: int | None) -> None:
         if price_micro_usd is None:
             raise RenderError(ErrorCode.INVALID_INPUT, UNPRICEABLE_MESSAGE)
-        db, now_us = self._service.db, self._service.clock.now_us()
+        db = self._service.db
+        now_us = self._service.clock.now_us()
         refusal = admission.hold_more(db, job.id, price_micro_usd, now_us)
         if refusal is not None:
             costs = f"With its clips it costs {price_micro_usd} micro-USD."

@@ -54,7 +54,8 @@ def response(request: RenderRequest) -> dict[str, Any]:
             return {"result": _lengths(request)}
         return {"result": render(request)}
     except RenderError as problem:
-        code, message = problem.code, problem.message
+        code = problem.code
+        message = problem.message
     except (OSError, MemoryError, av.FFmpegError) as problem:
         code = "internal"
         message = f"The output could not be rendered ({type(problem).__name__})."

@@ -245,7 +245,8 @@ def output_size(source: Size, factor: int, model: str) -> Size:
 
 
 def _check_work(clip: Clip, size: Size, frames: int, codec: Codec) -> None:
-    most, in_all = MOST_PIXELS[codec], MOST_PIXELS_IN_ALL[codec]
+    most = MOST_PIXELS[codec]
+    in_all = MOST_PIXELS_IN_ALL[codec]
     # A smaller frame takes as long as one of 50,000 pixels.
     work = max(size.pixels, 50_000) * frames
     if max(size) > MOST_PIXELS_A_SIDE or size.pixels > most or work > in_all:

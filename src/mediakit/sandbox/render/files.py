@@ -220,7 +220,8 @@ def check_limits(
     for field, group in groupby(
         found, lambda pair: re.split(r"[.\[]", pair[0].field)[0]
     ):
-        limits, together = request.limits_of(field), [*group]
+        limits = request.limits_of(field)
+        together = [*group]
         for given, info in together:
             problems += limits.problems(given.field, info)
         if total := limits.total_problem(field, [info for _, info in together]):

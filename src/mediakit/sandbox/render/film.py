@@ -198,7 +198,8 @@ class _Graph:
     def __init__(
         self, playing: Sequence[_Playing], size: Size, fps: Fraction, enlarged: Size
     ) -> None:
-        self._playing, self._fps = playing, fps
+        self._playing = playing
+        self._fps = fps
         self._moves = any(each.layer.moves for each in playing)
         self._graph = av.filter.Graph()
         # More threads would wait for each other more than they work; PyAV 17 cannot

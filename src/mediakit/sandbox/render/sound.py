@@ -41,7 +41,8 @@ class Voice:
         self, pieces: Iterator[Floats], start: int = 0, stop: int = sys.maxsize
     ) -> None:
         self._pieces = pieces
-        self._start, self._stop = start, stop
+        self._start = start
+        self._stop = stop
         self._rest = np.zeros((2, 0), np.float32)
 
     def add_to(self, mixed: Floats, first: int) -> None:

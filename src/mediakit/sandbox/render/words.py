@@ -117,7 +117,8 @@ def _text_block(
     beside = font_for(corner, max(round(min(frame) * _SMALL), 10))
     text_px = margin + max(sum(_leading(font) for _, font in lines), _leading(beside))
     width, height = frame.width, min(text_px * 1.3 + 4, frame.height)
-    ink, y = Image.new("L", (width + width % 2, 2 * math.ceil(height / 2))), margin
+    ink = Image.new("L", (width + width % 2, 2 * math.ceil(height / 2)))
+    y = margin
     pen = ImageDraw.Draw(ink)
     pen.text((width - margin, margin), corner, 205, beside, anchor="ra")
     for line, font in lines:

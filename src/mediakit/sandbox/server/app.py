@@ -79,7 +79,8 @@ class RequestFaults:
         if scope["type"] != "http" or not self._faults.scripted:
             await self._app(scope, receive, send)
             return
-        faults, request = self._faults, (scope["method"], scope["path"])
+        faults = self._faults
+        request = (scope["method"], scope["path"])
         if latency := faults.of_request(Latency, *request):
             await asyncio.sleep(latency.seconds)
         if faults.of_request(DropBefore, *request):

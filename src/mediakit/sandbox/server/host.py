@@ -416,7 +416,8 @@ def remove_old(service: Service) -> None:
     The job of a removed output reads as erased (spec 4.18). Files that a queued or
     running job refers to are kept.
     """
-    db, now_us = service.db, service.clock.now_us()
+    db = service.db
+    now_us = service.clock.now_us()
     stale = _stale(service)
     # The rows first: after a kill in between, the next start removes the files.
     with db.transaction():

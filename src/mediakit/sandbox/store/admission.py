@@ -246,9 +246,11 @@ def _money_refusals(
 ) -> Iterator[Refusal]:
     left = left_micro_usd(db, terms, now_us)
     if price > left:
-        code, of = ErrorCode.INSUFFICIENT_BALANCE, "balance"
+        code = ErrorCode.INSUFFICIENT_BALANCE
+        of = "balance"
         if terms["mode"] == "postpaid":
-            code, of = ErrorCode.CYCLE_LIMIT_EXCEEDED, "cycle's limit"
+            code = ErrorCode.CYCLE_LIMIT_EXCEEDED
+            of = "cycle's limit"
         yield Refusal(
             code,
             f"It needs {price} micro-USD; {left} micro-USD of the {of} are neither "

@@ -123,7 +123,8 @@ def add_key(
 ) -> tuple[str, str]:
     """Create a key; return its id, and the key, which is not stored."""
     secret = secret or f"mk_{secrets.token_urlsafe(24)}"
-    key_id, sha256 = f"key_{uuid.uuid4()}", _digest(secret)
+    key_id = f"key_{uuid.uuid4()}"
+    sha256 = _digest(secret)
     row = {"state": "active", "created_us": now_us, **columns}
     db.insert("api_key", id=key_id, sha256=sha256, **row)
     return key_id, secret

@@ -102,8 +102,11 @@ class Dashboard:
         before: Dashboard | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        self._spend, self._today, self._budget = spend, today, budget
-        self._labels, self._asked = labels, month
+        self._spend = spend
+        self._today = today
+        self._budget = budget
+        self._labels = labels
+        self._asked = month
         self.month = readable_month(month, today())
         self.by = By.FUNCTION
         self.only: str | None = None
@@ -253,7 +256,8 @@ class Dashboard:
         """
         with self._lock:
             self.month = readable_month(month, self._today())
-            self.only, self.reading = None, None
+            self.only = None
+            self.reading = None
             self.plots = self.further = ()
             self._restart()
 
@@ -263,11 +267,13 @@ class Dashboard:
             self._restart(reads=True)
 
     def _choose_by(self, by: By) -> None:
-        self.by, self.only = by, None
+        self.by = by
+        self.only = None
         self._restart()
 
     def _choose_only(self, only: str | None) -> None:
-        self.only, self.further = only, ()
+        self.only = only
+        self.further = ()
         self._restart()
 
     def _restart(self, *, reads: bool = False) -> None:
@@ -365,7 +371,9 @@ class Dashboard:
             self._is_loading = False
             self.trouble = trouble
             if trouble:
-                self.reading, self.plots, self.further = None, (), ()
+                self.reading = None
+                self.plots = ()
+                self.further = ()
             self.reading = reading or self.reading
             self.plots = self.plots if plots is None else plots
             self.further = self.further if further is None else further

@@ -280,7 +280,8 @@ def _sums_html(reading: MonthReading) -> Markup:
     """Return the sum of each function, project or key, and that of all."""
     import pandas as pd
 
-    by, daily = reading.by, named(reading.daily)
+    by = reading.by
+    daily = named(reading.daily)
     sums = daily.groupby(by.column, as_index=False)[["jobs", CHARGE]].sum()
     sums = sums.sort_values(CHARGE, ascending=False, kind="stable")
     total = sums[["jobs", CHARGE]].sum().to_frame().T.assign(**{by.column: "Total"})

@@ -20,16 +20,12 @@ from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, provenance
 from mediakit.media import kernel_folder
 from mediakit.widgets.form.draft import Draft, digest_of
-from mediakit.widgets.form.fields_payload import (
-    media_specs,
-)
+from mediakit.widgets.form.fields_payload import media_specs
 from mediakit.widgets.form.form_inputs import FormInputs
 from mediakit.widgets.form.form_jobs import FormJobs
-from mediakit.widgets.form.form_memory import (
-    FormMemory,
-    origin_of,
-)
+from mediakit.widgets.form.form_memory import FormMemory, origin_of
 from mediakit.widgets.form.form_page import FormPage
+from mediakit.widgets.form.form_reads import FormReads
 from mediakit.widgets.form.form_sweep import FormSweep
 from mediakit.widgets.form.form_values import (
     FormValues,
@@ -42,7 +38,6 @@ from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.form.funds_store import FundsStore
 from mediakit.widgets.form.html import values_html
 from mediakit.widgets.form.live_state import LiveState
-from mediakit.widgets.form.lookups import Lookups
 from mediakit.widgets.form.purchase import Purchases
 from mediakit.widgets.form.python_code import python_call
 from mediakit.widgets.form.state import FormState
@@ -178,13 +173,22 @@ class Form:
             self._tasks,
             self._make_host(elsewhere),
         )
-        parts = (client, function, self._live)
-        work = (self._tasks, self._clock)
-        self._lookups = Lookups(*parts, *work, self._results, self._timelines.fitted)
+        self._reads = FormReads(
+            client,
+            function,
+            self._live,
+            self._tasks,
+            self._clock,
+            self._results,
+            self._timelines.fitted,
+        )
         self._purchases = Purchases(
-            *parts,
-            self._lookups,
-            *work,
+            client,
+            function,
+            self._live,
+            self._reads,
+            self._tasks,
+            self._clock,
             self._asked_from,
             say=self._page.say,
             done=self._take_bought,
@@ -194,12 +198,9 @@ class Form:
             self._begin(_open_forms.replace(self._key, self), fresh=fresh)
             self._show()
         self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
-        self._ends = [
-            leave,
-            client.on_close(self.close),
-        ]
+        self._ends = [leave, client.on_close(self.close)]
         self._refresh()
-        self._tasks.run(self._lookups.media)
+        self._tasks.run(self._reads.media)
         self._jobs.watch_again(self._clock)
 
     # What people read.
@@ -269,7 +270,7 @@ class Form:
             self._handle.close()
             self._sweep.close()
             self._inputs.close()
-            self._lookups.close()
+            self._reads.close()
             self._page.close()
             self._jobs.close()
 
@@ -322,7 +323,8 @@ class Form:
     # Its jobs.
 
     def _make_host(self, elsewhere: Elsewhere | None) -> JobHost:
-        client, origin = self.client, self._asked_from
+        client = self.client
+        origin = self._asked_from
         open_form = partial(form_for, client, self._follow, origin)
         uses = Uses(client.catalog, open_form, elsewhere)
         return JobHost(self._take_in, self._vary, origin, uses)
@@ -426,7 +428,8 @@ class Form:
         self._refresh_stale()
 
     def _edit_timeline(self, said: Mapping[str, Any]) -> None:
-        name, before = str(said["name"]), self.state
+        name = str(said["name"])
+        before = self.state
         self._live.now, place = self._timelines.hear(before, name, said["edit"])
         more = {} if place is None else {"reveal": place}
         self._show(**more)
@@ -439,7 +442,7 @@ class Form:
         holds_media = spec is not None and any(s.media_kind for s in spec.with_inner())
         # Another field may make the price depend on the length of a clip.
         if holds_media or self.state.media.unmeasured:
-            self._lookups.media_soon()
+            self._reads.media_soon()
 
     def _generate(self, said: Mapping[str, Any]) -> None:
         """Submit what stood on the page, at the price that stood on its button."""
@@ -477,7 +480,7 @@ class Form:
 
     def _take_funds(self, funds: Funds) -> None:
         self._live.now = self.state.with_balance(funds)
-        self._lookups.ask_again()
+        self._reads.ask_again()
         self._show()
 
     def _refresh_stale(self) -> None:
@@ -508,7 +511,7 @@ class Form:
             return
         code = self.as_python() if self._shows_code else ""
         self._page.show({"code": code, **self._sweep.payload()}, **more)
-        self._lookups.owned_soon()
+        self._reads.owned_soon()
         self._keep_values_soon()
 
     def _keep_values_soon(self) -> None:

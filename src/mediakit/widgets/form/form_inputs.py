@@ -59,7 +59,9 @@ class FormInputs:
         self._remote = client.components.remote_media
         self._results = results
         self._widget = widget
-        self._value_of, self._specs, self._run = value_of, specs, run
+        self._value_of = value_of
+        self._specs = specs
+        self._run = run
         self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
         self._receiver = Receiver(
             lambda message: widget.send({"upload": message}),

@@ -50,9 +50,14 @@ class FormJobs:
         host: JobHost,
     ) -> None:
         self.views: tuple[JobView, ...] = ()
-        self._client, self._path, self._live = client, path, live
-        self._widget, self._handle, self._memory = widget, handle, memory
-        self._tasks, self._host = tasks, host
+        self._client = client
+        self._path = path
+        self._live = live
+        self._widget = widget
+        self._handle = handle
+        self._memory = memory
+        self._tasks = tasks
+        self._host = host
         self._asked: Sequence[Entry] = ()
         self._listeners: list[Callable[[], None]] = []
         self._closed = False

@@ -42,10 +42,14 @@ class FormPage:
         hear: Hear,
         hides: str,
     ) -> None:
-        self._function, self._live, self._timelines = function, live, timelines
+        self._function = function
+        self._live = live
+        self._timelines = timelines
         self._heard: dict[str, int] = {}
         self._wires: dict[str, Wire] = {}
-        self._said, self._until_edited, self._closed = "", False, False
+        self._said = ""
+        self._until_edited = False
+        self._closed = False
         specs = function.fields.values()
         inner = (each for spec in specs for each in spec.with_inner())
         edits = bool(timelines.names) or any(each.mask_of for each in inner)
@@ -64,7 +68,8 @@ class FormPage:
 
     def hears(self, said: Mapping[str, Any]) -> bool:
         """Note a message; tell whether no later one of its view was heard before."""
-        view, number = str(said["view"]), int(said["number"])
+        view = str(said["view"])
+        number = int(said["number"])
         is_new = number > self._heard.get(view, 0)
         if is_new:
             self._heard[view] = number
@@ -72,9 +77,11 @@ class FormPage:
 
     def take(self, wires: Mapping[str, Wire]) -> list[str]:
         """Take what the page holds of some fields; return those that have changed."""
-        fields, changed = self.fields, []
+        fields = self.fields
+        changed = []
         if self._until_edited:
-            self._until_edited, self._said = False, ""
+            self._until_edited = False
+            self._said = ""
         state = self._live.now
         for name, wire in wires.items():
             if name not in fields:
@@ -103,7 +110,8 @@ class FormPage:
             parts: What it shows beside the state.
             more: What the page is told once.
         """
-        state, fields = self._live.now, self.fields
+        state = self._live.now
+        fields = self.fields
         set_here = self._follow(fields)
         wires = {name: self._wires[name] for name in fields}
         if "heard" in more:
@@ -124,7 +132,8 @@ class FormPage:
         """Let the page hold the values; return the fields where it held others."""
         changed = []
         for name, spec in fields.items():
-            value, wire = self._live.now.values.get(name), self._wires.get(name)
+            value = self._live.now.values.get(name)
+            wire = self._wires.get(name)
             if name in self._wires:
                 if repr(held_in(self._function, spec, wire)) == repr(value):
                     continue
@@ -140,7 +149,8 @@ class FormPage:
             until_edited: Take it away at the next edit.
         """
         with self._live.lock:
-            self._said, self._until_edited = text, until_edited
+            self._said = text
+            self._until_edited = until_edited
             if not self._closed:
                 self.widget.show_form({"error": text})
 

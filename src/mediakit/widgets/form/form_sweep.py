@@ -50,8 +50,12 @@ class FormSweep:
     ) -> None:
         self.last = ""
         """The id of the sweep that ran last; empty for none."""
-        self._client, self._live, self._widget = client, live, widget
-        self._handle, self._tasks, self._clock = handle, tasks, clock
+        self._client = client
+        self._live = live
+        self._widget = widget
+        self._handle = handle
+        self._tasks = tasks
+        self._clock = clock
         self._show = show
         self._panel: SweepPanel | None = None
         self._choice: SweepChoice | None = None
@@ -108,6 +112,7 @@ class FormSweep:
         )
 
     def _place(self, wall: Any, sweep: str) -> None:
-        self.last, self._has_wall = sweep, True
+        self.last = sweep
+        self._has_wall = True
         self._widget.show_form({"wall": [wall.model_id], "past": ""}, brings=True)
         self._show()

@@ -63,9 +63,11 @@ class Funds:
     @property
     def held_text(self) -> str | None:
         """Say what running jobs hold of what is left; None when they hold nothing."""
-        held, count = self.held_micro_usd, self.held_jobs
+        held = self.held_micro_usd
+        count = self.held_jobs
         if self._limit is not None:
-            held, count = self._limit.reserved_micro_usd, None
+            held = self._limit.reserved_micro_usd
+            count = None
         if not held:
             return None
         jobs = "running jobs"
@@ -83,7 +85,8 @@ class Funds:
     @property
     def _limit(self) -> BudgetState | None:
         """Return the budget where less is left of it than of the balance."""
-        budget, balance = self.budget, self.balance_left_micro_usd
+        budget = self.budget
+        balance = self.balance_left_micro_usd
         if budget is None or (balance is not None and balance <= budget.left_micro_usd):
             return None
         return budget

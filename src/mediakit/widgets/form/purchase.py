@@ -16,8 +16,8 @@ from mediakit.client.progress import DelayMessages
 from mediakit.client.submitting import asking_from
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
+from mediakit.widgets.form.form_reads import FormReads
 from mediakit.widgets.form.live_state import LiveState
-from mediakit.widgets.form.lookups import Lookups
 from mediakit.widgets.form.payload import Ends, is_dearer
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
@@ -44,7 +44,7 @@ class Purchases:
         client: The client that submits.
         function: The function.
         live: What the form holds.
-        lookups: Looks at the files once more, and for a job of the same request.
+        reads: Looks at the files once more, and for a job of the same request.
         tasks: Leaves work to the I/O thread.
         clock: Gives time.
         asked_from: The form that the jobs belong to in the history.
@@ -58,7 +58,7 @@ class Purchases:
         client: Client,
         function: Function,
         live: LiveState,
-        lookups: Lookups,
+        reads: FormReads,
         tasks: TaskRunner,
         clock: Clock,
         asked_from: str | None,
@@ -67,10 +67,16 @@ class Purchases:
         done: Callable[[AsyncJob, str], Awaitable[object]],
         ended: Callable[[], object],
     ) -> None:
-        self._client, self._function, self._live = client, function, live
-        self._lookups, self._tasks, self._clock = lookups, tasks, clock
-        self._asked_from, self._say = asked_from, say
-        self._done, self._ended = done, ended
+        self._client = client
+        self._function = function
+        self._live = live
+        self._reads = reads
+        self._tasks = tasks
+        self._clock = clock
+        self._asked_from = asked_from
+        self._say = say
+        self._done = done
+        self._ended = ended
 
     def start(self, seen: Ends | None, *, another: bool) -> None:
         """Submit what the form holds, never at a higher price than was seen.
@@ -87,8 +93,8 @@ class Purchases:
         self, clicked: FormState, seen: Ends | None, *, another: bool
     ) -> None:
         try:
-            await self._lookups.files(clicked)  # one may have vanished
-            await self._lookups.owned(clicked)
+            await self._reads.files(clicked)  # one may have vanished
+            await self._reads.owned(clicked)
             ready = replace(self._live.now, values=clicked.values, sending=None)
             price = ready.estimate
             if ready.submit_reason is not None:
@@ -117,7 +123,7 @@ class Purchases:
 
     async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
         """Submit the next take of a body."""
-        arguments = await self._lookups.arguments(body)
+        arguments = await self._reads.arguments(body)
         with asking_from(self._asked_from):
             return await self._client.core.submit(
                 self._function.path, take="next", **arguments

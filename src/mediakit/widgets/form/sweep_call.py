@@ -152,7 +152,8 @@ def call_of(state: FormState, choice: SweepChoice) -> SweepCall:
         state: The form.
         choice: What varies.
     """
-    specs, body = axes_of(state), state.body()
+    specs = axes_of(state)
+    body = state.body()
     problems: dict[str, str] = {}
     given: dict[str, object] = {}
     for name in choice.varied:

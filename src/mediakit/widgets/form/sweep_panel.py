@@ -86,13 +86,20 @@ class SweepPanel:
     ) -> None:
         self.choice = choice
         self.is_open = False
-        self._client, self._state = client, state
-        self._tasks, self._clock, self._handle = tasks, clock, handle
-        self._show, self._place = show, place
+        self._client = client
+        self._state = state
+        self._tasks = tasks
+        self._clock = clock
+        self._handle = handle
+        self._show = show
+        self._place = place
         self._edits = 0
         self._call = SweepCall({}, 1, (), {})
         self._plan: AsyncPlan | None = None
-        self._html, self._said, self._error, self._budget = "", "", "", ""
+        self._html = ""
+        self._said = ""
+        self._error = ""
+        self._budget = ""
         self._takes = str(choice.takes)
         self._gallery: Gallery | None = None
         self._runs = False
@@ -108,7 +115,8 @@ class SweepPanel:
 
     def as_python(self) -> str:
         """Return the call that makes the same plan, as code."""
-        arguments, function = self._call.arguments, self._state.function
+        arguments = self._call.arguments
+        function = self._state.function
         return sweep_call(self._client.catalog, function, arguments)
 
     async def show_past(self, sweep: str) -> None:
@@ -145,7 +153,8 @@ class SweepPanel:
                     choice = choice.with_takes(int(self._takes))
                 self._plan_soon()
             case {"budget": text}:
-                self._budget, self._error = str(text).strip(), ""
+                self._budget = str(text).strip()
+                self._error = ""
             case {"run": text}:
                 self._run(str(text))
             case {"drafts": True}:
@@ -158,7 +167,8 @@ class SweepPanel:
     @property
     def payload(self) -> Payload:
         """Return the panel as the page draws it."""
-        specs, plan = axes_of(self._state), self._plan
+        specs = axes_of(self._state)
+        plan = self._plan
         axes = [*(n for n in self.choice.varied if n in specs), *self._call.slots]
         return {
             "open": self.is_open,
@@ -265,15 +275,19 @@ class SweepPanel:
 
     def _plan_soon(self) -> None:
         self._edits += 1
-        self._plan, self._error = None, ""
+        self._plan = None
+        self._error = ""
         axes = {*self.choice.varied, *self._call.slots}
         others = [t for n, t in self._call.problems.items() if n not in axes]
         if not self._has_takes:
-            self._html, self._said = "", TAKES
+            self._html = ""
+            self._said = TAKES
         elif self._call.problems:
-            self._html, self._said = "", " ".join(others) or INCOMPLETE
+            self._html = ""
+            self._said = " ".join(others) or INCOMPLETE
         elif not axes and self.choice.takes == 1:
-            self._html, self._said = "", NOTHING_VARIES
+            self._html = ""
+            self._said = NOTHING_VARIES
         else:
             # What stands there fades until the new plan is made.
             self._said = ""
@@ -284,7 +298,8 @@ class SweepPanel:
         await self._clock.sleep(PAUSE_S)
         if edits != self._edits:
             return
-        plan, said = None, ""
+        plan = None
+        said = ""
         try:
             plan = await plan_of(
                 self._client.core,
@@ -299,7 +314,8 @@ class SweepPanel:
             self._change(plan, said)
 
     def _change(self, plan: AsyncPlan | None, said: str = "") -> None:
-        self._plan, self._said = plan, said
+        self._plan = plan
+        self._said = said
         self._html = "" if plan is None else str(plan_html(plan))
         self._show()
 
@@ -321,7 +337,8 @@ class SweepPanel:
         if plan is None or text != self._run_text:
             self._error = CHANGED
             return
-        self._runs, self._error = True, ""
+        self._runs = True
+        self._error = ""
         budget = self._budget or None
 
         async def run() -> None:

@@ -390,7 +390,8 @@ class Gallery:
         return await self._next_pair(sitting)
 
     async def _next_pair(self, sitting: Sitting) -> Payload:
-        known, wall = self._preferences, self._wall
+        known = self._preferences
+        wall = self._wall
         pair = await anyio.to_thread.run_sync(sitting.next_pair, known)
         left = await anyio.to_thread.run_sync(sitting.pairs_left, known)
         cells = [wall.cell_of(job) for job in pair or ()]
@@ -401,7 +402,8 @@ class Gallery:
         known = self._preferences
         rows = await anyio.to_thread.run_sync(sitting.ranking, known)
         with self._lock:
-            wall, pictured = self._wall, self._pictured(self.cells)
+            wall = self._wall
+            pictured = self._pictured(self.cells)
         posters = {cell.job_id: cell.poster or "" for cell in pictured}
         ranking = [
             {**row, "cell": wall.cell_of(row["job"]), "poster": posters[row["job"]]}

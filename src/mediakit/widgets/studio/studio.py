@@ -102,7 +102,10 @@ class Studio:
         self._clock = clock or SystemClock()
         self._lock, self._reading = threading.RLock(), asyncio.Lock()
         self._is_closed = False
-        self.place, self.ask, self.said, self.trouble = MAKE, "", "", ""
+        self.place = MAKE
+        self.ask = ""
+        self.said = ""
+        self.trouble = ""
         self.chosen: str | None = None
         self.page, self.selection, self.question = Page(), Selection(), ""
         self._choices: dict[str, list[list[str]]] = {
@@ -210,7 +213,8 @@ class Studio:
         self._show()
 
     def _do_go(self, place: str) -> None:
-        self.place, self.question = place, ""
+        self.place = place
+        self.question = ""
         if place == SPEND and self.dashboard is None:
             self.dashboard = self._new_dashboard()
         self._do_refresh()
@@ -336,7 +340,8 @@ class Studio:
         self._do("Erasing…", lambda: erase_all(self.client, entries), clears=True)
 
     def _do(self, text: str, act: Callable[[], Any], *, clears: bool = False) -> None:
-        self.said, self.question = text, ""
+        self.said = text
+        self.question = ""
 
         async def work() -> None:
             try:
@@ -344,7 +349,8 @@ class Studio:
             except MediakitError as error:
                 said, trouble = "", sentence_of(error)
             with self._lock:
-                self.said, self.trouble = said, trouble
+                self.said = said
+                self.trouble = trouble
                 if clears and not trouble:
                     self.selection = Selection()
             await self._read()
@@ -389,7 +395,8 @@ class Studio:
 
     def _show_job(self, job: JobView | None) -> None:
         before = (self._job_widget, self._job)
-        self._job, self._job_widget = job, None
+        self._job = job
+        self._job_widget = None
         if job is not None:
             job.on_card(self._write_cards)
             self._job_widget = JobsWidget()
@@ -486,7 +493,8 @@ class Studio:
 
     def _fail(self, sentence: str) -> None:
         with self._lock:
-            self.said, self.trouble = "", sentence
+            self.said = ""
+            self.trouble = sentence
             self._show()
 
     # -- what is shown ------------------------------------------------------------

@@ -75,7 +75,8 @@ class PlanView:
     def _show(self) -> None:
         """Show the plan, on the page and in the saved notebook."""
         with self._lock:
-            plan, html = self._plan, plan_html(self._plan)
+            plan = self._plan
+            html = plan_html(self._plan)
             self._facts.value = f"{self._handle.live_style}{html}"
             self._run.description = run_text(plan)
             drafts = (self._drafts,) if plan.can_draft else ()
@@ -126,8 +127,10 @@ class PlanView:
     def _start(self) -> None:
         if self._runs:
             return  # the second of two clicks comes after the first one
-        self._runs, self._error.value = True, ""
-        plan, pressed = self._plan, self._run.description
+        self._runs = True
+        self._error.value = ""
+        plan = self._plan
+        pressed = self._run.description
         budget = self._budget.value.strip() or None
         self._show()
 

@@ -150,7 +150,8 @@ class Wall:
 
     async def _retry(self, cell: int) -> str:
         """Send a cell again, and say what that costs, or why it was not sent."""
-        run, is_tried = self._results.run, asyncio.Event()
+        run = self._results.run
+        is_tried = asyncio.Event()
 
         def look(_: Progress) -> None:
             if run.outcomes[cell].status is not CellStatus.PLANNED:

@@ -1,4 +1,4 @@
-"""What a form looks up after an edit: its media, and a job of the same request."""
+"""What a form reads after an edit: its media, and a job of the same request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TYPING_PAUSE_S = 0.4
 
 
-class Lookups:
+class FormReads:
     """Looks things up on the I/O thread, once nobody has typed for a moment.
 
     Args:
@@ -48,8 +48,12 @@ class Lookups:
     ) -> None:
         self._components = client.components
         self._inspector = Inspector(client.components.remote_media)
-        self._function, self._live, self._results = function, live, results
-        self._tasks, self._clock, self._fitted = tasks, clock, fitted
+        self._function = function
+        self._live = live
+        self._results = results
+        self._tasks = tasks
+        self._clock = clock
+        self._fitted = fitted
         self._edits: dict[str, int] = {}
         self._asked: tuple[str, bool] | None = None
 
