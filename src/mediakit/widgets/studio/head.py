@@ -18,7 +18,7 @@ Fact = dict[str, str]
 
 def facts_of(funds: Funds, budget: Any, today_micro_usd: int | None) -> list[Fact]:
     """Return the figures of the head; what was not read is not known, never 0."""
-    facts = [_money("balance", funds.left_micro_usd, "Balance: {}")]
+    facts = [_money("balance", funds.balance_left_micro_usd, "Balance: {}")]
     if budget is not None:
         exact = f"Budget: {{}} left of {format_usd(budget.limit_micro_usd)}"
         facts.append(_money("left of budget", budget.left_micro_usd, exact))
