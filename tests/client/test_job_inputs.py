@@ -12,7 +12,7 @@ import pytest
 from mediakit import Client, InputError, Job
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.media_inputs import JobOutput
-from mediakit.history import provenance
+from mediakit.history import lineage
 from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.support.job_states import state_of
@@ -107,11 +107,11 @@ def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     again = client.submit("video-upscale", video_url=clip.core)
     assert (again.id, again.reused) == (large.id, True)
     store = client.components.store
-    assert provenance.parents(store, [large.id, clip.id]) == {
+    assert lineage.parents(store, [large.id, clip.id]) == {
         large.id: (("video_url", clip.id),),
     }
     draw = large.next_take()
-    assert provenance.parents(store, [draw.id]) == {draw.id: (("video_url", clip.id),)}
+    assert lineage.parents(store, [draw.id]) == {draw.id: (("video_url", clip.id),)}
     assert isinstance(clip, Job)
 
 

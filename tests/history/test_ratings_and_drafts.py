@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from mediakit.errors import InputError
-from mediakit.history import History, Judgement, Preference, provenance, ratings
-from mediakit.history.provenance import DRAFTS_KEPT_FOR
+from mediakit.history import History, Judgement, Preference, forms, ratings
+from mediakit.history.forms import DRAFTS_KEPT_FOR
 from tests.support.frames import TEXT
 from tests.support.submissions import HERE, START, completed, job, submission
 from tests.support.virtual_clock import VirtualClock
@@ -239,34 +239,32 @@ def test_a_form_finds_only_its_own_requests_newest_first(history):
         history.claim(submission(f"k{number}"), origin=origin)
     history.claim(submission("of no form"))
 
-    assert keys(provenance.asked_from(history, MY_FORM, limit=9)) == ["k3", "k1", "k0"]
-    assert keys(provenance.asked_from(history, MY_FORM, limit=2)) == ["k3", "k1"]
-    second = provenance.asked_from(history, MY_FORM, limit=9)[1]
-    after_a_reset = provenance.asked_from(
-        history, MY_FORM, limit=9, after=second.number
-    )
+    assert keys(forms.asked_from(history, MY_FORM, limit=9)) == ["k3", "k1", "k0"]
+    assert keys(forms.asked_from(history, MY_FORM, limit=2)) == ["k3", "k1"]
+    second = forms.asked_from(history, MY_FORM, limit=9)[1]
+    after_a_reset = forms.asked_from(history, MY_FORM, limit=9, after=second.number)
     assert keys(after_a_reset) == ["k3"]
-    assert keys(provenance.asked_from(history, OTHER_FORM, limit=9)) == ["k2"]
-    assert provenance.asked_from(history, "elsewhere", limit=9) == []
+    assert keys(forms.asked_from(history, OTHER_FORM, limit=9)) == ["k2"]
+    assert forms.asked_from(history, "elsewhere", limit=9) == []
 
 
 def test_a_claim_of_an_existing_key_does_not_change_its_form(history):
     history.claim(submission("k0"), origin=MY_FORM)
     assert not history.claim(submission("k0"), origin=OTHER_FORM)[1]
-    assert provenance.asked_from(history, OTHER_FORM, limit=9) == []
+    assert forms.asked_from(history, OTHER_FORM, limit=9) == []
 
 
 def test_drafts_that_are_unused_for_a_year_are_deleted(tmp_path):
     path = tmp_path / "history.db"
     with History(path, clock=VirtualClock(START)) as history:
-        provenance.save_draft(history, "unused", "{}")
-        provenance.save_draft(history, "used", "{}")
+        forms.save_draft(history, "unused", "{}")
+        forms.save_draft(history, "used", "{}")
     later = VirtualClock(START + DRAFTS_KEPT_FOR)
     with History(path, clock=later) as history:
-        provenance.save_draft(history, "used", "{}")
-        assert provenance.draft(history, "unused") == "{}"
+        forms.save_draft(history, "used", "{}")
+        assert forms.draft(history, "unused") == "{}"
     later = VirtualClock(START + DRAFTS_KEPT_FOR + timedelta(seconds=1))
     with History(path, clock=later) as history:
-        provenance.save_draft(history, "new", "{}")
-        assert provenance.draft(history, "unused") is None
-        assert provenance.draft(history, "used") == "{}"
+        forms.save_draft(history, "new", "{}")
+        assert forms.draft(history, "unused") is None
+        assert forms.draft(history, "used") == "{}"

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from mediakit import plots
-from mediakit.sweep.comparing import compare
+from mediakit.sweep.comparison import compare
 from mediakit.sweep.statistics import bradley_terry
 from tests.plots.made_frames import charge, charges, daily, forecast, monthly
 

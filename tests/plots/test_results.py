@@ -9,7 +9,7 @@ import pytest
 
 from mediakit.errors import InputError
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
-from mediakit.sweep.comparing import compare
+from mediakit.sweep.comparison import compare
 from mediakit.sweep.statistics import bradley_terry, pareto
 from tests.plots.drawn import legend, notes, ticks, title
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from mediakit import plots
 from mediakit.errors import InputError
 from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
-from mediakit.sweep.comparing import compare
+from mediakit.sweep.comparison import compare
 from mediakit.sweep.statistics import bradley_terry
 from tests.plots.drawn import figure_of, said
 from tests.plots.made_frames import charges, daily, monthly

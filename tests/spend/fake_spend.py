@@ -13,7 +13,7 @@ import pandas as pd
 from mediakit.errors import ServiceError
 from mediakit.spend.charges import COLUMNS
 from mediakit.spend.dates import month_text, read_day
-from mediakit.spend.outlook import (
+from mediakit.spend.forecasting import (
     Forecast,
     daily_totals,
     first_day_needed,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mediakit.spend.outlook import HISTORY, anomalies_frame
+from mediakit.spend.forecasting import HISTORY, anomalies_frame
 from tests.spend.made_up_spend import Whole, daily_of, made_up_days
 from tests.support.frames import types
 from tests.support.soak import trials

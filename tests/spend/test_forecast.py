@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Budget
-from mediakit.spend.outlook import HISTORY, Forecast, forecast_month
+from mediakit.spend.forecasting import HISTORY, Forecast, forecast_month
 from tests.spend.made_up_spend import (
     Whole,
     made_up_days,

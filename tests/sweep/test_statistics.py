@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
-from mediakit.sweep.comparing import compare, compare_sweeps
+from mediakit.sweep.comparison import compare, compare_sweeps
 from mediakit.sweep.statistics import (
     bradley_terry,
     cost_of_keeper,

@@ -28,7 +28,7 @@ from mediakit.history import (
     Parent,
     Spendable,
     Submission,
-    provenance,
+    forms,
 )
 from mediakit.money import format_usd, parse_usd
 from mediakit.safe_text import shown
@@ -281,7 +281,7 @@ class Admission:
         """Count an unanswered submission against the caller's budget, if it fits."""
         if caller.origin is not None:
             await self._account_history.write(
-                provenance.note_origin, entry.key, caller.origin
+                forms.note_origin, entry.key, caller.origin
             )
         budget = self._budget_of(caller)
         is_moved = budget is not None or caller.sweep is not None

@@ -34,7 +34,7 @@ from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
-from mediakit.history import History, provenance
+from mediakit.history import History, uploads
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
 
@@ -285,7 +285,7 @@ class Outputs:
             await self._account_history.ask(History.find, state.record.id),
             self._service,
             await self._account_history.ask(
-                provenance.uploads_at,
+                uploads.uploads_at,
                 urls_in(state.body),
                 service=self._account_history.service,
             ),

@@ -20,7 +20,7 @@ from mediakit.client.loop import Blocking
 from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import InputError
-from mediakit.history import Entry, History, Parent, provenance
+from mediakit.history import Entry, History, Parent, uploads
 from mediakit.media import file_of
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import poster_at, probe_url
@@ -200,7 +200,7 @@ class MediaNames:
             return {}
         service = self._account_history.service
         sent = await self._account_history.ask(
-            provenance.uploads_at, urls, service=service
+            uploads.uploads_at, urls, service=service
         )
         home = self._home
         found = await to_thread.run_sync(

@@ -21,7 +21,7 @@ from mediakit.client.service import AccountHistory
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
-from mediakit.history import Entry, History, Upload, importing, provenance
+from mediakit.history import Entry, History, Upload, importing, uploads
 from mediakit.history.entry import REBUILT
 from mediakit.records import Delivery, Job
 from mediakit.webhooks import Event
@@ -135,7 +135,7 @@ class Rebuilder:
         )
         for sent in known.inputs:
             await self._account_history.write(
-                provenance.remember_upload,
+                uploads.remember_upload,
                 service=self._service.identity,
                 upload=Upload(**sent.model_dump()),
             )

@@ -27,7 +27,7 @@ from mediakit.client.retries import jittered_backoff_s
 from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
-from mediakit.history import Upload, provenance
+from mediakit.history import Upload, uploads
 from mediakit.media import local_file, probe
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import UploadGrant
@@ -127,7 +127,7 @@ class Uploads:
         # The same bytes are sent once; a later call finds their URL.
         async with self._locks.setdefault(key, asyncio.Lock()):
             url = await self._account_history.ask(
-                provenance.uploaded,
+                uploads.uploaded,
                 service=self._account_history.service,
                 sha256=seen.sha256,
                 content_type=medium.info.content_type,
@@ -142,7 +142,7 @@ class Uploads:
             async with self._slots:
                 url = await self._put(medium, tell)
         return await self._account_history.write(
-            provenance.remember_upload,
+            uploads.remember_upload,
             service=self._account_history.service,
             upload=Upload(url, sha256_hex, size_bytes, medium.info.content_type),
         )

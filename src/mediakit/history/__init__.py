@@ -1,12 +1,12 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
-from mediakit.history import importing, provenance, ratings
+from mediakit.history import forms, importing, lineage, ratings, uploads
 from mediakit.history.budget_limits import BudgetLimit, BudgetUse, Spendable
 from mediakit.history.entry import Entry, EntryState, Submission, plain_values
-from mediakit.history.provenance import Upload
 from mediakit.history.ratings import Judgement, Preference
 from mediakit.history.rows import Order
 from mediakit.history.store import History, Parent
+from mediakit.history.uploads import Upload
 
 __all__ = [
     "BudgetLimit",
@@ -21,8 +21,10 @@ __all__ = [
     "Spendable",
     "Submission",
     "Upload",
+    "forms",
     "importing",
+    "lineage",
     "plain_values",
-    "provenance",
     "ratings",
+    "uploads",
 ]

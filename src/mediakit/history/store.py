@@ -1,6 +1,6 @@
 """The history: jobs and money, each change one unit of work.
 
-What people say of results is in `ratings`, where requests come from in `provenance`.
+Beside it are `ratings`, `lineage`, `forms` and `uploads`.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from mediakit.client.budgets import AnyBudget, Budget
-    from mediakit.spend.outlook import Forecast
+    from mediakit.spend.forecasting import Forecast
 
 MOST_DAYS = 120  # more are drawn by week
 MOST_BARS_WITH_GAPS = 62

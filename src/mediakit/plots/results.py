@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from mediakit.sweep.comparing import Comparison
+    from mediakit.sweep.comparison import Comparison
 
 MOST_VALUES = 50
 MOST_LISTED = 12

@@ -18,7 +18,7 @@ from mediakit.client.loop import Blocking, blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.safe_text import shown
-from mediakit.spend import outlook
+from mediakit.spend import forecasting
 from mediakit.spend.bill import read_bill
 from mediakit.spend.budget_status import BudgetStatus, budget_days, budget_status
 from mediakit.spend.charges import charges_frame, rate_audit
@@ -33,7 +33,7 @@ from mediakit.spend.dates import (
     read_day,
 )
 from mediakit.spend.exporting import write_file
-from mediakit.spend.outlook import Forecast
+from mediakit.spend.forecasting import Forecast
 from mediakit.spend.reconcile import reconciled
 from mediakit.spend.reconciliation import Reconciliation
 from mediakit.spend.reports import (
@@ -274,8 +274,11 @@ class AsyncSpend:
         asked = None if month is None else month_text(month)
         today = await self._today()
         asked = asked or month_of(today)
-        outlook.refuse_future(asked, today)
-        first, last = outlook.first_day_needed(asked), min(today, end_of_month(asked))
+        forecasting.refuse_future(asked, today)
+        first, last = (
+            forecasting.first_day_needed(asked),
+            min(today, end_of_month(asked)),
+        )
         before_micro_usd = 0
         of = ""
         if named is not None:
@@ -293,8 +296,10 @@ class AsyncSpend:
             if api_key_id is not None:
                 daily = _of_key(daily, api_key_id)
                 of = f" by the key {shown(api_key_id)}"
-            totals = outlook.daily_totals(daily, first, last)
-        make = partial(outlook.forecast_month, of=of, before_micro_usd=before_micro_usd)
+            totals = forecasting.daily_totals(daily, first, last)
+        make = partial(
+            forecasting.forecast_month, of=of, before_micro_usd=before_micro_usd
+        )
         return await to_thread.run_sync(make, asked, totals, today, compared)
 
     async def anomalies(
@@ -339,9 +344,9 @@ class AsyncSpend:
             raise InputError(
                 "start", got=first.isoformat(), accepted=accepted, spec="4.19"
             )
-        daily = await self.daily(first - outlook.HISTORY, last, by=by)
+        daily = await self.daily(first - forecasting.HISTORY, last, by=by)
         return await to_thread.run_sync(
-            outlook.anomalies_frame, daily, first, last, columns
+            forecasting.anomalies_frame, daily, first, last, columns
         )
 
     async def _today(self) -> date:

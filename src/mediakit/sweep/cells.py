@@ -17,7 +17,7 @@ from mediakit.client.job_state import estimate_of
 from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError, NotFoundError
 from mediakit.estimates import Estimate, EstimateKind
-from mediakit.history import Entry, EntryState, provenance
+from mediakit.history import Entry, EntryState, lineage
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
 from mediakit.records import JobStatus
@@ -296,7 +296,7 @@ async def draws_of(
     each draw has the key of its exact content, too.
     """
     rows = await client.components.account_history.ask(
-        provenance.owned_draws, service=client.service.identity, function=function.path
+        lineage.owned_draws, service=client.service.identity, function=function.path
     )
     exact = {(row.draw_key, row.take): row for row in rows}
     draws = exact | {(row.asked_key, row.take): row for row in rows}

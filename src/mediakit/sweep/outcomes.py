@@ -17,7 +17,7 @@ from mediakit.history import (
     Entry,
     Judgement,
     Preference,
-    provenance,
+    lineage,
     ratings,
 )
 from mediakit.history.frames import text_array
@@ -205,12 +205,12 @@ def rows_of(run: Run) -> list[Row]:
         for cell, outcome in enumerate(outcomes)
         if outcome.job_id is not None
     }
-    inputs = provenance.parents(store, cell_of)
+    inputs = lineage.parents(store, cell_of)
     found = [
         (cell, outcome, inputs.get(outcome.job_id or "", _NONE)[0][1], False)
         for cell, outcome in enumerate(outcomes)
     ]
-    for parent, entry in provenance.children(store, run.plan.id):
+    for parent, entry in lineage.children(store, run.plan.id):
         if parent in cell_of and entry.job_id and entry.job_id not in cell_of:
             cell = cell_of[entry.job_id] = cell_of[parent]
             outcome = replace(outcome_of(entry), problem=entry.error_message)

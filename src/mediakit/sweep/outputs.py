@@ -14,7 +14,7 @@ from mediakit.client.loop import io_thread
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
 from mediakit.forks import cached_property
-from mediakit.history import Entry, History, provenance
+from mediakit.history import Entry, History, lineage
 from mediakit.media import plain_name
 from mediakit.private_folders import make_private_folder
 from mediakit.safe_text import shown
@@ -70,7 +70,7 @@ def outputs_of(run: Run) -> list[Output]:
     made = [row for row in rows if row.outcome.job_id and row.outcome.output_url]
     # A repair is held against what its cell asked for.
     asked = [rows[row.cell].outcome.job_id or "" for row in made]
-    bodies = provenance.bodies(store, asked)
+    bodies = lineage.bodies(store, asked)
     axes = run.plan.axes_frame().to_dict("records")
     found = []
     for row, job_id in zip(made, asked, strict=True):

@@ -21,7 +21,7 @@ from mediakit.client.loop import (
 )
 from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
-from mediakit.sweep.comparing import Comparison, compare, compare_sweeps
+from mediakit.sweep.comparison import Comparison, compare, compare_sweeps
 from mediakit.sweep.export import Exported, export
 from mediakit.sweep.outcomes import Progress, frame_of, preferences_of, rows_of
 from mediakit.sweep.outputs import (

@@ -16,7 +16,7 @@ from comm.base_comm import BaseComm
 from mediakit import Client
 from mediakit.client.submitting import asking_from
 from mediakit.errors import InputError
-from mediakit.history import Entry, provenance
+from mediakit.history import Entry, forms
 from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
@@ -136,7 +136,7 @@ def test_what_was_typed_and_not_sent_is_there_after_a_restart(
     box(form, "prompt").value = "typed, and not sent"
     store, origin = form.client.components.store, form._memory.origin
     assert origin is not None
-    until(lambda: "typed" in (provenance.draft(store, origin) or ""))
+    until(lambda: "typed" in (forms.draft(store, origin) or ""))
 
     kernels.start() if is_killed else kernels.restart()
     function, cell = form.function, Cell("cell-1", "later")
@@ -349,7 +349,7 @@ def test_a_history_that_cannot_be_read_is_said_and_the_form_is_there(
     def refuse(*_: object, **__: object) -> None:
         raise InputError("history", got="a page", accepted="another page")
 
-    monkeypatch.setattr(provenance, "draft", refuse)
+    monkeypatch.setattr(forms, "draft", refuse)
     form = kernels.form(**KITE)
     assert "history must be" in error_of(form)
     assert form.values.prompt == "a kite"

@@ -11,7 +11,7 @@ import pytest
 import mediakit as mk
 from mediakit import Client, Job
 from mediakit.client.loop import io_thread
-from mediakit.history import provenance
+from mediakit.history import lineage
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs import result_search
@@ -150,7 +150,7 @@ def test_a_chosen_clip_becomes_the_value_firms_the_price_and_is_known_as_a_paren
     assert "data:image/jpeg" in shown(form)
     press_generate(form)
     job_id = form.jobs[0].state.record.id
-    parents = provenance.parents(own.components.store, [job_id])
+    parents = lineage.parents(own.components.store, [job_id])
     assert parents == {job_id: (("video_url", made["clip"].id),)}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mediakit.money import MICRO_PER_USD, divide_half_up, format_cents, format_usd
-from mediakit.spend.outlook import WEEK
+from mediakit.spend.forecasting import WEEK
 from mediakit.widgets.dashboard.month import CHARGE, By, MonthReading
 
 if TYPE_CHECKING:

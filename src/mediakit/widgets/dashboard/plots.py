@@ -15,7 +15,7 @@ from mediakit import plots
 from mediakit.errors import MediakitError
 from mediakit.plots.style import DARK, LIGHT
 from mediakit.safe_text import NO_HTML
-from mediakit.spend.outlook import WEEK
+from mediakit.spend.forecasting import WEEK
 from mediakit.widgets.dashboard.figures import named
 from mediakit.widgets.dashboard.month import By, MonthReading
 

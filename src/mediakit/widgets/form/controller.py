@@ -17,7 +17,7 @@ from mediakit.client.media_inputs import JobOutput
 from mediakit.client.preparing import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
-from mediakit.history import Entry, provenance
+from mediakit.history import Entry, forms
 from mediakit.media import kernel_folder
 from mediakit.widgets.form.draft import Draft, digest_of
 from mediakit.widgets.form.fields_payload import media_specs
@@ -552,8 +552,7 @@ def is_open(
     key = _open_forms.next_key(kind, cell)
     origin = origin_of(client.components.store, key)
     is_kept = (
-        origin is not None
-        and provenance.draft(client.components.store, origin) is not None
+        origin is not None and forms.draft(client.components.store, origin) is not None
     )
     return _open_forms.at(key) is not None or is_kept
 

@@ -15,7 +15,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.sending import may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError
-from mediakit.history import Entry, EntryState, History, provenance
+from mediakit.history import Entry, EntryState, History, forms
 from mediakit.schema import canonical_json
 from mediakit.widgets.form.draft import Draft
 from mediakit.widgets.form.state import FormState
@@ -112,12 +112,12 @@ class FormMemory:
         """
         if self.origin is None:
             return None
-        self._saved = provenance.draft(self._store, self.origin)
+        self._saved = forms.draft(self._store, self.origin)
         draft = Draft.read(self._saved)
         self._after = 0 if draft is None else draft.after
         if not fresh:
             return draft
-        newest = provenance.asked_from(self._store, self.origin, limit=1)
+        newest = forms.asked_from(self._store, self.origin, limit=1)
         self._after = newest[0].number if newest else 0
         return None
 
@@ -125,7 +125,7 @@ class FormMemory:
         """Return what the form asked for, newest first."""
         if self.origin is None:
             return []
-        return provenance.asked_from(
+        return forms.asked_from(
             self._store, self.origin, limit=MOST_JOBS, after=self._after
         )
 
@@ -160,7 +160,7 @@ class FormMemory:
         if text == self._saved:
             return
         try:
-            provenance.save_draft(self._store, self.origin, text)
+            forms.save_draft(self._store, self.origin, text)
             self._saved = text
         except MediakitError as error:
             log.warning("what a form holds was not saved: %s", error)

@@ -13,7 +13,7 @@ import pytest
 import mediakit as mk
 from mediakit import Budget, Client, InputError, plots
 from tests.spend.budget_desk import CLIP_MICRO_USD, DECEMBER, NOVEMBER, Calendar
-from tests.spend.test_outlook import Bill
+from tests.spend.test_forecast_of_a_bill import Bill
 from tests.sweep.runs import PATIENCE_S
 from tests.sweep.service import BASE_URL, CATALOG, KEY, Service
 

@@ -1,0 +1,54 @@
+"""What a form asked for, and its draft.
+
+An origin is an opaque text that identifies a form in one notebook.
+"""
+
+from datetime import timedelta
+
+from sqlalchemy import delete, select
+
+from mediakit.history import tables
+from mediakit.history.entry import Entry
+from mediakit.history.rows import entry_of, whole_entries
+from mediakit.history.store import History
+from mediakit.history.tables import entries, upsert
+
+DRAFTS_KEPT_FOR = timedelta(days=365)
+
+
+def asked_from(
+    history: History, origin: str, *, limit: int, after: int = 0
+) -> list[Entry]:
+    """Return the entries above a number that a form requested, newest first."""
+    query = (
+        whole_entries()
+        .join(tables.origins, tables.origins.c.key == entries.c.key)
+        .where(tables.origins.c.origin == origin, entries.c.number > after)
+        .order_by(entries.c.number.desc())
+        .limit(limit)
+    )
+    return [entry_of(row) for row in history.database.rows(query)]
+
+
+def note_origin(history: History, key: str, origin: str) -> None:
+    """Record that a form, too, requests an existing entry."""
+    history.database.save(tables.origins, [{"origin": origin, "key": key}])
+
+
+def draft(history: History, origin: str) -> str | None:
+    """Return the last draft of a form; None without one."""
+    query = select(tables.drafts.c.content).where(tables.drafts.c.origin == origin)
+    return next((text for (text,) in history.database.rows(query)), None)
+
+
+def save_draft(history: History, origin: str, content: str) -> None:
+    """Save the draft of a form, a JSON object; delete drafts that are a year old."""
+    now = history.clock.now()
+    row = {"origin": origin, "content": content, "saved_at": now}
+    with history.database.writing() as db:
+        upsert(db, tables.drafts, [row], update=("content", "saved_at"))
+        db.execute(
+            delete(tables.drafts).where(
+                tables.drafts.c.saved_at < now - DRAFTS_KEPT_FOR
+            )
+        )

@@ -1,0 +1,60 @@
+"""Which jobs a request has, and whose outputs are its inputs."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from sqlalchemy import select
+
+from mediakit.history import tables
+from mediakit.history.entry import Entry
+from mediakit.history.rows import entry_of, whole_entries
+from mediakit.history.store import History
+from mediakit.history.tables import entries, has_later_attempt
+
+
+def owned_draws(history: History, *, service: str, function: str) -> list[Entry]:
+    """Return the newest attempt at each take of a function's requests."""
+    query = (
+        whole_entries()
+        .where(entries.c.service == service, entries.c.function == function)
+        .where(~has_later_attempt())
+        .order_by(entries.c.number)
+    )
+    return [entry_of(row) for row in history.database.rows(query)]
+
+
+def bodies(history: History, job_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the fields of requests as they were sent, by job."""
+    query = select(entries.c.job_id, entries.c.body)
+    found = history.database.rows_with(query, entries.c.job_id, job_ids)
+    return {job_id: json.loads(body) for job_id, body in found}
+
+
+def parents(
+    history: History, job_ids: Iterable[str]
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Return the fields and jobs whose outputs are inputs, by job."""
+    query = (
+        select(entries.c.job_id, tables.parents.c.field, tables.parents.c.job_id)
+        .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
+        .order_by(entries.c.job_id, tables.parents.c.field)
+    )
+    found: dict[str, tuple[tuple[str, str], ...]] = {}
+    for row in history.database.rows_with(query, entries.c.job_id, job_ids):
+        job_id, field, parent = tuple(row)
+        found[job_id] = (*found.get(job_id, ()), (field, parent))
+    return found
+
+
+def children(history: History, sweep: str) -> list[tuple[str, Entry]]:
+    """Return the jobs of a sweep that have parents, each with one of them."""
+    query = (
+        whole_entries()
+        .add_columns(tables.parents.c.job_id.label("parent_job_id"))
+        .join(tables.parents, tables.parents.c.draw_key == entries.c.draw_key)
+        .where(entries.c.sweep == sweep, entries.c.job_id.is_not(None))
+        .order_by(entries.c.number)
+    )
+    rows = history.database.rows(query)
+    return list({row.job_id: (row[-1], entry_of(row)) for row in rows}.values())
