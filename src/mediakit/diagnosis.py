@@ -31,9 +31,21 @@ IN_MEMORY = ":memory:"
 MEGABYTE = 1_000_000
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY")
 NOTABLE = (
-    *("ipython", "ipykernel", "ipywidgets", "anywidget", "jupyterlab", "notebook"),
-    *("voila", "numpy", "pandas", "matplotlib", "pydantic", "httpx", "sqlalchemy"),
-    *("av", "pillow"),
+    "ipython",
+    "ipykernel",
+    "ipywidgets",
+    "anywidget",
+    "jupyterlab",
+    "notebook",
+    "voila",
+    "numpy",
+    "pandas",
+    "matplotlib",
+    "pydantic",
+    "httpx",
+    "sqlalchemy",
+    "av",
+    "pillow",
 )
 EXTRAS: Mapping[str, tuple[str, ...]] = {
     "dask": ("distributed",),

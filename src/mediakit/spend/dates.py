@@ -22,8 +22,18 @@ _MONTH = re.compile(r"\d{4}-\d{2}", re.ASCII)
 
 # The names do not depend on the machine's locale.
 MONTHS = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
 )
 
 

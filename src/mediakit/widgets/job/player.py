@@ -138,8 +138,16 @@ class Embedded:
 # A mov says "video/quicktime", which browsers do not even try: it goes as an mp4.
 _USUAL_TYPES = {"video": "video/mp4", "image": "image/png", "audio": "audio/mpeg"}
 _PLAIN_TYPES = (
-    *("video/mp4", "video/webm", "image/png", "image/jpeg", "image/webp"),
-    *("image/gif", "audio/mpeg", "audio/wav", "audio/mp4", "audio/ogg"),
+    "video/mp4",
+    "video/webm",
+    "image/png",
+    "image/jpeg",
+    "image/webp",
+    "image/gif",
+    "audio/mpeg",
+    "audio/wav",
+    "audio/mp4",
+    "audio/ogg",
 )
 
 
