@@ -174,4 +174,7 @@ def test_blind_comparisons_rank_the_results(results: Any, client: Client) -> Non
     owner: dict[str, Any] = dict(client.components.account_history.owner)
     for _ in range(3):
         ratings.prefer(client.components.store, **owner, winner=second, loser=first)
-    assert results.ranking()["item"].tolist() == [second, first]
+    ranked = results.ranking()
+    prompts = results.frame().set_index("job_id")["prompt"]
+    assert ranked["item"].tolist() == [second, first]
+    assert ranked["prompt"].tolist() == [prompts[second], prompts[first]]

@@ -38,6 +38,7 @@ from mediakit.sweep.statistics import (
     agreement,
     bradley_terry,
     cost_of_keeper,
+    jobs_once,
     pareto,
 )
 
@@ -218,9 +219,14 @@ class AsyncResults(ProcessBound):
         """Return the results ranked by blind comparisons.
 
         Returns:
-            One row per compared result; see `mediakit.sweep.statistics.bradley_terry`.
+            One row per compared result, whose job is the item, as
+            `mediakit.sweep.statistics.bradley_terry` ranks them, and its prompt (str).
         """
-        return bradley_terry(await to_thread.run_sync(preferences_of, self.run))
+        ranked = bradley_terry(await to_thread.run_sync(preferences_of, self.run))
+        prompts = jobs_once(await self.frame())[["job_id", "prompt"]]
+        return ranked.merge(
+            prompts.rename(columns={"job_id": "item"}), on="item", how="left"
+        )
 
     async def compare(
         self,
