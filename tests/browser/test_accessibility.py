@@ -1,4 +1,4 @@
-"""Wall, dashboard and studio as axe-core sees them: narrow, at 200 %, and dark."""
+"""Wall, dashboard and studio as axe-core sees them: narrow, at 200%, and dark."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_wall_dashboard_and_studio_have_no_serious_finding_in_any_look(
         lab.theme(theme)
         lab.resize(width, 1400)
         lab.page.evaluate("zoom => document.body.style.zoom = zoom", zoom)
-        look = f"{theme}, {width} px, {100 * zoom} %"
+        look = f"{theme}, {width} px, {100 * zoom}%"
         found += [f"wall, {look}: {each}" for each in findings(wall)]
         tile = wall.locator(".mk-wall-tile").first
         tile.focus()

@@ -29,15 +29,15 @@ FRAME = daily({"keyframes": [1_000_001, 0], "r1": [2_000_000, 4_000_000]})
 def test_the_largest_is_on_top_with_its_sum_and_part():
     axes = share(FRAME)
     assert bars(axes) == [
-        ("r1", 6_000_000, "$6.00  85.7 %"),
-        ("keyframes", 1_000_001, "$1.00  14.3 %"),
+        ("r1", 6_000_000, "$6.00  85.7%"),
+        ("keyframes", 1_000_001, "$1.00  14.3%"),
     ]
     assert title(axes) == "Spend by function: $7.00"
     assert axes.yaxis_inverted()
     own = [FUNCTION_COLOURS[name][0] for name in ("r1", "keyframes")]
     assert [to_hex(bar.get_facecolor()) for bar in axes.patches] == own
     assert alt_text(axes) == (
-        "Spend by function: $7.00. r1 $6.00  85.7 %; keyframes $1.00  14.3 %."
+        "Spend by function: $7.00. r1 $6.00  85.7%; keyframes $1.00  14.3%."
     )
 
 
@@ -91,9 +91,9 @@ AFTER = monthly("2026-10", r1=93_400_001, keyframes=7_000_000, r5=1_000_000, r3=
 def test_differences_go_from_more_to_less_in_two_colours():
     axes = changes(BEFORE, AFTER)
     assert bars(axes) == [
-        ("r1", 13_400_001, "+$13.40  +16.8 %"),
+        ("r1", 13_400_001, "+$13.40  +16.8%"),
         ("r5", 1_000_000, "+$1.00  new"),
-        ("keyframes", -2_000_000, "-$2.00  -22.2 %"),
+        ("keyframes", -2_000_000, "-$2.00  -22.2%"),
         ("r2", -4_000_000, "-$4.00  stopped"),
     ]
     assert title(axes) == "October 2026 against September 2026: +$8.40"

@@ -86,7 +86,7 @@ def test_the_fan_opens_where_the_spend_ends():
     assert (micro_usd(bottom), micro_usd(top)) == AHEAD[-1][1:]
     assert legend(axes) == [
         "expected $5.00",
-        "80 %: $4.50 to $6.00",
+        "80%: $4.50 to $6.00",
         "spent $4.00",
     ]
 
@@ -141,5 +141,5 @@ def test_rows_without_a_charge_are_said():
 def test_the_plot_can_be_read_aloud():
     assert alt_text(cumulative(THREE_DAYS, "$200", forecast(SPENT, AHEAD))) == (
         "October 2026: $4.00 of $200.00 spent. $5.00 expected by 31 October 2026, "
-        "80 %: $4.50 to $6.00."
+        "80%: $4.50 to $6.00."
     )

@@ -82,7 +82,7 @@ def test_the_drawn_means_are_those_of_pandas():
 @pytest.mark.parametrize(
     ("value", "first"),
     [
-        ("keep", "100 %\nn=2"),
+        ("keep", "100%\nn=2"),
         ("charge_micro_usd", "$0.30\nn=2"),
         ("sharpness", "0.125\nn=2"),
     ],

@@ -84,7 +84,7 @@ def test_the_forecast_of_a_project_counts_its_charges_in_this_history(
         said = client.spend.forecast(project="spring", budget="$9")
     assert said.so_far_micro_usd == CLIP_MICRO_USD
     assert "in November 2026 for the project 'spring'" in said.text
-    assert said.text.endswith("The whole interval is within the budget of $9.00.")
+    assert said.text.endswith("The charges so far are within the budget of $9.00.")
 
 
 def test_a_budget_that_nobody_used_is_not_forecast_to_be_exceeded(

@@ -229,7 +229,7 @@ def test_each_level_is_said_once(desk: Desk, caplog: pytest.LogCaptureFixture) -
         desk.calendar.today = DECEMBER
         for number in range(5, 8):
             client.submit("text-to-video", prompt=f"{number}", **CLIP)
-        assert said()[2].startswith("Budget 'team 2026-12' has reached 50 %: ")
+        assert said()[2].startswith("Budget 'team 2026-12' has reached 50%: ")
         assert len(said()) == 3
 
 
@@ -240,7 +240,7 @@ def test_levels_that_are_passed_at_once_are_one_line(
         client.submit("text-to-video", prompt="a", **CLIP)
     lines = [r.getMessage() for r in caplog.records if "has reached" in r.message]
     assert len(lines) == 1
-    assert "has reached 95 %" in lines[0]
+    assert "has reached 95%" in lines[0]
 
 
 def test_a_history_that_cannot_be_read_for_a_warning_does_not_stop_the_submit(
@@ -440,7 +440,7 @@ def test_the_status_says_what_is_spent_held_and_left(history: History) -> None:
 
     assert status.text == str(status) == repr(status)
     assert status.text == (
-        "$412.20 of $500.00 is spent and $6.10 is held (83 %); $81.70 is left."
+        "$412.20 of $500.00 is spent and $6.10 is held (83%); $81.70 is left."
     )
     assert (status.level, status.month) == (80, "2026-11")
     assert status.left_micro_usd == 81_700_000
@@ -448,7 +448,7 @@ def test_the_status_says_what_is_spent_held_and_left(history: History) -> None:
 
 def test_a_budget_that_nobody_used_is_all_left(history: History) -> None:
     status = budget_status(history, monthly("$500"), NOVEMBER)
-    assert status.text == "$0.00 of $500.00 is spent (0 %); $500.00 is left."
+    assert status.text == "$0.00 of $500.00 is spent (0%); $500.00 is left."
     assert status.level is None
     frame = status.frame()
     assert len(frame) == 22
@@ -522,5 +522,5 @@ def test_a_charge_above_its_estimate_leaves_nothing_and_not_less(
     history.record_job("k1", completed(1_200_000))
     status = budget_status(history, monthly(), NOVEMBER)
     assert status.left_micro_usd == 0
-    assert "(120 %)" in status.text
+    assert "(120%)" in status.text
     assert replace(status, days=status.days).frame()["left_micro_usd"].iloc[-1] == 0

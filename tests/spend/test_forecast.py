@@ -177,7 +177,7 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
     assert str(said) == said.text
     assert said.text == (
         "$12.34567 has been charged so far in November 2026; about $37.04 is expected "
-        "by the end of the month (80 % interval: $37.04 to $37.04)."
+        "by the end of the month (80% interval: $37.04 to $37.04)."
     )
     assert "mean of the last 28 days" in said.method
 
@@ -186,9 +186,9 @@ def test_it_says_what_is_charged_and_what_is_expected() -> None:
     ("totals", "day_n", "ends", "text", "method"),
     [
         ([0, 900], 1, (900, 900, 900), "no complete day", "nothing is added"),
-        ([10, 0], 2, (10, 300, 880), "estimate from: 1, so", "less than a week"),
-        ([10, 0], 1, (0, 300, 900), "estimate from: 1, so", "known: 1)"),
-        ([10] * 8 + [0], 9, (300, 300, 300), "estimate from: 8, so", "known: 8)"),
+        ([10, 0], 2, (10, 300, 880), "based on 1 day of", "less than a week"),
+        ([10, 0], 1, (0, 300, 900), "based on 1 day of", "known: 1)"),
+        ([10] * 8 + [0], 9, (300, 300, 300), "based on 8 days of", "known: 8)"),
     ],
 )
 def test_little_history_is_a_rough_estimate_and_is_said(
@@ -201,6 +201,17 @@ def test_little_history_is_a_rough_estimate_and_is_said(
     assert said.high_micro_usd == high
     assert text in said.text
     assert method in said.method
+
+
+def test_less_than_a_week_of_spend_has_no_interval_in_words_either() -> None:
+    said = asked([1_000_000] * 7, 7, budget=Budget("team", "$50"))
+    assert said.text == (
+        "$7.00 has been charged so far in November 2026; about $30.00 is expected by "
+        "the end of the month. This is rough: it is based on 6 days of spend. The "
+        "estimate is within the budget of $50.00."
+    )
+    assert "there is no interval" in said.method
+    assert "80% interval" in asked([1_000_000] * 8, 8).text
 
 
 def test_a_month_that_is_over_is_exact() -> None:

@@ -310,7 +310,7 @@ def test_a_judge_that_ranks_like_people_agrees_with_them(client: Client) -> None
 
     assert (found.pairs, found.rank_correlation, found.weighted_kappa) == (10, 1, 1)
     assert found.text == (
-        "10 outputs have both stars and rating. Their rank correlation is 1.00 (95 % "
+        "10 outputs have both stars and rating. Their rank correlation is 1.00 (95% "
         "interval 1.00 to 1.00): more than chance explains. Their weighted kappa is "
         "1.00."
     )

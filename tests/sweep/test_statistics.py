@@ -482,7 +482,7 @@ def told_share(runs: int, **chances: Any) -> float:
 def test_without_a_true_difference_a_winner_is_named_once_in_twenty_times(
     chances: dict[str, Any],
 ) -> None:
-    # Of 150 runs at 5 %, 99 in 100 have at most 14 false alarms.
+    # Of 150 runs at 5%, 99 in 100 have at most 14 false alarms.
     assert told_share(trials(40, soak=150), **chances) <= 0.1
 
 

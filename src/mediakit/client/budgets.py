@@ -171,7 +171,7 @@ def budget_text(budget: Budget, spent_micro_usd: int, held_micro_usd: int) -> st
     held = f" and {format_usd(held_micro_usd)} is held" if held_micro_usd else ""
     return (
         f"{format_usd(spent_micro_usd)} of {format_usd(limit)} is spent{held} "
-        f"({percent} %); {format_usd(max(0, limit - used))} is left."
+        f"({percent}%); {format_usd(max(0, limit - used))} is left."
     )
 
 
@@ -409,7 +409,7 @@ class Admission:
         if is_exceeded:
             log.warning("Budget %s is exceeded: %s", shown(label), text)
         else:
-            log.warning("Budget %s has reached %s %%: %s", shown(label), level, text)
+            log.warning("Budget %s has reached %s%%: %s", shown(label), level, text)
 
     def _recent(self) -> Spendable | None:
         if self._read_at_s is None:

@@ -406,7 +406,7 @@ def _last(drawn: pd.DataFrame, column: str) -> int | None:
 
 def _range_text(drawn: pd.DataFrame) -> str:
     low, high = (format_cents(_last(drawn, name) or 0) for name in (LOW, HIGH))
-    return f"80 %: {low} to {high}"
+    return f"80%: {low} to {high}"
 
 
 def _draw_lines(canvas: Canvas, drawn: pd.DataFrame) -> None:

@@ -195,7 +195,7 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
 
 def _value_text(number: float, value: str) -> str:
     if value == "keep":
-        return f"{100 * number:.0f} %"
+        return f"{100 * number:.0f}%"
     if value.endswith("_micro_usd"):
         return format_cents(round(number))
     if value == "rating":
@@ -216,7 +216,7 @@ def forest(
     ax: Axes | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw the differences of a comparison with their 95 % intervals.
+    """Draw the differences of a comparison with their 95% intervals.
 
     Args:
         comparison: As `results.compare(...)` returns it.
@@ -261,7 +261,7 @@ def forest(
     _draw_intervals(canvas, drawn["difference"], drawn, names, texts, is_told)
     canvas.axes.axvline(0, color=canvas.palette.quiet, linewidth=0.8)
     notes = ["filled: more than chance explains"]
-    canvas.label("difference, with its 95 % interval", notes=notes)
+    canvas.label("difference, with its 95% interval", notes=notes)
     told = sum(is_told)
     verb = "exceeds" if told == 1 else "exceed"
     title = f"{told} of {len(drawn)} differences {verb} chance"
@@ -275,7 +275,7 @@ def ranking(
     ax: Axes | None = None,
     theme: Theme | None = None,
 ) -> Axes:
-    """Draw a ranking by blind comparisons with its 90 % intervals.
+    """Draw a ranking by blind comparisons with its 90% intervals.
 
     Args:
         frame: As `results.ranking()` returns it.
@@ -315,7 +315,7 @@ def ranking(
     notes = []
     if len(first_rows):
         notes = ["rows on two sides of a dotted line were never compared"]
-    canvas.label("strength (log-odds of winning), with its 90 % interval", notes=notes)
+    canvas.label("strength (log-odds of winning), with its 90% interval", notes=notes)
     return canvas.finish(drawn, title, f"{title}. {listed(names, texts)}.")
 
 

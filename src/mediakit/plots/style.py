@@ -375,8 +375,8 @@ def signed(amount_micro_usd: int) -> str:
 
 
 def percent(part: int, whole: int) -> str:
-    """Format a part of a whole with one decimal, such as "64.8 %"."""
-    return f"{100 * part / whole:.1f} %"
+    """Format a part of a whole with one decimal, such as "64.8%"."""
+    return f"{100 * part / whole:.1f}%"
 
 
 # -- columns, names and sums -----------------------------------------------------------

@@ -49,8 +49,10 @@ class Forecast:
         month: The month, YYYY-MM in UTC.
         so_far_micro_usd: The charges so far, including today; exact.
         expected_micro_usd: The expected total of the whole month.
-        low_micro_usd: The lower end of the 80 % interval.
-        high_micro_usd: The upper end of the 80 % interval.
+        low_micro_usd: The lower end of the 80% interval; after less than a week of
+            spend there is none, and this is what is charged so far.
+        high_micro_usd: The upper end of the 80% interval; after less than a week of
+            spend, for the remaining days three times what is expected.
         method: How it was made, in a sentence.
         text: A summary, in a sentence or two.
         budget: The budget that it is compared with; None for none.
@@ -142,7 +144,12 @@ def forecast_month(
     if budget is not None:
         total = (low, expected, high)
         text += _budget_text(
-            month, budget, before_micro_usd, total, is_over=today > last
+            month,
+            budget,
+            before_micro_usd,
+            total,
+            is_over=today > last,
+            days_n=len(complete),
         )
     days = pd.DataFrame({"day": pd.date_range(first, last, tz="UTC", unit="us")})
     days["spent_micro_usd"] = pd.Series(spent, dtype="Int64")
@@ -215,15 +222,17 @@ def _range(complete: Whole, means: Real, days_n: int) -> tuple[float, float, flo
 def _method(days_n: int) -> str:
     if not days_n:
         return "There is no complete day with spend before today, so nothing is added."
-    how = "comes from the errors of the same forecast on earlier days"
+    interval = (
+        "the 80% interval comes from the errors of the same forecast on earlier days"
+    )
     if days_n < WEEK:
-        how = "runs from $0 to three times that, because there is less than a week"
+        interval = "there is no interval, because there is less than a week of spend"
     elif days_n <= LEAST_BACKTEST:
-        how = "comes from how much these days vary"
+        interval = "the 80% interval comes from how much these days vary"
     return (
         f"Each remaining day is the mean of the last {MEAN_DAYS} days (known: "
         f"{min(days_n, MEAN_DAYS)}), in which a day counts up to {CLIP} times the "
-        f"median of the days with spend; the 80 % interval {how}."
+        f"median of the days with spend; {interval}."
     )
 
 
@@ -235,12 +244,11 @@ def _text(where: str, so_far: int, total: tuple[int, int, int], days_n: int) -> 
             "tomorrow."
         )
     low, expected, high = map(_cents, total)
-    text = (
-        f"{begin}; about {expected} is expected by the end of the month (80 % "
-        f"interval: {low} to {high})."
-    )
+    interval = f" (80% interval: {low} to {high})" if days_n >= WEEK else ""
+    text = f"{begin}; about {expected} is expected by the end of the month{interval}."
     if days_n <= LEAST_BACKTEST:
-        text += f" Days of spend to estimate from: {days_n}, so this is rough."
+        days = f"{days_n} day{'' if days_n == 1 else 's'}"
+        text += f" This is rough: it is based on {days} of spend."
     return text
 
 
@@ -251,8 +259,11 @@ def _budget_text(
     total: tuple[int, int, int],
     *,
     is_over: bool,
+    days_n: int,
 ) -> str:
     low, expected, high = total
+    has_interval = days_n >= WEEK
+    what = "The estimate is" if days_n else "The charges so far are"
     limit = budget.limit_micro_usd - before_micro_usd
     named = f"the budget of {format_usd(budget.limit_micro_usd)}"
     if before_micro_usd:
@@ -261,13 +272,14 @@ def _budget_text(
         over = f"exceeded by {_cents(expected - limit)}"
         result = "not exceeded" if expected <= limit else over
         return f" {named[0].upper()}{named[1:]} was {result}."
-    if high <= limit:
+    if has_interval and high <= limit:
         return f" The whole interval is within {named}."
-    if low > limit:
+    if has_interval and low > limit:
         return f" The whole interval is over {named}."
     if expected <= limit:
-        return f" The estimate is within {named}, but the upper end is over it."
-    return f" The estimate is {_cents(expected - limit)} over {named}."
+        but = ", but the upper end is over it" if has_interval else ""
+        return f" {what} within {named}{but}."
+    return f" {what} {_cents(expected - limit)} over {named}."
 
 
 def _cents(micro_usd: int) -> str:

@@ -244,7 +244,7 @@ class AsyncSpend:
         project: str | None = None,
         api_key_id: str | None = None,
     ) -> Forecast:
-        """Forecast a month's total, with an 80 % interval.
+        """Forecast a month's total, with an 80% interval.
 
         It is the total of all keys; of a project or a key; or with a `mk.Budget`, of
         what counts against that budget in this history, as in `budget()`. The forecast

@@ -55,7 +55,7 @@ class Comparison:
     Args:
         frame: One row for each two values of the axis: first and second (as the axis),
             difference (float64, the mean of second minus first), low and high
-            (float64, its 95 % interval), pairs (int64, how many were compared), p
+            (float64, its 95% interval), pairs (int64, how many were compared), p
             (float64, how often chance alone makes such a difference, corrected for the
             number of rows after Holm), more_pairs (Int64, about how many more pairs
             would tell a difference of this size from chance, <NA> if it is told or

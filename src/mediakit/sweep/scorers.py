@@ -61,7 +61,7 @@ def motion(path: Path) -> Numbers:
 def black_frames(path: Path) -> Numbers:
     """Measure how much of a clip is black.
 
-    `black_frames` is the share of sampled frames in which 98 % of the pixels are darker
+    `black_frames` is the share of sampled frames in which 98% of the pixels are darker
     than a tenth of white, from 0 to 1.
     """
     return _black(sampled_lumas(path, SAMPLED_FRAMES))

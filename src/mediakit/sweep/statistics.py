@@ -151,7 +151,7 @@ def cost_of_keeper(frame: pd.DataFrame, by: By = None, seed: int = 0) -> pd.Data
         cells (int64, those that were sent), unsettled (int64, jobs with an unknown
         charge, which no sum includes), charged_micro_usd (int64), kept (int64),
         cost_micro_usd_per_keeper (Int64, <NA> without a keeper), low and high (Int64,
-        micro-USD, the 90 % interval by bootstrap; <NA> with fewer than five cells or
+        micro-USD, the 90% interval by bootstrap; <NA> with fewer than five cells or
         no keeper; high is also <NA> if one resample in twenty has no keeper).
 
     Raises:
@@ -179,7 +179,7 @@ def cost_of_keeper(frame: pd.DataFrame, by: By = None, seed: int = 0) -> pd.Data
 def _interval(
     charges: "pd.Series[int]", kept: "pd.Series[bool]", seed: int
 ) -> tuple[int | None, int | None]:
-    """Resample the cells; return the 90 % interval of the cost of a keeper."""
+    """Resample the cells; return the 90% interval of the cost of a keeper."""
     if len(charges) < FEWEST_CELLS or not kept.any():
         return None, None
     pairs = np.column_stack((charges, kept))
@@ -281,7 +281,7 @@ def bradley_terry(preferences: Iterable[Any] | pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         One row per item, group by group, the strongest of each first: item (str),
-        strength, low and high (float64, log-odds around 0; the 90 % interval), wins,
+        strength, low and high (float64, log-odds around 0; the 90% interval), wins,
         losses and ties (int64), group (int64, from 0). Without comparisons, no rows but
         the same dtypes.
 
@@ -418,8 +418,8 @@ class Agreement:
         pairs: How many outputs have both.
         rank_correlation: Spearman's, from -1 to 1; None if there are fewer than 5
             pairs, or if all scores or all ratings are equal.
-        low: The lower end of its 95 % interval; None if unknown.
-        high: The upper end of its 95 % interval; None if unknown.
+        low: The lower end of its 95% interval; None if unknown.
+        high: The upper end of its 95% interval; None if unknown.
         weighted_kappa: Cohen's kappa with quadratic weights, from -1 to 1: it also
             counts how far apart score and rating are; None if it is unknown, or if
             not both are from 1 to 5.
@@ -463,7 +463,7 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
     if high < 0:
         by_chance = "so they disagree more than chance explains"
     text = (
-        f"{said}. Their rank correlation is {rho:.2f} (95 % interval {low:.2f} to "
+        f"{said}. Their rank correlation is {rho:.2f} (95% interval {low:.2f} to "
         f"{high:.2f}): {by_chance}."
     )
     if kappa is not None:
@@ -472,7 +472,7 @@ def agreement(frame: pd.DataFrame, score: str, rating: str = "rating") -> Agreem
 
 
 def _correlation_interval(rho: float, pairs: int) -> tuple[float, float]:
-    """Return the 95 % interval of a rank correlation, after Bonett and Wright."""
+    """Return the 95% interval of a rank correlation, after Bonett and Wright."""
     if abs(rho) >= 1:
         return rho, rho
     margin = NORMAL_95 * math.sqrt((1 + rho**2 / 2) / (pairs - 3))

@@ -246,7 +246,7 @@ def test_nothing_moves_when_a_job_holds_money(
     funds, refresh = shown.form.state.funds, shown.el.get_by_text("Refresh balance")
     before = refresh.bounding_box()
     shown.form._take_funds(replace(funds, held_micro_usd=204_000, held_jobs=12))
-    expect(shown.el).to_contain_text("$0.20 is held by 12 running jobs")
+    expect(shown.el).to_contain_text("$0.20 is held for 12 jobs in progress")
     assert refresh.bounding_box() == before
 
 

@@ -113,7 +113,7 @@ def test_another_month_is_read_and_an_empty_one_says_so_and_draws_nothing(
     month.value = "2026-09"  # what comes late is not shown
     settle(dashboard)
     assert "Spend · September 2026" in shown(dashboard)
-    assert "forecast, 80 %" not in shown(dashboard)
+    assert "forecast, 80%" not in shown(dashboard)
     month.value = "2026-05"
     settle(dashboard)
     assert "Nothing was charged in May 2026." in shown(dashboard)

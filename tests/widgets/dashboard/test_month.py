@@ -88,10 +88,10 @@ def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
 ) -> None:
     assert texts(reading) == {
         "charged": "$53.40",
-        "forecast, 80 % interval": "$80.93–$84.33",  # noqa: RUF001
+        "forecast, 80% interval": "$80.93–$84.33",  # noqa: RUF001
         "charged jobs": "45",
         "per kept result": "$1.84",
-        "vs September 1–20": "+0.1 %",  # noqa: RUF001
+        "vs September 1–20": "+0.1%",  # noqa: RUF001
     }
     exact = int(reading.charges["charge_micro_usd"].sum())
     assert reading.charged_micro_usd == exact
@@ -136,8 +136,8 @@ def test_a_forecast_says_how_little_it_rests_on_and_draws_no_range(
     early = replace(reading, forecast=replace(reading.forecast, complete_days=days))
     figure = figures_of(early, None)[1]
     assert (figure.text, figure.label) == (text, label)
-    assert "80 %" not in so_far(early).alt
-    assert "80 %" in so_far(reading).alt
+    assert "80%" not in so_far(early).alt
+    assert "80%" in so_far(reading).alt
 
 
 def test_keys_have_the_names_that_they_were_given() -> None:

@@ -143,7 +143,7 @@ def test_a_month_that_is_over_is_reported_whole_and_an_empty_one_says_so(
     charged = charges_frame(date(2026, 8, 1), date(2026, 9, 30))
     spend = FakeSpend(charged)
     page = Page(write(tmp_path / "p.html", spend, "2026-09").read_text("utf-8"))
-    assert "forecast, 80 %" not in page.text
+    assert "forecast, 80%" not in page.text
     september = charged[charged["day"].dt.month == 9]["charge_micro_usd"]
     assert f"Total{len(september)}" in page.text
     assert f"{september.sum() / 1_000_000:.6f}".rstrip("0") in page.text

@@ -58,7 +58,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
             state_of("text-to-video", usd(10, 680_000, 2)),
             [
                 "Balance: $9.32 · enough for about 27 runs",
-                "$0.68 is held by 2 running jobs",
+                "$0.68 is held for 2 jobs in progress",
             ],
         ),
         (
@@ -78,7 +78,7 @@ AUTO = {"prompt": "a", "duration": "auto"}
             ),
             [
                 "Budget: $0.66 · enough for about 1 run",
-                "$0.34 is held by running jobs",
+                "$0.34 is held for jobs in progress",
             ],
         ),
         (state_of("r1", usd(5), **AUTO), ["Balance: $5.00"]),

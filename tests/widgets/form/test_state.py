@@ -248,7 +248,7 @@ NO_UPPER_PRICE = "Its price is unknown, so your budget cannot be enforced."
         (
             with_usd(CLIP_FROM_TEXT, 1, held_micro_usd=680_000),
             "This costs $0.34, but only $0.32 is left; "
-            "$0.68 is held by 2 running jobs.",
+            "$0.68 is held for 2 jobs in progress.",
         ),
         (with_usd(OPEN_END, 5), None),
         (with_usd(OPEN_END, 1), "This costs at least $2.00, but only $1.00 is left."),

@@ -141,7 +141,7 @@ def test_the_header_counts_cells_and_tells_the_rest_in_words() -> None:
 
     assert header.figures == (
         ("6", "cells"),
-        ("2", "owned before, free"),
+        ("2", "already yours, free"),
         ("$0.61", "spent of $3.00"),
         ("1", "kept"),
     )

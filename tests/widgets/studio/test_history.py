@@ -11,7 +11,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.catalog import Catalog
-from mediakit.errors import InputError
+from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.entry import fresh_entry
 from mediakit.records import JobStatus
@@ -83,7 +83,7 @@ def test_what_has_no_job_says_why() -> None:
 def test_settings_are_those_that_were_sent_but_for_where_the_end_is_posted() -> None:
     body = json.dumps({"prompt": "a kite", "webhook_url": "https://a.test"}).encode()
     assert settings_of(entry(body=body)) == {"prompt": "a kite"}
-    with pytest.raises(InputError, match="only its result is known"):
+    with pytest.raises(MediakitError, match="not submitted from this history"):
         settings_of(entry(body=b"{}"))
 
 

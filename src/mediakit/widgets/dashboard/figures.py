@@ -173,7 +173,7 @@ def forecast_figure(forecast: Any) -> Figure:
         words = f"rough forecast from {days} day{'' if days == 1 else 's'}"
         return Figure(format_cents(forecast.expected_micro_usd), words, forecast.text)
     exact = f"{format_usd(low)} to {format_usd(high)}"
-    return Figure(range_text(low, high), "forecast, 80 % interval", exact)
+    return Figure(range_text(low, high), "forecast, 80% interval", exact)
 
 
 def _kept_figure(charges: pd.DataFrame) -> Figure:
@@ -199,7 +199,7 @@ def _change_figure(charged: int, shown: MonthReading) -> Figure:
         if permille >= 10 or not permille
         else f"0.{permille}"
     )
-    return Figure(f"{sign}{text} %", label, exact)
+    return Figure(f"{sign}{text}%", label, exact)
 
 
 def verdict_of(reading: MonthReading) -> Verdict | None:

@@ -62,7 +62,7 @@ OLD_S = 60.0
 KEEPING_PAUSE_S = 1.0
 LEFT = "Not changed."
 CHANGED = (
-    "The form had changed when this click came, so nothing was sent. Check it, and "
+    "The form changed before this click arrived, so nothing was sent. Check it, and "
     "press the button again."
 )
 CLOSED = (

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.form.sweep_panel import SweepPanel
 
 PAST = (
-    "The last sweep of this form has its results in the history, also as "
+    "The results of this form's last sweep are in the history; in code: "
     'client.sweep_results("{}").'
 )
 

@@ -62,7 +62,7 @@ class Funds:
 
     @property
     def held_text(self) -> str | None:
-        """Say what running jobs hold of what is left; None when they hold nothing."""
+        """Say what is held for jobs in progress; None when nothing is."""
         held = self.held_micro_usd
         count = self.held_jobs
         if self._limit is not None:
@@ -70,10 +70,10 @@ class Funds:
             count = None
         if not held:
             return None
-        jobs = "running jobs"
+        jobs = "jobs"
         if count is not None:
-            jobs = f"{count} running job{'' if count == 1 else 's'}"
-        return f"{format_cents(held)} is held by {jobs}"
+            jobs = f"{count} job{'' if count == 1 else 's'}"
+        return f"{format_cents(held)} is held for {jobs} in progress"
 
     @property
     def age_text(self) -> str:

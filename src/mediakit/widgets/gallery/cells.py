@@ -243,10 +243,11 @@ def _figures(
 ) -> tuple[tuple[str, str], ...]:
     own = [cell for cell in cells if not cell.is_extra]
     extra = [cell for cell in cells if cell.is_extra]
-    kept, also = (sum(cell.keep for cell in each) for each in (own, extra))
+    kept = sum(cell.keep for cell in own)
+    also = sum(cell.keep for cell in extra)
     figures = (
         (f"{len(own):,}", "cell" if len(own) == 1 else "cells"),
-        (f"{summary.owned:,}" if summary.owned else "", "owned before, free"),
+        (f"{summary.owned:,}" if summary.owned else "", "already yours, free"),
         (summary.new, summary.new_note),
         (summary.spent, summary.spent_note),
         (f"{kept:,}", "kept"),

@@ -136,7 +136,8 @@ class Gallery:
         self._sittings: dict[str, Sitting] = {}
         self._lock = threading.RLock()
         self._closed = False
-        io, time = io_thread(), clock or SystemClock()
+        io = io_thread()
+        time = clock or SystemClock()
         self._tasks = TaskRunner(io, self.complain)
         self._updates = Paced(io, time, UPDATES_EVERY_S, self._show, self.complain)
         self._saving = Paced(io, time, STATIC_EVERY_S, self._save, self.complain)
@@ -180,7 +181,8 @@ class Gallery:
     def html(self) -> str:
         """Return the static twin of the wall."""
         with self._lock:
-            cells, summary = self._pictured(self.cells), self._summary
+            cells = self._pictured(self.cells)
+            summary = self._summary
         return static_html(
             cells,
             *self._axes,
@@ -358,7 +360,8 @@ class Gallery:
         return {"said": await _called(self._actions.export)}
 
     async def _do_judge(self, message: Message) -> Payload:
-        job_id, changes = message["job"], dict(message["changes"])
+        job_id = message["job"]
+        changes = dict(message["changes"])
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
         async with self._turn:
@@ -423,7 +426,8 @@ class Gallery:
 
     async def _do_act(self, message: Message) -> Payload:
         """Do what a button offers; a paid one only at the price that stood on it."""
-        job_id, chosen = message["job"], Offer(**message["offer"])
+        job_id = message["job"]
+        chosen = Offer(**message["offer"])
         offers: list[Offer] = await _called(self._tile.offers, job_id)
         now = next((offer for offer in offers if offer.name == chosen.name), None)
         if now is None or now.text != chosen.text:
@@ -457,7 +461,7 @@ def _checked(cells: Sequence[WallCell]) -> tuple[WallCell, ...]:
     indices = [cell.index for cell in cells]
     if len(set(indices)) < len(indices):
         twice = next(index for index in indices if indices.count(index) > 1)
-        raise InputError("cells", got=twice, accepted="an index for each cell alone")
+        raise InputError("cells", got=twice, accepted="a different index for each cell")
     return tuple(cells)
 
 

@@ -62,7 +62,8 @@ def arranged(
     """Arrange cells by up to two axes."""
     axes = list(dict.fromkeys(axis for cell in cells for axis in cell.labels))
     _check(cells, axes, rows, cols)
-    row_of, col_of = _numbers(cells, rows), _numbers(cells, cols)
+    row_of = _numbers(cells, rows)
+    col_of = _numbers(cells, cols)
     places = tuple(
         (row_of[cell.text(rows)] if rows else 0, col_of[cell.text(cols)] if cols else 0)
         for cell in cells

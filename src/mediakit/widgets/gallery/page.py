@@ -93,8 +93,10 @@ class Wall:
         """Return what a page shows, and the cells whose pictures it needs."""
         pages = self.arrangement.pages(self.found(view)) or [[]]
         number = max(0, min(view.page, len(pages) - 1))
-        shown, chosen = pages[number], self.chosen(view)
-        at, (rows, cols) = self.arrangement, self.heads
+        shown = pages[number]
+        chosen = self.chosen(view)
+        at = self.arrangement
+        rows, cols = self.heads
         places = [at.places[position] for position in shown]
         only = [*self.prompts.values()] if len(self.prompts) == 1 else []
         payload = {
@@ -153,7 +155,8 @@ class Wall:
         return not view.text or view.text.casefold() in self._words(position)
 
     def _words(self, position: int) -> str:
-        cell, at = self.cells[position], self.arrangement
+        cell = self.cells[position]
+        at = self.arrangement
         own = (cell.prompt, cell.note, cell.problem, cell.job_id, cell.made)
         said = (*own, *cell.labels.values(), *cell.tags, at.captions[position])
         return "\n".join(filter(None, said)).casefold()
@@ -165,7 +168,8 @@ class Wall:
 
     def cell(self, position: int) -> Payload:
         """Return a cell; what is unknown, empty or false is left out."""
-        cell, at = self.cells[position], self.arrangement
+        cell = self.cells[position]
+        at = self.arrangement
         address = web_url(cell.url) if cell.url else None
         row, col = at.places[position]
         has_no_address = cell.status == "completed" and cell.url and address is None

@@ -94,7 +94,7 @@ class ResultActions:
             kind, fields = self._upscale_of(job)
             entry = await self._client.components.owned_entry(kind, **fields)
             if entry is not None and entry.job_id:
-                words = "Show the upscaled result, which is yours already"
+                words = "Show the upscaled result, which you already have"
                 return Offer(UPSCALE, "Show upscaled \N{MIDDLE DOT} $0.00", words)
             estimate = await self._client.estimate(kind, **fields)
         except InputError:
@@ -123,7 +123,8 @@ class ResultActions:
         values = {use.spec.name: use.value(made)}
         assert self._open_form is not None  # else there are no uses
         form = self._open_form(path, f"use {job.id}", values)
-        return Done("The form below has this result. Nothing has been sent.", form=form)
+        words = "This result is now an input of the form below. Nothing has been sent."
+        return Done(words, form=form)
 
 
 def _taking(job: AsyncJob) -> Offer | None:

@@ -168,7 +168,8 @@ class _Wall:
             _quiet_html(_brief(" ".join(f"#{tag}" for tag in cell.tags))),
             _quiet_html(_brief(cell.note, NOTE_SHOWN)),
         ]
-        medium, facts = self._media_html(cell, position), [html_text(price_text(cell))]
+        medium = self._media_html(cell, position)
+        facts = [html_text(price_text(cell))]
         rows = tile_html(medium, cell.rating, facts, said, keep=cell.keep)
         tile = Markup('<div style="width:{}px;margin:0 0 4px">{}</div>')
         return tile.format(self._tile_px, rows)
@@ -179,7 +180,8 @@ class _Wall:
             unopened = cell.status == "completed" and cell.url
             return _state_html(cell, NO_ADDRESS if unopened else cell.problem)
         src = browser_url(address, self._environment)
-        name, medium = self._at.names[position], cell.media_type or ""
+        name = self._at.names[position]
+        medium = cell.media_type or ""
         shown = medium_html(src, medium, name, poster=self._poster(cell))
         if medium == "image":
             return shown  # a link already

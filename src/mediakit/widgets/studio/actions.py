@@ -48,7 +48,8 @@ async def _each(
     entries: Sequence[Entry],
     act: Callable[[AsyncJob], Awaitable[object]],
 ) -> tuple[int, str]:
-    done, errors = 0, list[MediakitError]()
+    done = 0
+    errors: list[MediakitError] = []
     for entry in entries:
         try:
             await act(await client.core.job(str(entry.job_id)))
@@ -66,10 +67,11 @@ def wall_of(
     judged: Sequence[ratings.Judgement],
 ) -> Gallery:
     """Return a wall of results, on which they are played together and rated."""
-    names, known = client.components.media_names.known, {j.job_id: j for j in judged}
+    names = client.components.media_names.known
+    known = {judgement.job_id: judgement for judgement in judged}
 
     def cell(number: int, entry: Entry) -> WallCell:
-        said, row = known.get(entry.job_id or ""), row_of(entry, client.catalog, names)
+        row = row_of(entry, client.catalog, names)
         return WallCell(
             number,
             job_id=entry.job_id,
@@ -79,7 +81,7 @@ def wall_of(
             media_type=entry.media_type,
             url=entry.output_url,
             charge_micro_usd=entry.charge_micro_usd,
-            **judged_as(said),
+            **judged_as(known.get(entry.job_id or "")),
             made=row["function"],
         )
 

@@ -17,7 +17,7 @@ from mediakit.client.job_words import (
     state_of_entry,
     title_of,
 )
-from mediakit.errors import InputError
+from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names
 from mediakit.money import format_usd
@@ -189,12 +189,10 @@ def settings_of(entry: Entry) -> dict[str, Any]:
     """
     body: dict[str, Any] = json.loads(entry.body)
     if not body:
-        accepted = (
-            "a submission of this history; this one was made elsewhere, and only its "
-            "result is known"
+        raise MediakitError(
+            f"The settings of {entry.job_id or entry.function} are unknown: it was not "
+            "submitted from this history."
         )
-        got = entry.job_id or entry.function
-        raise InputError("settings", got=got, accepted=accepted)
     return {name: value for name, value in body.items() if name != NEVER_SENT_ON}
 
 

@@ -19,7 +19,7 @@ from anyio import to_thread
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
-from mediakit.errors import InputError, MediakitError
+from mediakit.errors import MediakitError
 from mediakit.history import Entry
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.json_values import FURTHER
@@ -270,8 +270,10 @@ class Studio:
         try:
             settings = settings_of(entry)
             if function is None:
-                accepted = "a function of this client's catalogue; bind it first"
-                raise InputError("function", got=entry.function, accepted=accepted)
+                raise MediakitError(
+                    f"{entry.function} is not in this client's catalogue; bind it "
+                    "first."
+                )
             said = self._fill(function, settings)
         except MediakitError as error:
             self.trouble = sentence_of(error)
@@ -282,7 +284,9 @@ class Studio:
                 "Generating it again makes another paid take."
             )
             said = f"{said} {owned}".strip()
-        self.place, self.chosen, self.said = MAKE, function.path, said
+        self.place = MAKE
+        self.chosen = function.path
+        self.said = said
         self._focus("back")
 
     def _fill(self, function: Function, settings: Mapping[str, Any]) -> str:
@@ -297,14 +301,15 @@ class Studio:
             return ""
         return (
             f"The form has no field for {', '.join(others)}, so it is left out. All "
-            "other settings are taken over."
+            "other settings were copied."
         )
 
     def _use(self, use: Use, made: JobOutput) -> None:
         """Open the form of what takes a result, with the result in it."""
         with self._lock:
             form = self._form_of(use.function)
-            self.place, self.chosen = MAKE, use.function.path
+            self.place = MAKE
+            self.chosen = use.function.path
             self._show()
         form.take_result(use, made)
 
@@ -326,7 +331,8 @@ class Studio:
         self._close_wall()
 
     def _do_clear(self) -> None:
-        self.selection, self.question = Selection(), ""
+        self.selection = Selection()
+        self.question = ""
 
     def _do_question(self, of: str) -> None:
         self.question = of
@@ -344,10 +350,11 @@ class Studio:
         self.question = ""
 
         async def work() -> None:
+            said = trouble = ""
             try:
-                said, trouble = await act(), ""
+                said = await act()
             except MediakitError as error:
-                said, trouble = "", sentence_of(error)
+                trouble = sentence_of(error)
             with self._lock:
                 self.said = said
                 self.trouble = trouble
@@ -418,7 +425,8 @@ class Studio:
             await self._bring_thumbs()
 
     async def _read_page(self) -> bool:
-        history, wanted = self.client.core.history, self.page
+        history = self.client.core.history
+        wanted = self.page
         now = self._clock.now()
         midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
         self._today_micro_usd = await history.settled_total_micro_usd(since=midnight)
@@ -439,9 +447,13 @@ class Studio:
             if (wanted.query, wanted.before) != (self.page.query, self.page.before):
                 return False  # another answer is in flight
             self._choices = choices
-            entries, more = tuple(found[:PAGE_ROWS]), len(found) > PAGE_ROWS
-            known = {each.job_id: each for each in judged}
-            self.page = replace(wanted, entries=entries, has_more=more, judged=known)
+            entries = tuple(found[:PAGE_ROWS])
+            self.page = replace(
+                wanted,
+                entries=entries,
+                has_more=len(found) > PAGE_ROWS,
+                judged={each.job_id: each for each in judged},
+            )
             self.selection.renew(entries)
             self._show()
         return True
@@ -464,8 +476,8 @@ class Studio:
             self.selection = Selection(found[:MOST_SELECTED])
             if len(found) > MOST_SELECTED:
                 self.said = (
-                    f"The first {MOST_SELECTED:,} are selected. Use a filter, or "
-                    "client.history.page(...) in code, for more."
+                    f"Only the first {MOST_SELECTED:,} are selected. Narrow the "
+                    "filter, or use client.history.page(...) in code."
                 )
             self._show()
 
@@ -548,8 +560,10 @@ class Studio:
         }
 
     def _rows(self) -> list[dict[str, Any]]:
-        catalog, names = self.client.catalog, self.client.components.media_names.known
-        picture, judged = self.client.components.posters.known, self.page.judged
+        catalog = self.client.catalog
+        names = self.client.components.media_names.known
+        picture = self.client.components.posters.known
+        judged = self.page.judged
         rows = []
         for entry in self.page.rows:
             row = row_of(entry, catalog, names, judged.get(entry.job_id or ""))
@@ -559,8 +573,11 @@ class Studio:
 
     def _write_cards(self) -> None:
         with self._lock:
-            state, job = self.lists.state, self._job
-        html, text = saved_html(state), saved_text(state)
+            state = self.lists.state
+            job = self._job
+        html = saved_html(state)
+        text = saved_text(state)
         if job is not None and job not in self._heard:
-            html, text = html + job.card_html, f"{text}\n\n{job.card_text}"
+            html += job.card_html
+            text += f"\n\n{job.card_text}"
         self._handle.show(html, text)
