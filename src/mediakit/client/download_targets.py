@@ -17,6 +17,8 @@ from uuid import uuid4
 
 from mediakit.errors import InputError
 from mediakit.media import local_file
+from mediakit.rules import Problem
+from mediakit.safe_text import shown
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 STILL_THERE = "The service still has the output; downloading it again costs nothing."
@@ -198,7 +200,8 @@ def _remote_target(url: str, file_name: str) -> RemoteTarget:
         files, path = url_to_fs(url)
     except (ImportError, ValueError) as error:
         # fsspec's own message says which package is missing.
-        got, accepted = f"{place} ({error})", "a URL that fsspec can open"
+        got = f"{place} ({error})"
+        accepted = "a URL that fsspec can open"
         raise InputError("path", got=got, accepted=accepted) from None
     if url.endswith("/") or files.isdir(path):
         path = f"{path.rstrip('/')}/{file_name}"
@@ -210,20 +213,31 @@ class NameTakenError(InputError):
     """A file of that name exists, and `overwrite` is false."""
 
     def __init__(self, place: Path | str) -> None:
-        accepted = "a free name; overwrite=True replaces the file"
-        super().__init__("path", got=f"{place}, which exists", accepted=accepted)
+        problem = Problem(
+            "path",
+            got=str(place),
+            accepted="a name that does not exist yet",
+            said=f"{shown(str(place))} already exists; overwrite=True replaces it",
+        )
+        super().__init__(
+            problem.field,
+            got=problem.got,
+            accepted=problem.accepted,
+            problems=[problem],
+        )
 
 
 def unwritable(place: Path | str, error: OSError) -> InputError:
     """Return the error for a result that cannot be written to its destination."""
     reason = error.strerror or type(error).__name__
     if error.errno in NO_ROOM:
-        reason = "There is not enough space for the file"
+        reason = "there is not enough space"
     elif isinstance(error, PermissionError):
-        reason = "You do not have permission to write there"
-    return InputError(
+        reason = "you do not have permission"
+    problem = Problem(
         "path",
         got=str(place),
-        accepted="a writable location with enough space for the file",
-        then=f"{reason}. {STILL_THERE}",
+        accepted="a location that can be written, with enough space for the file",
+        said=f"{shown(str(place))} cannot be written: {reason}",
     )
+    return InputError.of([problem], then=STILL_THERE)

@@ -31,6 +31,8 @@ from mediakit.history import Upload, uploads
 from mediakit.media import local_file, probe
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import UploadGrant
+from mediakit.rules import Problem
+from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 
 AT_ONCE = 3
@@ -152,10 +154,13 @@ class Uploads:
 
         Each attempt has a grant of its own, which costs nothing and cannot be too old.
         """
-        name, tries, was_refused = f"{medium.field}: {medium.path.name}", 0, False
+        name = f"{medium.field}: {medium.path.name}"
+        tries = 0
+        was_refused = False
         while True:
             grant = await self._granted(medium)
-            tries, asked_s = tries + 1, None
+            tries += 1
+            asked_s = None
             # Never quote the storage or a connection error: it may hold the signed URL.
             try:
                 answer = await self._put_once(medium, grant, tell)
@@ -219,7 +224,8 @@ async def _blocks(
     After each read, the file must still be as it was hashed: a change during the upload
     ends it before its last byte.
     """
-    size_bytes, done_bytes = medium.info.size_bytes, 0
+    size_bytes = medium.info.size_bytes
+    done_bytes = 0
     tell(done_bytes, size_bytes)
     while done_bytes < size_bytes:
         most_bytes = min(size_bytes - done_bytes, BLOCK_BYTES)
@@ -236,15 +242,23 @@ async def _blocks(
 
 
 def _unreadable(medium: LocalMedium, error: OSError) -> InputError:
-    got = f"{medium.path} ({error.strerror})"
-    accepted = "a file that can be read to its end"
-    return InputError(medium.field, got=got, accepted=accepted, then=UNSENT)
+    reason = error.strerror or type(error).__name__
+    return _unusable(medium, f"cannot be read: {reason}")
 
 
 def _changed(medium: LocalMedium, when: str) -> InputError:
-    got = f"{medium.path} (changed {when})"
-    accepted = "a file that does not change until it is uploaded"
-    return InputError(medium.field, got=got, accepted=accepted, then=UNSENT)
+    return _unusable(medium, f"was changed {when}")
+
+
+def _unusable(medium: LocalMedium, what: str) -> InputError:
+    place = str(medium.path)
+    problem = Problem(
+        medium.field,
+        got=place,
+        accepted="a file that can be read and stays unchanged until it is uploaded",
+        said=f"{shown(place)} {what}",
+    )
+    return InputError.of([problem], then=UNSENT)
 
 
 def _probe_any(path: object, field: str) -> LocalMedium:
