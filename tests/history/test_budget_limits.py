@@ -57,9 +57,9 @@ def test_a_claim_that_does_not_fit_says_by_how_much_and_writes_nothing(history):
     with pytest.raises(BalanceError) as caught:
         history.claim(costing("k2", 700_001), spendable=Spendable(1_000_000, 0))
     assert str(caught.value) == (
-        "It may cost up to $0.700001, and $0.60 is left of the balance ($0.40 is held "
-        "for jobs in flight): it is $0.100001 short. Nothing was sent. Top up, or ask "
-        "for less."
+        "This request may cost up to $0.700001, but only $0.60 of the balance is "
+        "available ($0.40 is held for jobs in progress). Nothing was sent. Top up, or "
+        "request something cheaper."
     )
     assert caught.value.needed_micro_usd == 700_001
     assert caught.value.available_micro_usd == 600_000
@@ -96,9 +96,9 @@ def test_a_budget_refuses_a_claim_that_does_not_fit_and_reports_its_use(history)
     with pytest.raises(BudgetError) as caught:
         history.claim(costing("k3", 250_000), budget=budget)
     assert str(caught.value) == (
-        "It may cost up to $0.25, which is $0.05 over what is left of the budget "
-        "'kites' of $1.00: $0.30 is spent and $0.50 is held for jobs in flight. "
-        "Nothing was sent. Raise the budget, or ask for less."
+        "This request may cost up to $0.25, which is $0.05 over what is left of the "
+        "budget 'kites' of $1.00: $0.30 is spent and $0.50 is held for jobs in "
+        "progress. Nothing was sent. Raise the budget, or request something cheaper."
     )
     assert caught.value.needed_micro_usd == 250_000
     assert caught.value.available_micro_usd == 200_000
@@ -135,7 +135,7 @@ def test_a_budget_is_shared_by_all_accounts_and_identified_by_its_name(history):
 def test_an_unknown_price_is_refused_with_a_budget(history):
     unknown = submission("k1", estimate_high_micro_usd=None, reserved_micro_usd=0)
     with pytest.raises(
-        BudgetError, match=r"Its price is unknown.* Nothing was sent"
+        BudgetError, match=r"The price of this request is unknown.* Nothing was sent"
     ) as caught:
         history.claim(unknown, budget=KITES)
     assert caught.value.needed_micro_usd is None
@@ -152,7 +152,7 @@ def test_an_unanswered_submission_is_moved_to_another_budget_if_it_fits(history)
     assert history.budget_use("boats") == BudgetUse(0, 400)
 
     history.claim(submission("k3", estimate_high_micro_usd=None, reserved_micro_usd=0))
-    with pytest.raises(BudgetError, match="Its price is unknown"):
+    with pytest.raises(BudgetError, match="The price of this request is unknown"):
         history.count_against("k3", KITES)
 
     moved = history.count_against("k1", BudgetLimit("kites", 1_100))

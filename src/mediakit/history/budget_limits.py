@@ -66,8 +66,9 @@ class BudgetUse:
 _OF_ONE_CLIENT = re.compile("client [0-9a-f]{32}")
 THE_SWEEPS = "the sweep's budget"  # its id means nothing to users
 MAY_BE_MADE = (
-    "This call sent nothing, but an earlier try was not answered and may have created "
-    "a job: client.resume() sends it again, within the budget of that try."
+    "This call sent nothing, but an earlier attempt was not answered and may have "
+    "created a job: client.resume() sends it again, under the budget of that earlier "
+    "attempt."
 )
 
 
@@ -85,12 +86,11 @@ def refuse_beyond_balance(
     available = spendable.micro_usd - settled_since - held
     if needed <= available:
         return
-    of_which = f" ({format_usd(held)} is held for jobs in flight)" if held else ""
+    of_which = f" ({format_usd(held)} is held for jobs in progress)" if held else ""
     raise BalanceError(
-        f"It may cost up to {format_usd(needed)}, and "
-        f"{format_usd(max(0, available))} is left of the balance{of_which}: it is "
-        f"{format_usd(needed - available)} short. {NOTHING_SENT} Top up, or ask for "
-        "less.",
+        f"This request may cost up to {format_usd(needed)}, but only "
+        f"{format_usd(max(0, available))} of the balance is available{of_which}. "
+        f"{NOTHING_SENT} Top up, or request something cheaper.",
         needed_micro_usd=needed,
         available_micro_usd=available,
     )
@@ -116,15 +116,16 @@ def refuse_beyond_budget(
     named = f"{name} of {format_usd(budget.limit_micro_usd)}"
     sent = MAY_BE_MADE if in_doubt else NOTHING_SENT
     text = (
-        f"It may cost up to {format_usd(needed)}{_margin_text(submission)}, which is "
-        f"{format_usd(over)} over what is left of {named}: "
+        f"This request may cost up to {format_usd(needed)}{_margin_text(submission)}, "
+        f"which is {format_usd(over)} over what is left of {named}: "
         f"{format_usd(use.spent_micro_usd)} is spent and {format_usd(held)} is held "
-        f"for jobs in flight. {sent} Raise the budget, or ask for less."
+        f"for jobs in progress. {sent} Raise the budget, or request something cheaper."
     )
     if not has_price:
         text = (
-            f"Its price is unknown, so {named} cannot be enforced. {sent} Send it "
-            "without a budget, or ask for something whose price is known."
+            f"The price of this request is unknown, so {named} cannot be enforced. "
+            f"{sent} Send the request without a budget, or request something whose "
+            "price is known."
         )
     raise BudgetError(
         text,
