@@ -181,7 +181,7 @@ def test_a_locked_database_is_a_readable_error_without_the_body(path, monkeypatc
 
 
 def test_a_password_with_an_at_sign_is_not_taken_for_a_host_and_shown():
-    with pytest.raises(InputError, match="written %40") as caught:
+    with pytest.raises(InputError, match="write %40") as caught:
         History("postgresql://me:hun@ter2@db.example/team")
     assert "ter2" not in str(caught.value)
 

@@ -43,6 +43,7 @@ from mediakit.errors import InputError, MediakitError
 from mediakit.forks import before_fork, no_fork
 from mediakit.history.tables import VERSION, metadata, schema_version, upsert
 from mediakit.private_folders import make_private_folder
+from mediakit.rules import Found, Problem
 
 T = TypeVar("T")
 
@@ -214,8 +215,9 @@ class Database:
     def _advice(self) -> str:
         if self.is_local:
             return (
-                "Its entries are unchanged. Release the file or free disk space and "
-                "repeat the call, or set MEDIAKIT_HISTORY to another file."
+                "Its entries are unchanged. Close the program that locks the file, "
+                "or free disk space, and repeat the call. Or set MEDIAKIT_HISTORY to "
+                "another file."
             )
         return (
             "Repeating the call is safe: each entry is written once. Check that the "
@@ -426,12 +428,14 @@ def history_url(place: str | Path) -> URL:
         url = make_url(place)
     except (ArgumentError, ValueError):
         # The text can hold a password, so it is not shown.
-        raise _refused("an unreadable URL") from None
+        raise _refused(Found("an unreadable URL")) from None
     if url.drivername not in _DRIVERS:
-        raise _refused(f"a database of {url.drivername}")
+        raise _refused(Found(f"a database of {url.drivername}"))
     if "@" in (url.host or ""):
         # The rest of the password would be parsed and shown as the host.
-        raise _refused("a URL whose password holds an @, which is written %40 there")
+        raise _refused(
+            Found("a URL whose password contains an unescaped @; write %40 instead")
+        )
     return url.set(drivername=_DRIVERS[url.drivername])
 
 
@@ -495,10 +499,17 @@ def _unusable(url: URL, reason: object) -> InputError:
 
 def _of_another_version(url: URL, versions: Sequence[int]) -> InputError:
     kind = "file" if is_local(url) else "database"
-    return InputError(
+    found = f"version {versions[0]}" if versions else "no version"
+    if len(versions) > 1:
+        found = f"the versions {', '.join(map(str, versions))}"
+    problem = Problem(
         "history",
         got=versions[0] if len(versions) == 1 else list(versions),
-        accepted=f"of version {VERSION}, which this version of mediakit uses",
+        accepted=f"of version {VERSION}",
+        said=f"has {found}, but this mediakit reads version {VERSION}",
+    )
+    return InputError.of(
+        [problem],
         then=f"{shown_place(url)} was not changed. Move it away, or name another "
         f"{kind} with history=... or MEDIAKIT_HISTORY.",
     )
