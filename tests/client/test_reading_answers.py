@@ -554,7 +554,7 @@ def test_braces_in_a_redirect_are_only_text(tmp_path: Path) -> None:
     with (
         AnsweringServer(answers) as server,
         client_of(server, tmp_path) as c,
-        pytest.raises(mk.ServiceError, match=r"redirecting to http://\{a\}\.test"),
+        pytest.raises(mk.ServiceError, match=r"redirects to http://\{a\}\.test"),
     ):
         c.balance()
 

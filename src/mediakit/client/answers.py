@@ -214,7 +214,7 @@ NEXT_TAKE_SUBMITS = 'take="next" submits the request again.'
 
 
 def leads_to(answer: Answer) -> str:
-    """Say where a redirect leads, without path and query; empty for other responses."""
+    """Return where a redirect leads, without path and query; else an empty text."""
     location = answer.headers.get("location", "")
     try:
         parts = urlsplit(location)
@@ -223,7 +223,7 @@ def leads_to(answer: Answer) -> str:
         place = None
     if not 300 <= answer.status < 400 or not place:
         return ""
-    return f", redirecting to {place}: is that the base URL?"
+    return place
 
 
 def error_of(
@@ -246,8 +246,9 @@ def error_of(
         text = f"Too many requests.{tail}"
         return _rate_limit(answer, text, None, clock, in_doubt=in_doubt)
     if answer.status not in _TYPED:
-        text = f"The service answered {answer.status} for {what}"
-        text += leads_to(answer) or "."
+        text = f"The service answered {answer.status} for {what}."
+        if place := leads_to(answer):
+            text += f" It redirects to {place}; should that be the base URL?"
         return ServiceError(f"{text}{tail}", status=answer.status, in_doubt=in_doubt)
     error_type, text = _TYPED[answer.status]
     text = _capital(text.format(what)) + tail
@@ -308,7 +309,9 @@ _REJECTED: Mapping[ErrorCode, str] = {
     ErrorCode.PROVIDER_UNAVAILABLE: "The service is not available at the moment",
 }
 _ADVICE: Mapping[ErrorCode, str] = {
-    ErrorCode.INSUFFICIENT_BALANCE: f"Top up, or request less; {SUBMITS_AGAIN}",
+    ErrorCode.INSUFFICIENT_BALANCE: (
+        "Top up and repeat the call, or request something cheaper."
+    ),
     ErrorCode.CYCLE_LIMIT_EXCEEDED: f"Raise the cycle limit, or wait; {SUBMITS_AGAIN}",
     ErrorCode.ADMISSION_SUSPENDED: (
         f"The organization's owner has to lift the suspension; {SUBMITS_AGAIN}"

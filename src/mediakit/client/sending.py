@@ -88,7 +88,8 @@ class Sender:
             ServiceError: No response; the history keeps the submission and its key.
         """
         in_doubt = sent_before
-        window, rejections = RetryWindow(self._clock, self._retry_for_s), Rejections()
+        window = RetryWindow(self._clock, self._retry_for_s)
+        rejections = Rejections()
         while True:
             try:
                 answer = await self._post(submission)
@@ -184,8 +185,7 @@ class Sender:
         return ServiceError(
             f"The request was sent to {base_url}, which {did} ({why}). It is not known "
             "whether the job was created; if it was, you are charged "
-            f"{price}. The history keeps the idempotency key: the same call, or the "
-            "next client, finds or creates the job; it is never created twice.",
+            f"{price}. {_KEPT}",
             in_doubt=True,
         )
 
@@ -251,7 +251,9 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
         reason = f"HTTP {answer.status} with a job{named} that cannot be read"
         raise _undecided(answer, reason) from error
     if 300 <= answer.status < 400:
-        reason = f"HTTP {answer.status}{leads_to(answer)}"
+        reason = f"HTTP {answer.status}"
+        if place := leads_to(answer):
+            reason += f", a redirect to {place}, which may be the right base URL"
         raise NoAnswerError(reason, sent=True, is_final=True, status=answer.status)
     # A status below 200 is not final, and so refuses nothing.
     lost = answer.status < 200 or answer.status == 408 or answer.status > 500
@@ -353,10 +355,11 @@ def refusal(
     return error_of(answer, what, clock, then=then, in_doubt=in_doubt)
 
 
-_MAY_BE_MADE = (
-    "may have created the job; if so, you are charged once. The history keeps the "
-    "idempotency key: the same call, or the next client, finds or creates the job."
+_KEPT = (
+    "The history keeps the idempotency key: repeat the call, or connect again, and the "
+    "job is found or created."
 )
+_MAY_BE_MADE = f"may have created the job; if so, you are charged once. {_KEPT}"
 
 
 def _conflict(answer: Answer, asked: Submission) -> ConflictError:
@@ -364,12 +367,13 @@ def _conflict(answer: Answer, asked: Submission) -> ConflictError:
     callback = "a" if asked.webhook_url else "no"
     digest = sha256(asked.body).hexdigest()
     return ConflictError(
-        f"The idempotency key {asked.key[:SHOWN_DIGITS]}… of this request is bound at "
-        "the service to another body or webhook_url (409). This request was sent for "
-        f"{asked.function} with the prompt {shown(asked.prompt)} and {callback} "
-        f"webhook_url: {len(asked.body):,} bytes, sha256 {digest[:SHOWN_DIGITS]}…, "
-        f"take {asked.take}, attempt {asked.attempt}.{said} It created no job and is "
-        "not sent again under this key; a job under it belongs to another request. "
-        f'{NOT_CHARGED} take="next" sends it under a key of its own.',
+        f"The service has the idempotency key {asked.key[:SHOWN_DIGITS]}… of this "
+        f"request with another body or webhook_url (409).{said} This request created "
+        "no job, and is not sent again under that key: a job under it belongs to "
+        f'another request. {NOT_CHARGED} take="next" sends this request under a new '
+        f"key. It was sent to {asked.function} with {callback} webhook_url and the "
+        f"prompt {shown(asked.prompt)}, as take {asked.take}, attempt {asked.attempt}. "
+        f"Its body has {len(asked.body):,} bytes, with the sha256 "
+        f"{digest[:SHOWN_DIGITS]}….",
         status=409,
     )
