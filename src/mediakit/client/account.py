@@ -85,8 +85,10 @@ class Billing(_Account):
     @networked
     async def balance(self, *, retry_for_s: float = 10.0) -> Balance:
         """Read what can be spent; a 200 shows that the key is active (spec 2.4)."""
-        path, what = "/billing/balance", "the balance"
-        return parse(Balance, await self._read(path, what, retry_for_s=retry_for_s))
+        answer = await self._read(
+            "/billing/balance", "the balance", retry_for_s=retry_for_s
+        )
+        return parse(Balance, answer)
 
     @networked
     async def daily(
@@ -101,22 +103,23 @@ class Billing(_Account):
         params = {"start_date": start_date, "end_date": end_date}
         filters = {"api_key_id": api_key_id, "model": model}
         params |= {name: value for name, value in filters.items() if value is not None}
-        path, what = "/billing/spend/daily", "the daily spend"
-        answer = await self._read(path, what, params=params)
+        answer = await self._read(
+            "/billing/spend/daily", "the daily spend", params=params
+        )
         return Report(answer.json(), answered_at(answer))
 
     @networked
     async def monthly(self, month: str) -> Report:
         """Read the report of a month, YYYY-MM by settlement date in UTC."""
-        path, what = f"/billing/monthly/{month}", f"the report of {month}"
-        answer = await self._read(path, what)
+        path = f"/billing/monthly/{month}"
+        answer = await self._read(path, f"the report of {month}")
         return Report(answer.json(), answered_at(answer))
 
     @networked
     async def monthly_csv(self, month: str) -> Report:
         """Read the same month as CSV, one row per model and a totals row."""
-        path, what = f"/billing/monthly/{month}/csv", f"the report of {month}"
-        answer = await self._read(path, what)
+        path = f"/billing/monthly/{month}/csv"
+        answer = await self._read(path, f"the report of {month}")
         # A name that is not UTF-8 must not hide the amounts in its row.
         text = answer.content.decode(errors="replace")
         return Report(text, answered_at(answer), answer.content)
@@ -144,7 +147,7 @@ class Secret:
         return "<webhook secret, hidden; .reveal() shows it>"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError("a webhook secret is not written to files; .reveal() shows it")
+        raise TypeError("a webhook secret cannot be pickled; .reveal() shows it")
 
 
 class _SecretAnswer(Record):
@@ -207,8 +210,10 @@ class AsyncDeliveries(_Account):
         cursor: str | None = None
         while True:
             more = {} if cursor is None else {"cursor": cursor}
-            path, what = DELIVERIES_PATH, "the delivery log"
-            body = (await self._read(path, what, params=query | more)).json()
+            answer = await self._read(
+                DELIVERIES_PATH, "the delivery log", params=query | more
+            )
+            body = answer.json()
             yield _rows_in(body)
             following = body.get("next_cursor") if isinstance(body, dict) else None
             cursor = following if isinstance(following, str) and following else None
@@ -238,9 +243,9 @@ class AsyncDeliveries(_Account):
             NotFoundError: The organization has no such delivery.
             ServiceError: The service does not answer.
         """
-        path, what = f"{_path(delivery_id)}/attempts", f"the delivery {delivery_id}"
-        body = (await self._read(path, what)).json()
-        return [Attempt.model_validate(row) for row in _rows_in(body)]
+        path = f"{_path(delivery_id)}/attempts"
+        answer = await self._read(path, f"the delivery {delivery_id}")
+        return [Attempt.model_validate(row) for row in _rows_in(answer.json())]
 
     @networked
     async def replay(self, delivery_id: str, /) -> Delivery:
@@ -255,7 +260,8 @@ class AsyncDeliveries(_Account):
             ConflictError: It is not in a state for that.
             ServiceError: The service does not answer.
         """
-        path, tries = f"{_path(delivery_id)}/replay", 0
+        path = f"{_path(delivery_id)}/replay"
+        tries = 0
 
         async def once() -> Answer:
             nonlocal tries
@@ -295,7 +301,7 @@ class AsyncDeliveries(_Account):
 
         Raises:
             InputError: The overlap is invalid; nothing was sent.
-            AuthError: The key's owner may not rotate it; owners and admins may.
+            AuthError: The member of this key is neither owner nor admin.
             ServiceError: No response; the error says what that means.
         """
         if type(overlap_s) is not int or not 0 <= overlap_s <= LONGEST_OVERLAP_S:
@@ -312,7 +318,8 @@ class AsyncDeliveries(_Account):
                 text = (
                     f"The service did not answer ({error.reason}), so it is not known "
                     "whether the secret was rotated. mediakit does not try again: "
-                    "compare what client.deliveries.secret() returns."
+                    "compare client.deliveries.secret() with the secret of your "
+                    "receiver."
                 )
             else:
                 text = (
@@ -358,8 +365,8 @@ def _rows_in(body: Any) -> Page:
     if not isinstance(rows, list):
         raise ServiceError(
             "The service sent a list that cannot be read, so it is not known whether "
-            "it has records. A newer version of mediakit may be "
-            "able to read it.",
+            "there are any records. A newer version of mediakit may be able to read "
+            "it.",
             status=200,
         )
     return [row for row in rows if isinstance(row, dict)]

@@ -233,7 +233,8 @@ class Submissions:
     async def _last(self, draw: dict[str, str]) -> tuple[int, Entry | None]:
         """Return the last take of a request, and its newest attempt; (0, None)."""
         take = await self._account_history.ask(History.last_take, **draw)
-        return take, await self._newest(draw, take) if take else None
+        entry = await self._newest(draw, take) if take else None
+        return take, entry
 
     async def _unanswered(self, draw: dict[str, str]) -> Entry | None:
         """Return the latest take while its outcome is unknown; it has priority.
@@ -374,7 +375,7 @@ class Submissions:
         if not may_resend_unasked(entry, self._clock.now()):
             log.warning(
                 "a submission from %s got no answer and is too old to be sent again "
-                "automatically; the same call sends it",
+                "automatically; repeat the original call to send it",
                 f"{entry.created_at:%Y-%m-%d %H:%M} UTC",
             )
             return None
