@@ -164,7 +164,7 @@ class AsyncClient(ProcessBound):
         await self.aclose()
 
     async def close(self) -> None:
-        """Call `aclose`."""
+        """Close the client for good, as `aclose` does; jobs continue."""
         await self.aclose()
 
     @networked

@@ -177,7 +177,7 @@ class AsyncJob(JobFacts, ProcessBound):
         Raises:
             WaitTimeoutError: The time is over; the charge still settles.
             GoneError: The service no longer knows the job.
-            ServiceError: The charge cannot be read, and could not 30 s before.
+            ServiceError: The charge has been unreadable for 30 s.
         """
         await self._until(lambda state: state.charge_micro_usd is not None, timeout_s)
         return self
@@ -301,7 +301,7 @@ class AsyncJob(JobFacts, ProcessBound):
         if self.url is not None:
             return self.url
         self.raise_if_failed()
-        then = "and has no output yet; wait() returns when it has."
+        then = "and has no output yet; wait() returns once it does."
         if record.status is JobStatus.COMPLETED:
             then = (
                 "but the service does not say where its output is. Try again in a "

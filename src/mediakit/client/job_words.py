@@ -160,9 +160,9 @@ def unreadable_text(record: JobRecord) -> str | None:
     """Return a sentence if the job's status or charge is unreadable; else None."""
     if record.unknown_status is not None:
         return (
-            f"The service says that it is {shown(record.unknown_status)}, which this "
-            "version of mediakit does not know. It counts as running, and is read "
-            "again."
+            f"The service reports the status {shown(record.unknown_status)}, which "
+            "this version of mediakit does not know. The job counts as running, and is "
+            "read again."
         )
     if record.status.terminal and record.billing and record.billing.is_unreadable:
         return f"{unreadable_charge_text(record.billing)} It is read again."

@@ -36,20 +36,20 @@ def normal_url(url: str) -> str:
     try:
         parts = urlsplit(url.strip())
         if parts.username is not None or parts.password is not None:
-            got = Found("a URL with a user or a password")
+            got = Found("a URL with a user name or password")
         elif parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return str(httpx.URL(parts.geturl())).rstrip("/")
     except (ValueError, httpx.InvalidURL):
         if "@" in url:
-            got = Found("a URL with a user or a password")
+            got = Found("a URL with a user name or password")
     if "://" not in url:
         # It may be a key that was meant for `api_key`.
         got = Found("a value that is not shown, because it may be a key")
     raise InputError(
         "base_url",
         got=got,
-        accepted="an http(s) URL such as https://api.example.com, without a user and a "
-        "password; pass the API key as api_key=, or set MEDIAKIT_API_KEY",
+        accepted="an http(s) URL such as https://api.example.com, without a user name "
+        "or password; pass the API key as api_key=, or set MEDIAKIT_API_KEY",
     )
 
 

@@ -179,9 +179,10 @@ def _timestamp_s(text: str, now: datetime) -> int:
     if abs(ahead_s) > TOLERANCE_S:
         where = "in the future" if ahead_s > 0 else "ago"
         raise SignatureError(
-            f"This webhook was sent {_span(abs(ahead_s))} {where} by this machine's "
-            "clock; at most five minutes are allowed. Either it is an old message that "
-            "was sent again, or one of the two clocks is wrong.",
+            "By this machine's clock, this webhook was sent "
+            f"{_span(abs(ahead_s))} {where}; at most five minutes are "
+            "allowed. Either it is an old message that was sent again, or one of the "
+            "two clocks is wrong.",
             reason="timestamp",
         )
     return int(text)
