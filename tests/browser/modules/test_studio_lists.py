@@ -55,7 +55,7 @@ def state(place: str, **changes: Any) -> dict[str, Any]:
     return {
         "service": "Sandbox",
         "place": place,
-        "ask": "",
+        "search": "",
         "form": False,
         "facts": [{"amount": "$88.09", "label": "balance", "exact": "$88.094164"}],
         "said": "",

@@ -60,7 +60,7 @@ def tell(studio: Studio, act: str, **more: Any) -> None:
 
 
 def ask(studio: Studio, **wishes: str) -> None:
-    tell(studio, "ask", query={**studio.lists.state["query"], **wishes})
+    tell(studio, "query", query={**studio.lists.state["query"], **wishes})
 
 
 def rows(studio: Studio) -> list[dict[str, Any]]:

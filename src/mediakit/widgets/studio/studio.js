@@ -98,19 +98,19 @@ class Studio {
 
   buildFunctions() {
     this.makes = make("div", "mk-st-make");
-    this.ask = make("input", "mk-st-ask");
-    this.ask.type = "search";
-    this.ask.placeholder = "What do you want to make?";
-    this.ask.setAttribute("aria-label", this.ask.placeholder);
-    this.ask.value = this.model.get("state").ask ?? "";
-    this.ask.addEventListener("input", () => {
+    this.searchBox = make("input", "mk-st-ask");
+    this.searchBox.type = "search";
+    this.searchBox.placeholder = "What do you want to make?";
+    this.searchBox.setAttribute("aria-label", this.searchBox.placeholder);
+    this.searchBox.value = this.model.get("state").search ?? "";
+    this.searchBox.addEventListener("input", () => {
       this.search();
-      this.tell("search", { text: this.ask.value });
+      this.tell("search", { text: this.searchBox.value });
     });
     this.grid = make("div", "mk-st-grid");
     this.none = make("div", "mk-quiet");
     this.none.setAttribute("role", "status");
-    this.makes.append(this.ask, this.grid, this.none);
+    this.makes.append(this.searchBox, this.grid, this.none);
     this.showFunctions();
     return this.makes;
   }
@@ -132,7 +132,7 @@ class Studio {
   }
 
   search() {
-    const words = fold(this.ask.value);
+    const words = fold(this.searchBox.value);
     const found = this.cards.filter((each) => words.every((w) => each.searched.includes(w)));
     const groups = new Map();
     for (const each of found) {
@@ -383,7 +383,7 @@ class Studio {
 
   query() {
     const boxes = Object.entries(this.boxes);
-    this.tell("ask", { query: Object.fromEntries(boxes.map(([name, box]) => [name, box.value])) });
+    this.tell("query", { query: Object.fromEntries(boxes.map(([name, box]) => [name, box.value])) });
   }
 
   clear() {

@@ -100,14 +100,17 @@ class Studio:
         self.client = client
         self._key = _open.key(client.service.identity, cell)
         self._clock = clock or SystemClock()
-        self._lock, self._reading = threading.RLock(), asyncio.Lock()
+        self._lock = threading.RLock()
+        self._reading = asyncio.Lock()
         self._is_closed = False
         self.place = MAKE
-        self.ask = ""
+        self.search = ""
         self.said = ""
         self.trouble = ""
         self.chosen: str | None = None
-        self.page, self.selection, self.question = Page(), Selection(), ""
+        self.page = Page()
+        self.selection = Selection()
+        self.question = ""
         self._choices: dict[str, list[list[str]]] = {
             name: [] for name in ("kinds", "projects", "sweeps", "tags")
         }
@@ -159,7 +162,9 @@ class Studio:
             for path in known.keys() & before._forms.keys():
                 # It takes over what the form of the same name held.
                 self._form_of(known[path])
-            self.place, self.ask, self.page = before.place, before.ask, before.page
+            self.place = before.place
+            self.search = before.search
+            self.page = before.page
             self.selection = before.selection
             self.chosen = before.chosen if before.chosen in self._forms else None
             before.close()
@@ -230,7 +235,7 @@ class Studio:
         return Dashboard(spend, self.client.io, today, before=before)
 
     def _do_search(self, text: str) -> None:
-        self.ask = text
+        self.search = text
 
     def _do_choose(self, path: str | None) -> None:
         self.chosen = path
@@ -244,7 +249,7 @@ class Studio:
             self.dashboard.refresh()
         self._tasks.run(self._read)
 
-    def _do_ask(self, query: Mapping[str, str]) -> None:
+    def _do_query(self, query: Mapping[str, str]) -> None:
         self.page = Page(Query(**query), self.page.entries, judged=self.page.judged)
         self._tasks.run(self._read)
 
@@ -535,7 +540,7 @@ class Studio:
         return {
             "service": self.client.service.label,
             "place": self.place,
-            "ask": self.ask,
+            "search": self.search,
             "form": self.form is not None,
             "facts": facts_of(self._funds_now, self._budget, self._today_micro_usd),
             "said": self.said,
