@@ -430,7 +430,7 @@ def test_a_price_that_nobody_knows_is_not_sent_under_a_budget(tmp_path: Path) ->
         plan = client.sweep("text-to-image", prompt=["a", "b"])
         results = run(client, plan, budget="$5")
         assert statuses(results) == {"unsent": 2}
-        assert "price is unknown" in problems(results, "unsent").pop()
+        assert "price of this request is unknown" in problems(results, "unsent").pop()
         assert statuses(run(client, plan)) == {"completed": 2}
 
 

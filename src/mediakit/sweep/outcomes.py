@@ -174,11 +174,12 @@ def over_text(
     name = "the budget" if shared is None else f"the budget {shown(shared.name)}"
     held = use.reserved_micro_usd
     return (
-        f"It may cost up to {format_usd(hold_micro_usd)}{drift if ratio > 1 else ''}, "
-        f"and {format_usd(use.spent_micro_usd)} of {name} of "
+        f"This cell may cost up to {format_usd(hold_micro_usd)}"
+        f"{drift if ratio > 1 else ''}, and "
+        f"{format_usd(use.spent_micro_usd)} of {name} of "
         f"{format_usd(limit_micro_usd)} is spent"
-        f"{f' and {format_usd(held)} is held' if held else ''}. This cell was not "
-        "sent. Run the plan with a larger budget to send it."
+        f"{f' and {format_usd(held)} is held' if held else ''}. It was not sent. "
+        "Run the plan with a larger budget to send it."
     )
 
 
