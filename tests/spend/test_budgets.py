@@ -219,7 +219,7 @@ def test_each_level_is_said_once(desk: Desk, caplog: pytest.LogCaptureFixture) -
         assert said() == []
         for number in range(2, 5):
             client.submit("text-to-video", prompt=f"{number}", **CLIP)
-        levels = [line.split(" %")[0] for line in said()]
+        levels = [line.split("%")[0] for line in said()]
         assert levels == [
             "Budget 'team 2026-11' has reached 50",
             "Budget 'team 2026-11' has reached 80",
