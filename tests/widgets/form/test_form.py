@@ -169,7 +169,7 @@ def test_a_click_on_values_that_code_has_changed_sends_nothing(
 
     form.values.prompt = "a boat"
     click()
-    assert "The form had changed" in error_of(form)
+    assert "The form changed before" in error_of(form)
     assert not form.state.sending
     press_generate(form)
     assert form.jobs[0].state.prompt == "a boat"
