@@ -145,7 +145,7 @@ def test_a_picture_named_by_its_path_is_seen_first_and_then_upscaled(
     path.fill("cat.png")
     path.press("Tab")
     lab.see(0, "300 \N{MULTIPLICATION SIGN} 200")
-    lab.see(0, "$0.13")
+    lab.see(0, "$0.126")
     expect(button).to_be_enabled()
     button.click()
     lab.see(0, "as estimated", timeout_s=JOB_S)

@@ -22,7 +22,6 @@ from mediakit.history import History, ratings
 from mediakit.history.frames import charges_query
 from mediakit.spend.charges import COLUMNS
 from tests.spend.books import PATH, SERVICE, Books, charged, spend_of
-from tests.spend.fake_spend import TYPES
 from tests.support.frames import types
 from tests.support.soak import BOTH_DATABASES, trials
 from tests.support.submissions import completed, failed, job, submission
@@ -30,6 +29,36 @@ from tests.support.virtual_clock import VirtualClock
 
 START = datetime(2026, 11, 1, 23, 59, 58, tzinfo=UTC)
 HERE = SERVICE.identity
+
+# Copied by hand from the description of the frame.
+TYPES = {
+    "settled_at": "datetime64[us, UTC]",
+    "day": "datetime64[us, UTC]",
+    "job_id": "str",
+    "function": "str",
+    "kind": "str",
+    "model": "str",
+    "prompt": "str",
+    "project": "str",
+    "budget": "str",
+    "sweep": "str",
+    "take": "int64",
+    "attempt": "int64",
+    "estimate_kind": "str",
+    "estimate_low_micro_usd": "Int64",
+    "estimate_high_micro_usd": "Int64",
+    "charge_micro_usd": "int64",
+    "charge_usd": "float64",
+    "variance_micro_usd": "Int64",
+    "runtime_s": "float64",
+    "rating": "Int8",
+    "keep": "boolean",
+    "created_at": "datetime64[us, UTC]",
+    "submitted_at": "datetime64[us, UTC]",
+    "finished_at": "datetime64[us, UTC]",
+    "account": "str",
+    "status": "str",
+}
 
 
 @pytest.fixture

@@ -45,6 +45,12 @@ def test_what_is_not_served_is_refused_with_a_message(
     assert list(answer.json()) == ["message"]
 
 
+def test_a_method_that_is_not_served_is_answered_with_all_that_are(idle: Api) -> None:
+    answer = idle.http.put("/v1/media/jobs/media_1")
+
+    assert (answer.status_code, answer.headers["Allow"]) == (405, "DELETE, GET, HEAD")
+
+
 def test_unknown_properties_pass_where_the_interface_is_silent(idle: Api) -> None:
     body = {"prompt": "a", "duration": 5, "not_in_the_table": {"a": [1]}}
 

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -234,7 +234,18 @@ async def _http_error(request: Request, error: Exception) -> Response:
         raise error
     words = {404: "There is nothing at this path.", 405: "This method is not served."}
     message = words.get(error.status_code, error.detail)
-    return message_response(error.status_code, message, error.headers)
+    headers = error.headers
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(_methods_at(request))}
+    return message_response(error.status_code, message, headers)
+
+
+def _methods_at(request: Request) -> list[str]:
+    """List the methods of a path; the exception has those of one route only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    first = next(r for r in routes if r.matches(request.scope)[0] is not Match.NONE)
+    there = [route for route in routes if route.path == first.path]
+    return sorted({method for route in there for method in route.methods or ()})
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
