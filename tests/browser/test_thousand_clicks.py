@@ -14,8 +14,9 @@ from tests.browser.harness import Lab, LabServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
-CLICKS = 1_000
-SEED = 20261127
+# A new page for each part: a form with many jobs slows down what is measured.
+SEEDS = (20261127, 20261128, 20261129, 20261130)
+CLICKS = 250
 LONGEST_PAUSE_MS = 50
 MICRO_PER_S = 68_000
 CONNECT = """
@@ -109,19 +110,20 @@ def cents(text: str) -> float:
     return float(text.rsplit("$", 1)[1]) * 1_000_000
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
-    lab: Lab, lab_server: LabServer, holding: RunningSandbox, tmp_path: Path
+    lab: Lab, lab_server: LabServer, holding: RunningSandbox, tmp_path: Path, seed: int
 ) -> None:
     url, key, home = holding.base_url, holding.api_key, str(tmp_path / "home")
     first = CONNECT.format(base_url=url, api_key=key, home=home)
-    lab.open(lab_server.add_notebook("thousand.ipynb", [first, SUBMITTED]))
+    lab.open(lab_server.add_notebook(f"clicks-{seed}.ipynb", [first, SUBMITTED]))
     lab.resize(1280, 1000)
     lab.hide_sidebar()
     lab.run_cell(0)
     lab.see(0, "enough for")
     page = lab.page
-    page.evaluate(BUSY, SEED)
-    clicks = page.evaluate(CLICK, [CLICKS, LONGEST_PAUSE_MS, SEED])
+    page.evaluate(BUSY, seed)
+    clicks = page.evaluate(CLICK, [CLICKS, LONGEST_PAUSE_MS, seed])
     page.evaluate("() => { window.busy.over = true; }")
     assert page.evaluate("() => window.busy.count") > CLICKS / 20
     lab.wait_idle()

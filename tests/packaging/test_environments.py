@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from tests.support.environments import (
     Environment,
     built_once,
     find_python,
+    pyenv_versions,
 )
 from tests.support.servers.proxies import SOCKSProxy
 
@@ -293,3 +296,9 @@ def test_quick_tests_pass_on_the_newest_python_and_on_the_lowest_versions(
     options = ("-q", "-p", "no:cacheprovider", "--basetemp", tmp_path / "tests")
     without_server = ("-k", "not postgres")
     environment.run("-m", "pytest", *options, *without_server, *QUICK_TESTS)
+
+
+def test_another_python_than_this_one_is_at_hand_where_pyenv_is() -> None:
+    others = [find_python(minor) for minor in (LOWEST_MINOR, *NEWER_MINORS)]
+    if "CI" in os.environ and pyenv_versions():
+        assert set(others) - {None, sys.executable}

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -107,10 +107,30 @@ def builder(factory: pytest.TempPathFactory) -> Environment:
 
 
 def find_python(minor: int) -> str | None:
-    """Find Python 3.`minor`: this one, or the one on the path."""
+    """Find Python 3.`minor`: this one, on the path or among pyenv's."""
     if sys.version_info[:2] == (3, minor):
         return sys.executable
-    found = shutil.which(f"python3.{minor}")
-    # One on the path may be a substitute for a version that is not active.
-    works = found and subprocess.run([found, "-c", ""], check=False).returncode == 0
-    return found if works else None
+    wanted = f"(3, {minor})"
+    for candidate in _candidates(minor):
+        told = subprocess.run(
+            [candidate, "-c", "import sys; print(sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+        )
+        if told.stdout.strip() == wanted:
+            return str(candidate)
+    return None
+
+
+def _candidates(minor: int) -> Iterator[Path]:
+    # One on the path may be pyenv's substitute for a version that is not active.
+    if found := shutil.which(f"python3.{minor}"):
+        yield Path(found)
+    if pyenv := pyenv_versions():
+        yield from sorted(pyenv.glob(f"3.{minor}.*/bin/python"))
+
+
+def pyenv_versions() -> Path | None:
+    """Return the folder of pyenv's interpreters, if there is one."""
+    root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    return root if root.is_dir() else None
