@@ -171,7 +171,7 @@ print(len(mk.connect(history=os.environ["TEST_POSTGRES"]).history.frame()), "ent
     "voila": Use(
         """
 import sys
-from mediakit.voila.__main__ import main
+from mediakit.voila import main
 try:
     main(["--version"])
 except SystemExit as ended:

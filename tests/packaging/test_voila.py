@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mediakit.voila.__main__ import main
+from mediakit.voila import main
 
 
 def test_its_pages_ask_for_a_token_and_are_gone_with_the_server(

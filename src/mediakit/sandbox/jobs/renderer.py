@@ -145,7 +145,7 @@ class WorkerPool:
         return Worker()
 
     def give_back(self, worker: Worker) -> None:
-        """Keep a worker that has answered, for whoever needs one next."""
+        """Keep a worker that has answered for the next render."""
         with self._lock:
             if self._users_n:
                 self._idle.append(worker)

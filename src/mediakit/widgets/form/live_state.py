@@ -9,7 +9,7 @@ from mediakit.widgets.form.state import FormState
 
 
 class LiveState:
-    """What a form holds now; whoever changes it shows it, too.
+    """What a form holds now; each change is shown at once.
 
     Args:
         now: The state at first.

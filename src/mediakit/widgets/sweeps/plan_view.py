@@ -158,7 +158,7 @@ class PlanView:
             self._updates.ask()
 
     async def _refresh(self) -> None:
-        """Show what is owned now, whoever asked for it, and what is left."""
+        """Show which cells are owned now, and what the others cost."""
         with suppress(ClosedError):  # what was shown last stays
             await self._plan._refresh()
             self._show()
