@@ -90,7 +90,7 @@ def test_a_job_or_its_output_may_be_given_under_a_short_name_and_with_a_length(
     for video in (job, made):
         estimate = client.estimate("video-upscale", video=video)
         assert estimate.high == 3 * UPSCALED_MICRO_USD_PER_S
-    with pytest.raises(InputError, match="video must be"):
+    with pytest.raises(InputError, match="video is not a known field"):
         client.submit("video-upscale", video=job, video_url=job)
     given = client.estimate("video-upscale", video=job, seconds={CLIP_URL: 4})
     assert given.high == 4 * UPSCALED_MICRO_USD_PER_S
@@ -113,6 +113,25 @@ def test_a_chain_of_jobs_is_submitted_and_recorded(client: Client) -> None:
     draw = large.next_take()
     assert lineage.parents(store, [draw.id]) == {draw.id: (("video_url", clip.id),)}
     assert isinstance(clip, Job)
+
+
+def test_a_function_without_known_fields_takes_jobs_and_sends_no_local_path(
+    client: Client, tmp_path: Path
+) -> None:
+    picture = client.run("text-to-image", prompt="a chained picture")
+    changed = client.run("image-to-image", prompt="in autumn", image_urls=[picture])
+    assert changed.state.body["image_urls"] == [picture.url]
+    store = client.components.store
+    parents = lineage.parents(store, [changed.id])
+    assert parents == {changed.id: (("image_urls[0]", picture.id),)}
+
+    file = picture.download(tmp_path / "cat.png")
+    for given in (file, str(file)):
+        with pytest.raises(InputError, match="the path would be sent as text"):
+            client.submit("image-to-image", prompt="in autumn", image_urls=[given])
+    name = f"{'long ' * 99}.png"
+    named = client.submit("image-to-image", prompt="in autumn", title=name)
+    assert named.state.body["title"] == name
 
 
 def test_after_a_restart_on_another_port_the_same_chain_pays_nothing(

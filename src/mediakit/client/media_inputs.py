@@ -65,10 +65,12 @@ def job_of(value: object) -> AsyncJob | JobOutput | None:
     return core if isinstance(core, AsyncJob | JobOutput) else None
 
 
-def output_of(job: AsyncJob | JobOutput, medium: MediaName, field: str) -> JobOutput:
-    """Return the output of a job, for a field that accepts its medium."""
+def output_of(
+    job: AsyncJob | JobOutput, medium: MediaName | None, field: str
+) -> JobOutput:
+    """Return the output of a job, for a field that accepts its medium; None for any."""
     made = job if isinstance(job, JobOutput) else _made(job.state, field)
-    if made.media_type in A_MEDIUM and made.media_type != medium:
+    if medium and made.media_type in A_MEDIUM and made.media_type != medium:
         got = Found(f"the job {made.id}, which made {A_MEDIUM[made.media_type]}")
         raise InputError(field, got=got, accepted=A_MEDIUM[medium])
     return made
@@ -118,11 +120,15 @@ class Inputs:
     def place(self, value: object, medium: MediaName, field: str) -> str | Path | None:
         """Return the path or URL of a medium that is an object; None for a value."""
         job = job_of(value)
-        if job is None:
-            return file_of(value, field)
+        return file_of(value, field) if job is None else self.take(job, medium, field)
+
+    def take(
+        self, job: AsyncJob | JobOutput, medium: MediaName | None, field: str
+    ) -> str:
+        """Return the URL of a job's output; of any medium where None is expected."""
         made = output_of(job, medium, field)
         self.parents.append(Parent(field, made.id, made.url))
-        info = made.info(medium)
+        info = made.info(medium) if medium else None
         if info is not None:
             self.infos[made.url] = info
         return made.url

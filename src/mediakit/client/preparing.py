@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog, Function, MediaItem
 from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
-from mediakit.client.media_inputs import Inputs, RemoteMedia
+from mediakit.client.media_inputs import A_MEDIUM, Inputs, RemoteMedia, job_of
 from mediakit.client.uploads import LocalMedium, UploadedFile, Uploads, fingerprint
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate
@@ -30,6 +31,7 @@ from mediakit.media import (
     preflight,
     probe_named,
 )
+from mediakit.media.bodies import texts_in
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
@@ -37,7 +39,14 @@ from mediakit.schema import FieldSpec, InputFacts, MediaRequest, canonical_json
 Seconds = Mapping[str, float | Decimal] | Mapping[Path, float | Decimal]
 
 LENGTHS = 'seconds by URL or path, such as {"https://a.example/clip.mp4": 4.5}'
-IN_JSON = "what JSON can hold: whole text, finite numbers, booleans, lists, mappings"
+IN_JSON = (
+    "what JSON can hold (whole text, finite numbers, booleans, lists, mappings), a "
+    "completed job, or the URL that client.upload(path) returns"
+)
+UPLOADED = (
+    "a URL, such as client.upload(path) returns: this function has no media field of "
+    "that name, so the path would be sent as text"
+)
 
 
 # -- fields, as a body holds them --------------------------------------------------
@@ -77,6 +86,8 @@ def plain_fields(
 
 
 def _plain(value: object, spec: FieldSpec | None, label: str, inputs: Inputs) -> object:
+    if spec is None and (job := job_of(value)) is not None:
+        return inputs.take(job, None, label)
     spec = None if spec is None else spec.option(value)
     medium = None if spec is None else _medium(spec)
     place = None if medium is None else inputs.place(value, medium, label)
@@ -218,7 +229,7 @@ def validate(
         raise InputError("webhook_url", got=webhook_url, accepted=accepted)
     inputs = Inputs()
     body = plain_body(function, fields, inputs)
-    properties = plain_fields(function, _properties(extra))
+    properties = plain_fields(function, _properties(extra), inputs)
     infos, problems = _probed(function, body)
     checked, _ = body_with_placeholders(function, body)
     read, wrong = function.read(checked)
@@ -281,6 +292,17 @@ def _beside_the_fields(
                 yield Problem(f"extra[{name!r}]", value, accepted)
         elif not _is_json(value):
             yield Problem(name, value, IN_JSON)
+        else:
+            files = filter(_is_local_medium, texts_in(value))
+            yield from (Problem(name, file, UPLOADED) for file in files)
+
+
+def _is_local_medium(text: str) -> bool:
+    kind = (guess_type(text)[0] or "").partition("/")[0]
+    try:
+        return kind in A_MEDIUM and not is_url(text) and local_file(text).is_file()
+    except OSError:  # longer than a name can be
+        return False
 
 
 def _is_json(value: object) -> bool:

@@ -172,10 +172,15 @@ def _is_bound(
 
 def urls_in(body: object) -> Iterator[str]:
     """Yield every URL in a body, at any depth."""
+    return filter(is_url, texts_in(body))
+
+
+def texts_in(body: object) -> Iterator[str]:
+    """Yield every text in a body, at any depth."""
     if isinstance(body, Mapping):
         body = list(body.values())
     if isinstance(body, list):
         for item in body:
-            yield from urls_in(item)
-    elif isinstance(body, str) and is_url(body):
+            yield from texts_in(item)
+    elif isinstance(body, str):
         yield body

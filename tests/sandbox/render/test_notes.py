@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from mediakit.sandbox.render.film import Film, drawn
 from mediakit.sandbox.render.images import Picture
@@ -12,7 +14,7 @@ from mediakit.sandbox.render.protocol import RenderRequest
 from mediakit.sandbox.render.scenes import scene_of
 from mediakit.sandbox.render.words import font_for, note_of, wrap
 from mediakit.schema import FieldSpec
-from tests.sandbox.render.studio import CATALOG, Studio
+from tests.sandbox.render.studio import CATALOG, Studio, difference
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
 
 QUICK = ("keyframes", "image-upscale", "text-to-video")
@@ -132,6 +134,23 @@ def test_a_note_names_what_is_not_a_default_and_shortens_it(studio: Studio) -> N
         "keyframes", {**body, "negative_prompt": "no people " * 21}, picture
     )
     assert shortened not in note_of(longer)
+
+
+def test_a_note_leaves_the_words_of_a_given_picture_as_they_are(
+    studio: Studio,
+) -> None:
+    words = {"prompt": "a paper boat at dawn on a quiet lake", "seed": 7}
+    studio.make("text-to-image", words)
+    given = studio.folder / "given.png"
+    given.write_bytes(studio.output.read_bytes())
+    body = {"image_url": studio.url(given), "upscale_factor": "x2", "sharpen": 0}
+    studio.make("image-upscale", {**body, "output_format": "png"}, given)
+    with Image.open(given) as before, Image.open(studio.output) as after:
+        small = after.resize(before.size, Image.Resampling.BOX)
+        top = (0, 0, before.width, before.height // 6)
+        seen, source = (np.asarray(p.convert("RGB").crop(top)) for p in (small, before))
+    assert source.max() > 240  # the words
+    assert difference(seen, source) < 2
 
 
 def test_a_medium_is_noted_by_its_name(studio: Studio) -> None:

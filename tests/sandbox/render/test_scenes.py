@@ -263,7 +263,8 @@ def test_a_transition_goes_from_one_picture_to_the_next(studio: Studio) -> None:
     rendered = studio.film("keyframes", body, *files)
     assert rendered == Made("video/mp4", 720, 720, 1.0)
     seen = look(studio.output, shrink=4)
-    reds, _, blues = np.array([frame.mean(axis=(0, 1)) for frame in seen.frames]).T
+    means = [middle(frame).mean(axis=(0, 1)) for frame in seen.frames]
+    reds, _, blues = np.array(means).T
     assert (reds[0], blues[0]) == pytest.approx((200, 30), abs=6)
     assert (reds[-1], blues[-1]) == pytest.approx((30, 200), abs=6)
     assert all(later <= earlier + 1 for earlier, later in pairwise(reds))
@@ -286,7 +287,7 @@ def test_a_picture_grows_by_exactly_its_factor(studio: Studio, factor: int) -> N
     with Image.open(studio.output) as large, Image.open(path) as small:
         assert (large.format, large.size) == ("PNG", (123 * factor, 77 * factor))
         back = large.resize(small.size, Image.Resampling.BOX)
-        assert difference(np.asarray(back), np.asarray(small)) < 1.5
+        assert difference(middle(np.asarray(back)), middle(np.asarray(small))) < 1.5
 
 
 @pytest.mark.spec("4.12")
@@ -317,7 +318,7 @@ def test_transparency_is_kept_in_png_and_lies_on_white_in_jpeg(
         studio.make(kind, body, path)
         with Image.open(studio.output) as picture:
             modes[output_format] = picture.mode
-            pixel: Any = picture.getpixel((20, 20))
+            pixel: Any = picture.getpixel((picture.width - 2, 20))
         assert pixel[3] == 0 if output_format == "png" else min(pixel) > 240
     assert modes == {"png": "RGBA", "jpeg": "RGB"}
 
@@ -349,7 +350,7 @@ def test_a_given_picture_is_recoloured_at_its_size_wherever_it_is_given(
         made = studio.make("image-to-image", body, path)
         assert made == Made("image/png", 300, 200)
         seen, source = picture_of(studio.output), picture_of(path)
-        light = [picture.mean(axis=2).ravel() for picture in (seen, source)]
+        light = [picture[120:].mean(axis=2).ravel() for picture in (seen, source)]
         assert np.corrcoef(light[0], light[1])[0, 1] > 0.95
         assert difference(seen, source) > 15
 
@@ -501,7 +502,8 @@ def test_a_draft_is_finalized_at_1080p_with_its_sound_and_length(
     assert rendered == Made("video/mp4", 1440, 1080, 1.5)
     seen, source = look(studio.output, every=36), look(draft, every=36)
     assert seen.seconds == pytest.approx(1.5, abs=1 / 24)
-    assert difference(seen.frames[0], fitted(source.frames[0], seen.size)) < 5
+    whole = fitted(source.frames[0], seen.size)
+    assert difference(middle(seen.frames[0]), middle(whole)) < 5
     assert (seen.sound is not None) is audio
 
 

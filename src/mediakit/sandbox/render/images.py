@@ -41,7 +41,7 @@ def render_picture(request: RenderRequest) -> Picture:
         picture = read_picture(given[0])
         picture = on_white(picture) if is_jpeg else picture
         picture = _recoloured(picture, look_of(body.prompt, request.seed).palette)
-        write_over(picture, request)
+        write_over(picture, request, caption=body.prompt)
     else:
         picture = _landscape(request, body)
     return Picture(picture, is_jpeg)

@@ -30,7 +30,9 @@ _WIDE_FONTS = (
 _NO_SUCH_CHARACTER = "\uffff"
 _LEADING = 1.32
 _CAPTION, _SMALL = 0.044, 0.028
-_OVER_SCENERY, _OVER_MEDIA = 150, 240
+_SHADE = 150
+_DARK = 240
+_FAINT = 205
 _LONGEST_VALUE = 48
 _ALWAYS = range(sys.maxsize)
 _SHADOW = [round(min(level * 1.2, 190)) for level in range(256)]
@@ -45,20 +47,28 @@ def words_over(
     corner: str = "",
     span: range = _ALWAYS,
 ) -> list[Layer]:
-    """Return the words over a film: its caption, and its parameters below."""
-    # Given media may bring a caption of their own.
-    over = _OVER_MEDIA if request.inputs else _OVER_SCENERY
-    block = _text_block(caption, note_of(request, caption), size, over, corner)
-    if block is None:
-        return []
-    return [Layer(still(block), start=span.start, stop=span.stop)]
+    """Return the words over a film: its caption, and its parameters."""
+    note = note_of(request, caption)
+    places = []
+    if request.inputs and not caption:
+        places.append(_plate_on(size, note))
+        note = []
+    hides = bool(request.inputs)
+    places.append((_text_block(caption, note, size, corner, hides=hides), 0))
+    return [
+        Layer(still(block), y=str(top), start=span.start, stop=span.stop)
+        for block, top in places
+        if block is not None
+    ]
 
 
-def write_over(picture: Image.Image, request: RenderRequest) -> None:
-    """Write the parameters on a picture."""
-    block = _text_block("", note_of(request), Size(*picture.size))
-    if block is not None:
-        picture.paste(block, (0, 0), block)
+def write_over(
+    picture: Image.Image, request: RenderRequest, *, caption: str = ""
+) -> None:
+    """Write the caption and the parameters on a given picture."""
+    plate, top = _plate_on(Size(*picture.size), note_of(request, caption), caption)
+    if plate is not None:
+        picture.paste(plate, (0, top), plate)
 
 
 def note_of(request: RenderRequest, caption: str = "") -> list[str]:
@@ -96,15 +106,64 @@ def _plain(value: object, files: Mapping[str, Path]) -> str:
 
 
 def _text_block(
-    caption: str, note: Sequence[str], frame: Size, shade: int = 0, corner: str = ""
+    caption: str, note: Sequence[str], frame: Size, corner: str, *, hides: bool
 ) -> Image.Image | None:
-    """Write a caption over a shade, a note below, and a corner, at a frame's top."""
-    margin, width = round(min(frame) * 0.05), round(frame.width * 0.72)
+    """Write a caption over a shade, a note below, and a corner, at a frame's top.
+
+    Given media may have words of their own there, which the shade hides.
+    """
+    margin = round(min(frame) * 0.05)
+    lines = _lines(caption, note, frame, margin)
+    if not (lines or corner):
+        return None
+    beside = font_for(corner, max(round(min(frame) * _SMALL), 10))
+    text_px = margin + max(_height(lines), _leading(beside))
+    width, height = frame.width, min(text_px * 1.3 + 4, frame.height)
+    ink = _ink(lines, margin, width, height)
+    pen = ImageDraw.Draw(ink)
+    pen.text((width - margin, margin), corner, _FAINT, beside, anchor="ra")
+    shade = None
+    if caption:
+        rows = np.linspace(1, 0, ink.height)
+        rows = _DARK * np.minimum(2 * rows, 1) if hides else _SHADE * rows**1.4
+        shade = Image.fromarray(rows.astype(np.uint8)[:, None]).resize(ink.size)
+    return _shadowed(ink, lines[0][1] if caption else beside, shade)
+
+
+def _plate_on(
+    frame: Size, note: Sequence[str], caption: str = ""
+) -> tuple[Image.Image | None, int]:
+    """Write on a dark plate; returns it, and its place in pixels from the top.
+
+    Given media may have words at their top, and a player has its controls at the
+    bottom: the plate is between them.
+    """
+    plate = _plate(caption, note, frame)
+    height = 0 if plate is None else plate.height
+    return plate, min(frame.height // 10 * 2, frame.height - height)
+
+
+def _plate(caption: str, note: Sequence[str], frame: Size) -> Image.Image | None:
+    margin = round(min(frame) * 0.025)
+    lines = _lines(caption, note, frame, margin)
+    if not lines:
+        return None
+    width = 2 * margin + max(font.getlength(row) for row, font in lines)
+    ink = _ink(lines, margin, width, min(2 * margin + _height(lines), frame.height))
+    return _shadowed(ink, lines[0][1], Image.new("L", ink.size, _DARK))
+
+
+Line = tuple[str, Font]
+
+
+def _lines(caption: str, note: Sequence[str], frame: Size, margin: int) -> list[Line]:
+    """Break a caption and a note into lines; the note is as small as it must be."""
+    width = round(frame.width * 0.72)
     text = " ".join(caption.split())
     large = font_for(text, max(round(min(frame) * _CAPTION), 14))
     most = 4 if frame.height > frame.width else 2
     lines = [(line, large) for line in wrap(drawable(text, large), large, width, most)]
-    room = frame.height - 2 * margin - sum(_leading(font) for _, font in lines)
+    room = frame.height - 2 * margin - _height(lines)
     small_px = min(max(frame.height * _SMALL, 10), room / _LEADING / max(len(note), 1))
     if note and small_px >= 4:
         small = font_for(" ".join(note), round(min(small_px, min(frame) * 0.05)))
@@ -112,25 +171,24 @@ def _text_block(
             lines += [
                 (row, small) for row in wrap(drawable(line, small), small, width, 1)
             ]
-    if not (lines or corner):
-        return None
-    beside = font_for(corner, max(round(min(frame) * _SMALL), 10))
-    text_px = margin + max(sum(_leading(font) for _, font in lines), _leading(beside))
-    width, height = frame.width, min(text_px * 1.3 + 4, frame.height)
-    ink = Image.new("L", (width + width % 2, 2 * math.ceil(height / 2)))
-    y = margin
+    return lines
+
+
+def _height(lines: Sequence[Line]) -> int:
+    return sum(_leading(font) for _, font in lines)
+
+
+def _ink(
+    lines: Sequence[Line], margin: int, width: float, height: float
+) -> Image.Image:
+    """Write lines, the largest ones in full white, on a picture with even sides."""
+    ink = Image.new("L", (2 * math.ceil(width / 2), 2 * math.ceil(height / 2)))
     pen = ImageDraw.Draw(ink)
-    pen.text((width - margin, margin), corner, 205, beside, anchor="ra")
+    y = margin
     for line, font in lines:
-        pen.text((margin, y), line, 255 if font is large else 215, font)
+        pen.text((margin, y), line, 255 if font is lines[0][1] else 215, font)
         y += _leading(font)
-    shadow = None
-    if caption:
-        rows = np.linspace(1, 0, ink.height)
-        rows = np.minimum(2 * rows, 1) if shade == _OVER_MEDIA else rows**1.4
-        rows = (shade * rows).astype(np.uint8)
-        shadow = Image.fromarray(rows[:, None]).resize(ink.size)
-    return _shadowed(ink, large if caption else beside, shadow)
+    return ink
 
 
 def _leading(font: Font) -> int:
