@@ -19,32 +19,21 @@ FURTHER = FieldSpec(
 
 
 class NotJson(str):
-    """A text that was typed where JSON is needed, and will not do.
-
-    Args:
-        text: The text as it stands.
-        reason: What is wrong with it, in words that stand alone.
-    """
+    """A text typed where JSON is needed, and why it is none."""
 
     reason: str
 
     def __new__(cls, text: str, reason: str) -> NotJson:
-        """Make the text remember its reason."""
         self = super().__new__(cls, text)
         self.reason = reason
         return self
 
     def __reduce__(self) -> tuple[type[NotJson], tuple[str, str]]:
-        """Copy it with its reason."""
         return NotJson, (str(self), self.reason)
 
 
 def read_json(text: str) -> object:
-    """Read what was typed.
-
-    Returns:
-        The value; None for a blank text; a `NotJson` for anything else.
-    """
+    """Return what was typed: None for a blank text, or a `NotJson`."""
     if not text.strip():
         return None
     try:
@@ -69,15 +58,7 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_further(text: str, known: Mapping[str, object]) -> object:
-    """Read the properties that go along with the known ones.
-
-    Args:
-        text: What was typed.
-        known: The fields that have a control of their own.
-
-    Returns:
-        The properties; None for a blank text; a `NotJson` for anything else.
-    """
+    """Return properties beyond the known ones; see `read_json`."""
     value = read_json(text)
     if value is None or isinstance(value, NotJson):
         return value
@@ -105,12 +86,7 @@ def sendable(value: object) -> object:
 
 
 def unreadable(label: str, value: Any) -> Iterator[Problem]:
-    """Find what is no JSON, or none that will do, in a value.
-
-    Args:
-        label: The place of the value, such as "settings".
-        value: A control's value.
-    """
+    """Yield what is no JSON in the value of a place such as "settings"."""
     if isinstance(value, NotJson):
         yield Problem(label, None, value.reason)
     elif isinstance(value, list | tuple):

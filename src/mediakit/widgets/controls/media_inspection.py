@@ -10,21 +10,14 @@ from mediakit.rules import Problem
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was found out about one medium.
+    """What is known about one medium."""
 
-    Args:
-        info: What it is; None when it will not do, or is not known.
-        problem: Why it will not do (its field is not known here); None when it will.
-        thumbnail: A small JPEG of it; None when there is no picture to show.
-        title: The title of the job that made it, where it is one of this history.
-        words: The same, with its facts.
-    """
-
-    info: MediaInfo | None = None
-    problem: Problem | None = None
+    info: MediaInfo | None = None  # None when it is unsuitable or unknown
+    problem: Problem | None = None  # why it is unsuitable; its field is not known here
+    # a small JPEG; None when there is no picture
     thumbnail: bytes | None = field(default=None, repr=False)
-    title: str = ""
-    words: str = ""
+    title: str = ""  # of the job in this history that made it
+    words: str = ""  # the title with its facts
 
 
 MediaKey = tuple[MediaName, str]

@@ -56,7 +56,7 @@ MEDIA_WORDS = {
 
 
 def label_of(spec: FieldSpec) -> str:
-    """Write a field's name for people: "Transition duration", without its unit."""
+    """Return a field's name for people: "Transition duration", without a unit."""
     if spec.title:
         return spec.title
     name = spec.name.removesuffix(f"_{spec.unit}") if spec.unit else spec.name
@@ -66,26 +66,26 @@ def label_of(spec: FieldSpec) -> str:
 
 
 def titled(words: str) -> str:
-    """Write words as a title: "Reference task"; the word after the first is small."""
+    """Return words as a title: "Reference task", with the second one small."""
     first, *rest = words.split(" ")
     known = ACRONYMS.get(first, f"{first[:1].upper()}{first[1:]}")
     return " ".join([known, *(ACRONYMS.get(each, each) for each in rest)])
 
 
 def sentence_case(words: str) -> str:
-    """Write words with a capital at the start, and the others as they are."""
+    """Return words with a capital at the start, and the others as they are."""
     return words[:1].upper() + words[1:]
 
 
 def within(label: str) -> str:
-    """Write a label as it stands inside a sentence or a longer name: "track"."""
+    """Return a label as it stands inside a sentence or a longer name: "track"."""
     first, *rest = label.split(" ")
     is_name = not first[1:].islower() and len(first) > 1
     return label if is_name else " ".join([first[:1].lower() + first[1:], *rest])
 
 
 def hint_of(spec: FieldSpec) -> str:
-    """Write what a field is called in code and what it does, for a tooltip."""
+    """Return what a field is called in code and what it does, for a tooltip."""
     return f"{spec.name}: {spec.doc}" if spec.doc else spec.name
 
 
@@ -97,19 +97,14 @@ def _plain(name: str) -> str:
 
 
 def one_of(several: str) -> str:
-    """Write the name of one of several: "track" for "tracks"."""
+    """Return the name of one of several: "track" for "tracks"."""
     lower = several.lower()
     cut, more = next((c, m) for end, c, m in SINGULARS if lower.endswith(end))
     return f"{several[: len(several) - cut]}{more}"
 
 
 def place_text(spec: FieldSpec, label: str) -> str:
-    """Write a place for people: "track 1, keyframe 3, url".
-
-    Args:
-        spec: The top-level field.
-        label: The place, such as "tracks[0].keyframes[2].url".
-    """
+    """Return a place such as "tracks[0].url" for people: "track 1, url"."""
     return _spoken(label, label_of(spec))
 
 
@@ -124,7 +119,7 @@ def _spoken(label: str, root: str) -> str:
 
 
 def option_text(spec: FieldSpec) -> str:
-    """Write what one of several shapes is, in short: "preset", "width and height"."""
+    """Return what one of several shapes is: "preset", "width and height"."""
     if spec.kind == "object" and 0 < len(spec.fields) <= FEW_FIELDS:
         return all_of(within(label_of(each)) for each in spec.fields.values())
     medium = spec.media_kind
@@ -132,26 +127,26 @@ def option_text(spec: FieldSpec) -> str:
 
 
 def rule_text(text: str) -> str:
-    """Write a rule's words with the places in them as people call them."""
+    """Return a rule's words with the names and places that people know."""
     text = PLACE.sub(lambda at: _spoken(at[0], _plain(at[0].split("[")[0])), text)
     text = OTHERS.sub(lambda at: " or ".join(map(_inner, at[0].split(" or "))), text)
     return SNAKE.sub(lambda at: _inner(at[0]), text)
 
 
 def _inner(name: str) -> str:
-    """Write a field's name inside a sentence: "reference task"."""
+    """Return a field's name inside a sentence: "reference task"."""
     return within(TITLES.get(name, ACRONYMS.get(name, _plain(name))))
 
 
 def is_within(problem: Problem, place: str) -> bool:
-    """Tell whether a problem concerns a value, or something inside it."""
+    """Return whether a problem concerns a value, or something inside it."""
     return problem.field == place or problem.field.startswith(
         (f"{place}.", f"{place}[")
     )
 
 
 def placed_text(problem: Problem, name: str) -> str:
-    """Write a problem behind the name of its place; no name is the text alone."""
+    """Return a problem after the name of its place; no name is the text alone."""
     text = problem_text(problem)
     if not name:
         return text
@@ -162,7 +157,7 @@ def placed_text(problem: Problem, name: str) -> str:
 
 
 def inner_place(problem: Problem, place: str) -> str:
-    """Write where a problem is inside a value that stands at a place."""
+    """Return where a problem is inside a value that stands at a place."""
     inner = STEPS.findall(problem.field.removeprefix(place))
     words = (
         f"no. {int(index) + 1}" if index else ACRONYMS.get(name, _plain(name))
@@ -172,17 +167,14 @@ def inner_place(problem: Problem, place: str) -> str:
 
 
 def short_name(text: str) -> str:
-    """Write a text in short: of a URL or a path, the file's name."""
+    """Return a short text: of a URL or a path, the file's name."""
     if "://" in text or text.startswith("/"):
         text = text.split("?", 1)[0].rsplit("/", 1)[-1]
     return text if len(text) <= SHORT_TEXT else f"{text[: SHORT_TEXT - 1]}…"
 
 
 def problem_text(problem: Problem) -> str:
-    """Write a problem as it stands beside its field, without the field's name.
-
-    The value is named only where it is not in view.
-    """
+    """Return a problem as it stands beside its field, without the field's name."""
     got = problem.got
     words = rule_text(problem.predicate)
     if got is None and not problem.is_missing:
@@ -199,7 +191,7 @@ def problem_text(problem: Problem) -> str:
 
 
 def _hidden(got: object) -> str:
-    """Write the value, as far as a form does not show it."""
+    """Return the value, as far as a form does not show it."""
     if isinstance(got, Found):
         return f"got {got}"
     if isinstance(got, list | tuple):
@@ -210,7 +202,7 @@ def _hidden(got: object) -> str:
 
 
 def missing_text(spec: FieldSpec, problem: Problem) -> str:
-    """Write a missing field as a sentence: "prompt is required."."""
+    """Return a missing field as a sentence: "prompt is required."."""
     whole = problem.field == spec.name
     verb = "are" if whole and spec.kind == "list" else "is"
     when = rule_text(problem.required or "")
@@ -218,7 +210,7 @@ def missing_text(spec: FieldSpec, problem: Problem) -> str:
 
 
 def how_to_give(spec: FieldSpec) -> str:
-    """Write what people do to give a field a value: "Add pictures"."""
+    """Return what people do to give a field a value: "Add pictures"."""
     medium = spec.media_kind or (spec.item.media_kind if spec.item else None)
     if medium is not None:
         one, several = MEDIA_WORDS[medium]

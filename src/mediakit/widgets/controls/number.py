@@ -15,13 +15,7 @@ FINEST_STEP = 10**-DIGITS
 
 
 class Reach(NamedTuple):
-    """From where to where a slider goes, and in which steps.
-
-    Args:
-        least: The least number on it.
-        most: The greatest number on it.
-        step: From one number to the next.
-    """
+    """The range of a slider, and its steps."""
 
     least: float
     most: float

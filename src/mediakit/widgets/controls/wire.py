@@ -27,11 +27,7 @@ SHORT_JSON = 60
 
 
 def shown(spec: FieldSpec, value: object) -> Wire:
-    """Return what the page holds for a value; None is the field's default.
-
-    Raises:
-        ValueError: The field's control cannot show it.
-    """
+    """Return what the page holds for a value, or raise a `ValueError`."""
     given = spec.default if value is None else value
     return _SHOWN[control_of(spec)](spec, given)
 
@@ -42,7 +38,7 @@ def held(spec: FieldSpec, wire: Wire) -> object:
 
 
 def control_of(spec: FieldSpec) -> str:
-    """Name the control of a field."""
+    """Return which control a field has."""
     match spec.kind:
         case "boolean":
             return "choice" if spec.default is None else "switch"
@@ -78,7 +74,7 @@ def fewest_of(spec: FieldSpec) -> int:
 
 
 def is_optional(spec: FieldSpec) -> bool:
-    """Tell whether an object or a number is switched on before it has a value."""
+    """Return whether an object or a number is switched on before it has a value."""
     return not spec.to_fill_in and spec.default is None
 
 
@@ -102,7 +98,7 @@ def inner_fields(spec: FieldSpec) -> dict[str, FieldSpec]:
 
 
 def number_in(text: str) -> float | None:
-    """Read a number that was typed; None for what is none."""
+    """Return a number that was typed; None for what is none."""
     if "_" in text or not text.isascii():
         return None  # Python reads 1_0 as 10, people do not
     try:
@@ -117,11 +113,7 @@ def number_in(text: str) -> float | None:
 
 
 def json_text(value: object) -> str:
-    """Write a value as people do: one property a line, small things on one.
-
-    Raises:
-        ValueError: JSON cannot hold it.
-    """
+    """Return a value as people write it, or raise a `ValueError`."""
     if value is None or isinstance(value, NotJson):
         return str(value or "")
     try:
@@ -191,13 +183,7 @@ def _object_shown(spec: FieldSpec, value: object) -> Wire:
 
 
 def _frame(spec: FieldSpec, of: FieldSpec, value: object) -> dict[str, Wire]:
-    """Return an object's fields, and what it holds beyond them.
-
-    Args:
-        spec: The field.
-        of: The object that it is.
-        value: The object's properties.
-    """
+    """Return an object's fields, and what it holds beyond them."""
     if not isinstance(value, Mapping):
         raise _refused(spec, value)
     fields = inner_fields(of)

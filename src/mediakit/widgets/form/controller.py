@@ -81,25 +81,12 @@ class Form:
 
     A form that is made again, because its cell was run again, takes over the values
     and the jobs of the one that it replaces, and closes it. Forms of other cells stay;
-    those that one cell makes of one function are known again by their order. Where the
+    those that one cell makes of one function are told apart by their order. Where the
     notebook does not tell its cells apart, they count as one.
 
     After a restart of the kernel it is the same, from what the history keeps: values,
     typed and unsent ones too, and jobs, which are watched again. A notebook is known by
     its path: a copy, or a notebook that was moved, begins empty.
-
-    Args:
-        client: The client that sends and watches.
-        function: The function.
-        values: Values to begin with, by field.
-        clock: Gives time; the system's by default.
-        name: Tells forms of one function apart; only one of the same name is replaced.
-        cell: The cell that makes it; None outside of any.
-        fresh: Begin without what the form held, and without its jobs.
-        lasting: Keep what the form holds in the history.
-        asked_from: The form that its jobs belong to in the history, where it keeps
-            nothing itself; see `Uses`.
-        elsewhere: Opens the form of what takes a result; below its card when omitted.
     """
 
     def __init__(
@@ -236,11 +223,7 @@ class Form:
         return self._jobs.views
 
     def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, when the form has made a job.
-
-        Returns:
-            A function that ends it.
-        """
+        """Call a function on the I/O thread at each new job; return what ends it."""
         return self._jobs.on_job(listener)
 
     def _ipython_display_(self) -> None:
@@ -357,12 +340,7 @@ class Form:
         return "The form now has these settings. Nothing has been sent."
 
     def take_result(self, use: Use, made: JobOutput) -> None:
-        """Put a result into a field, and the focus into the form.
-
-        Args:
-            use: The field.
-            made: The result.
-        """
+        """Put a result into a field, and the focus into the form."""
         name = use.spec.name
         self._set_values({name: use.value(made, self.state.values[name])})
         self.bring_into_view()
@@ -380,12 +358,7 @@ class Form:
         return replace(draft, sweep=self._sweep.last)
 
     def _set_values(self, values: Mapping[str, object]) -> None:
-        """Set values in code, all or none.
-
-        Raises:
-            InputError: There is no such field, or its control cannot show the value.
-            ConflictError: The form is closed.
-        """
+        """Set values in code, all or none."""
         given = plain_fields(self.function, full_names(self.function, values))
         with self._live.lock:
             if self._closed:
@@ -402,7 +375,7 @@ class Form:
     # What people do.
 
     def _hear(self, said: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
-        """Take a message of the page, on whichever thread it comes."""
+        """Handle a message of the page, on whichever thread it arrives."""
         act = {
             "edit": self._edit,
             "timeline": self._edit_timeline,
@@ -502,11 +475,7 @@ class Form:
     # What is shown.
 
     def _show(self, **more: object) -> None:
-        """Show how the form stands.
-
-        Args:
-            more: What the page is told beside that.
-        """
+        """Show the form as it stands; the page is told `more` once."""
         if self._closed:
             return
         code = self.as_python() if self._shows_code else ""
@@ -540,14 +509,7 @@ class Form:
 def is_open(
     client: Client, function: Function, cell: Cell | None = None, name: str = ""
 ) -> bool:
-    """Tell whether a new form would continue with what another one held.
-
-    Args:
-        client: The client of the new form.
-        function: Its function.
-        cell: The cell that would make it; None outside of any.
-        name: The name of the new form.
-    """
+    """Return whether a new form would continue with what another one held."""
     kind = _kind_of(client, function, name)
     key = _open_forms.next_key(kind, cell)
     origin = origin_of(client.components.store, key)
@@ -576,14 +538,7 @@ def form_for(
     asked_from: str | None,
     use: Use,
 ) -> Form:
-    """Make the form in which a result is used.
-
-    Args:
-        client: The client that submits.
-        follow: Keeps the card of a job that is made there.
-        asked_from: The form that the new jobs belong to, as the history names it.
-        use: The function, and its field for the result.
-    """
+    """Return the form in which a result is used; `follow` keeps its cards."""
     # Under a name of its own, it replaces no other form.
     name = f"use {uuid4().hex}"
     form = Form(client, use.function, name=name, lasting=False, asked_from=asked_from)

@@ -26,41 +26,27 @@ _KERNELS_OWN = re.compile(r"(?<=[\\/]mediakit-)\w{8}(?=[\\/])")
 
 
 def digest_of(value: object) -> str:
-    """Return a short name of a value; equal values have the same one.
-
-    A medium from memory has the same one in each kernel.
-    """
+    """Return a short digest of a value, the same for equal values."""
     text = _KERNELS_OWN.sub("", json.dumps(value, sort_keys=True, default=repr))
     return sha256(text.encode()).hexdigest()[:DIGEST_LENGTH]
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What a form holds, and what it began with.
-
-    Args:
-        values: The value of each field.
-        given: What the cell's code gave, by field, as digests.
-        touched: The fields that people have changed.
-        submitted: The digests of submitted bodies, by job id, oldest first.
-        after: Only jobs whose entries have a higher number belong to the form.
-        sweep: The id of the sweep that it ran last; empty for none.
-    """
+    """What a form holds, and what it began with."""
 
     values: Mapping[str, object]
+    # what the cell's code gave, as digests
     given: Mapping[str, str] = field(default_factory=dict)
-    touched: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()  # the fields that people have changed
+    # the digests of submitted bodies by job id, oldest first
     submitted: Mapping[str, str] = field(default_factory=dict)
-    after: int = 0
-    sweep: str = ""
+    after: int = 0  # only jobs whose entries have a higher number belong to the form
+    sweep: str = ""  # the id of the sweep that it ran last; empty for none
 
     def begun_with(self, given: Mapping[str, object]) -> dict[str, object]:
-        """Return the values of a form that continues with this draft.
-
-        Args:
-            given: What the cell's code gives now; it wins where it has changed, and
-                where nobody has changed the form since.
-        """
+        """Return the values of a form that continues with this draft."""
+        # Code wins where it has changed, and where nobody has changed the form since.
         values = dict(self.values)
         for name, value in given.items():
             before = self.given.get(name)
@@ -70,11 +56,7 @@ class Draft:
         return values
 
     def text(self, secret: str = "") -> str:
-        """Write it as JSON without secrets; the longest values give way to the limit.
-
-        Args:
-            secret: A text that must not be in it, such as the API key.
-        """
+        """Return it as JSON without secrets, such as the API key that is given."""
         values = dict(_clean(self.values, secret))
         while len(text := self._text(values)) > LONGEST_BYTES and values:
             del values[max(values, key=lambda name: len(json.dumps(values[name])))]
@@ -94,7 +76,7 @@ class Draft:
 
     @classmethod
     def read(cls, text: str | None) -> Draft | None:
-        """Read what `text` wrote; None for no text, and for what cannot be read."""
+        """Parse what `text` returned; None for anything else."""
         try:
             said = json.loads(text or "null", object_hook=_typed)
             return cls(
@@ -110,7 +92,7 @@ class Draft:
 
 
 def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, object]]:
-    """Give the values that are no secret, as JSON holds them."""
+    """Yield the values that are no secret, as JSON holds them."""
     for name, value in values.items():
         if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
             continue

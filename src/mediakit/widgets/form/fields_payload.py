@@ -46,10 +46,7 @@ FURTHER_LABEL = "Additional fields (JSON)"
 
 
 def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, FieldSpec]:
-    """Return the fields that a form shows, in order.
-
-    They are those of the kind of body that is chosen, where there are several.
-    """
+    """Return the fields that a form shows, in order, of the chosen kind of body."""
     chosen = function.of(values).fields
     own = function.tag  # what chooses the kind takes every kind
     fields = {
@@ -62,12 +59,7 @@ def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, Fie
 
 
 def schema_payload(function: Function, fields: Mapping[str, FieldSpec]) -> Payload:
-    """Return what stays the same for as long as the same fields are shown.
-
-    Args:
-        function: The function of the form.
-        fields: The fields that are shown.
-    """
+    """Return what stays the same while the same fields are shown."""
     prompts = " ".join(s.doc for s in fields.values() if s.multiline)
     return {
         "fields": [
@@ -82,7 +74,7 @@ def schema_payload(function: Function, fields: Mapping[str, FieldSpec]) -> Paylo
 
 
 def media_specs(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
-    """Return the fields that take media, by the path that the page names."""
+    """Return the fields that take media, by the path that the page uses."""
 
     def walk(spec: FieldSpec, path: str) -> Iterator[tuple[str, FieldSpec]]:
         if control_of(spec) in ("media", "media_list"):
@@ -97,7 +89,7 @@ def media_specs(fields: Mapping[str, FieldSpec]) -> dict[str, FieldSpec]:
 
 
 def _inside(spec: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
-    """Give the fields inside a field, each with the step to it."""
+    """Yield the fields inside a field, each with the step to it."""
     match control_of(spec):
         case "rows":
             yield "", item_of(spec)
@@ -113,12 +105,7 @@ def _inside(spec: FieldSpec) -> Iterator[tuple[str, FieldSpec]]:
 
 
 def is_main(function: Function, spec: FieldSpec) -> bool:
-    """Return whether a field is always shown, not under "More settings".
-
-    In the open is what must be given, it or another field, what the price is made
-    from, media, the prompt, and what has a default that is more than on or off; but
-    nothing that a rule may switch off.
-    """
+    """Return whether a field is always shown, not under "More settings"."""
     if function.tag is not None:
         return True
     rules = function.rules
@@ -146,13 +133,7 @@ def name_of(spec: FieldSpec) -> str:
 
 
 def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
-    """Return one field; what is empty is left out.
-
-    Args:
-        spec: The field.
-        path: Where it stands among the fields, without places in lists.
-        prompts: What the prompts' documentation says, such as which media they cite.
-    """
+    """Return one field without what is empty; `path` has no places in lists."""
     kind = control_of(spec)
     payload: Payload = {
         "name": spec.name,
@@ -183,7 +164,7 @@ def _choice(spec: FieldSpec, _: str, __: str) -> Payload:
 
 
 def option_label(choice: object, unit: str = "") -> str:
-    """Write a choice for people: words as titles, "mp4" and "16:9" as they are."""
+    """Return a choice for people: words as titles, "16:9" as it is."""
     if isinstance(choice, bool):
         return "Yes" if choice else "No"
     if not isinstance(choice, str):

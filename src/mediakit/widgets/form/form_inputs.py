@@ -31,18 +31,7 @@ Said = Mapping[str, Any]
 
 
 class FormInputs:
-    """Answers the page.
-
-    Args:
-        client: The client of the form.
-        results: Finds results.
-        uploads: Where files from the browser stay.
-        widget: The form's connection.
-        value_of: Returns what a field of the form holds.
-        specs: Returns the fields that take media, by the path that the page names.
-        run: Starts a coroutine function on the I/O thread.
-        work: Does something on a worker thread.
-    """
+    """Answers the page where it asks for uploads, earlier results and frames."""
 
     def __init__(
         self,
@@ -71,7 +60,6 @@ class FormInputs:
         )
 
     def hear(self, said: Said, buffers: Sequence[memoryview]) -> None:
-        """Take a message of the page."""
         match said.get("do"):
             case "upload":
                 self._receiver.hear(said, buffers)

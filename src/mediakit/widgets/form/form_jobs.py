@@ -25,18 +25,7 @@ if TYPE_CHECKING:
 
 
 class FormJobs:
-    """Their views, and what the form knows of their requests.
-
-    Args:
-        client: The client of the form.
-        path: The form's function.
-        live: What the form holds.
-        widget: Draws the jobs.
-        handle: Keeps their cards.
-        memory: What an earlier kernel left.
-        tasks: Leaves work to the I/O thread.
-        host: What is done with a job of the form.
-    """
+    """The views of a form's jobs, and which of its requests were submitted."""
 
     def __init__(
         self,
@@ -63,12 +52,11 @@ class FormJobs:
         self._closed = False
 
     def on_job(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, when there is another job."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def recalled(self, asked: Sequence[Entry]) -> list[JobView]:
-        """Make views of the jobs that an earlier kernel asked for."""
+        """Return views of the jobs that an earlier kernel submitted."""
         for entry in asked:
             self._live.now = self._with_same(self._live.now, entry)
         jobs = [
@@ -77,12 +65,7 @@ class FormJobs:
         return [self._view(job, recalled=True) for job in jobs]
 
     def begin(self, views: Sequence[JobView], asked: Sequence[Entry]) -> None:
-        """Show the first jobs.
-
-        Args:
-            views: Those of the form that this one replaces, or of an earlier kernel.
-            asked: What an earlier kernel asked for.
-        """
+        """Show the first jobs, with the entries of an earlier kernel."""
         self._asked = asked
         self.views = tuple(views)
         for view in self.views:
@@ -110,7 +93,7 @@ class FormJobs:
         return state.with_submitted(str(job_id), state.body_digest)
 
     def accept(self, job: AsyncJob, submitted: str | None = None) -> None:
-        """Show a job, unless it is there; it stands for the body of this digest."""
+        """Show a job, unless it is shown; `submitted` is its body's digest."""
         if submitted is not None:
             self._live.change(lambda now: now.with_submitted(job.id, submitted))
         with self._live.lock:
@@ -131,7 +114,7 @@ class FormJobs:
         return views
 
     def close(self) -> None:
-        """Take the views down; the jobs continue."""
+        """Close the views; the jobs continue."""
         self._closed = True
         for view in self.views:
             view.close()
@@ -144,7 +127,7 @@ class FormJobs:
         return JobView(job, self._client, home=host, recalled=recalled, arrives=arrives)
 
     def _note_failure(self, view: JobView) -> None:
-        """Forget the submission of a job that failed, which is not charged."""
+        """Forget the submission of a job once it fails: it is not charged."""
 
         def note() -> None:
             record = view.state.record

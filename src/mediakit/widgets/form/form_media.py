@@ -22,21 +22,15 @@ from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 
 @dataclass(frozen=True)
 class FormMedia:
-    """The media that a form would send.
-
-    Args:
-        function: The function that the form is for.
-        body: What would be sent; local files still as paths.
-        inspections: What was found out about media, those of earlier bodies too.
-    """
+    """The media that a form would send, and what is known about them."""
 
     function: Function
-    body: Mapping[str, object]
-    inspections: Mapping[MediaKey, Inspection]
+    body: Mapping[str, object]  # local files still as paths
+    inspections: Mapping[MediaKey, Inspection]  # also of media that were there before
 
     @cached_property
     def checked_body(self) -> dict[str, object]:
-        """Return the body with its paths replaced, as checks and prices need it."""
+        """Return the body with its paths replaced, for checks and prices."""
         return body_with_placeholders(self.function, self.body)[0]
 
     @property
@@ -46,7 +40,7 @@ class FormMedia:
 
     @cached_property
     def _infos(self) -> Mapping[str, MediaInfo]:
-        """What is known of media, by value; a clip says more than its sound."""
+        """Return what is known of media; a clip says more than its sound."""
         by_kind = sorted(self.inspections, key=lambda key: key[0] == "video")
         seen = ((value, self.inspections[kind, value]) for kind, value in by_kind)
         return {value: each.info for value, each in seen if each.info is not None}
@@ -63,25 +57,25 @@ class FormMedia:
 
     @property
     def remote(self) -> tuple[MediaKey, ...]:
-        """Return the media behind URLs of which nothing was found out yet."""
+        """Return the media behind URLs that were not inspected yet."""
         media = self.function.media(self.body)
         keys: list[MediaKey] = [(m.kind, m.value) for m in media if is_url(m.value)]
         return tuple(key for key in dict.fromkeys(keys) if key not in self.inspections)
 
     @property
     def unseen(self) -> tuple[MediaKey, ...]:
-        """Return the local files that nobody has looked at yet."""
+        """Return the local files that were not inspected yet."""
         return tuple(key for key in self.files if key not in self.inspections)
 
     @cached_property
     def unmeasured(self) -> tuple[MediaKey, ...]:
-        """Return the clips and sounds behind URLs whose length would firm the price."""
+        """Return the URLs whose length would make the price firmer."""
         wanted = lengths_wanted(self.function, self.body, self.facts)
         keys: list[MediaKey] = [(item.kind, item.value) for item in wanted]
         return tuple(key for key in keys if key not in self.inspections)
 
     def problems(self) -> Iterator[Problem]:
-        """Give what is wrong with the local files, each with its place."""
+        """Yield what is wrong with the local files, each with its place."""
         for label, key in self._files():
             inspection = self.inspections.get(key)
             if inspection is not None and inspection.problem is not None:
@@ -90,9 +84,6 @@ class FormMedia:
         yield from preflight(self.function, self.body, files)
 
     def warnings(self) -> list[Problem]:
-        """Return what is beyond a limit, also of what is behind URLs.
-
-        The latter is worth a warning and no more: a later read may find
-        something else.
-        """
+        """Return what is beyond a limit, also of what is behind URLs."""
+        # Behind a URL, a later read may find something else: worth a warning only.
         return preflight(self.function, self.body, self._infos)

@@ -37,11 +37,9 @@ FormKey = tuple[tuple[str, str, str], CellPlace]
 
 
 def current_notebook() -> str | None:
-    """Return the path of the notebook whose kernel this is; None where it is unknown.
-
-    A Jupyter server tells it. Voilà does not, and there visitors must not see what
-    others typed.
-    """
+    """Return the path of this kernel's notebook; None where it is unknown."""
+    # A Jupyter server sets it. Voilà does not, and there visitors must not see what
+    # others typed.
     path = Path(os.environ.get("JPY_SESSION_NAME") or ".")
     if not in_kernel() or not path.is_absolute() or path.is_dir():
         return None
@@ -49,29 +47,22 @@ def current_notebook() -> str | None:
 
 
 def origin_of(store: History, key: FormKey) -> str | None:
-    """Return what names a form in the history, the same after a restart.
-
-    Args:
-        store: The history. Other people may use a database behind a network, too.
-        key: The form.
-
-    Returns:
-        None where the notebook is not known: nothing is kept then.
-    """
+    """Return a form's name in the history; None where nothing is kept."""
     notebook = current_notebook()
     if notebook is None:
         return None
     kind, place = key
+    # Other people may use a database behind a network, too.
     return json.dumps(["" if store.is_local else _person(), notebook, *place, *kind])
 
 
 def is_over(entry: Entry) -> bool:
-    """Tell whether nothing more is to come of a request."""
+    """Return whether nothing more will happen to a request."""
     return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
 
 
 def is_same(state: FormState, entry: Entry) -> bool:
-    """Tell whether a form holds the request of an entry, without local files."""
+    """Return whether a form holds an entry's request, without local files."""
     if state.media.files or state.problems:
         return False
     body = state.function.canonical_body(state.body())
@@ -84,12 +75,7 @@ def _person() -> str:
 
 
 class FormMemory:
-    """Reads and writes what one form keeps.
-
-    Args:
-        client: The client of the form.
-        origin: Names the form; None keeps nothing.
-    """
+    """Saves and restores one form; without an origin it keeps nothing."""
 
     def __init__(self, client: Client, origin: str | None) -> None:
         self._components = client.components
@@ -101,15 +87,10 @@ class FormMemory:
 
     @property
     def keeps(self) -> bool:
-        """Tell whether anything is kept."""
         return self.origin is not None
 
     def begin(self, *, fresh: bool = False) -> Draft | None:
-        """Return what the form held last; None when nothing is known.
-
-        Args:
-            fresh: Forget it, and the jobs that were made until now.
-        """
+        """Return what the form held last; `fresh` forgets it and its jobs."""
         if self.origin is None:
             return None
         self._saved = forms.draft(self._store, self.origin)
@@ -122,7 +103,7 @@ class FormMemory:
         return None
 
     def entries(self) -> list[Entry]:
-        """Return what the form asked for, newest first."""
+        """Return the form's requests, newest first."""
         if self.origin is None:
             return []
         return forms.asked_from(
@@ -134,12 +115,7 @@ class FormMemory:
         return self._components.jobs.recalled(entry)
 
     def draft_of(self, state: FormState, given: Mapping[str, str]) -> Draft:
-        """Return what a form holds now.
-
-        Args:
-            state: What it shows.
-            given: What its cell's code gave, as digests.
-        """
+        """Return what a form holds now; `given` are digests."""
         return Draft(
             state.values, given, state.touched, state.submitted, after=self._after
         )
@@ -150,10 +126,7 @@ class FormMemory:
             self._saved = draft.text(self._secret)
 
     def save(self, draft: Draft) -> None:
-        """Write what the form holds, where it has changed; it may block.
-
-        A history that cannot be written now is written at the next change.
-        """
+        """Write what the form holds, where it has changed; it may block."""
         if self.origin is None:
             return
         text = draft.text(self._secret)
@@ -163,6 +136,7 @@ class FormMemory:
             forms.save_draft(self._store, self.origin, text)
             self._saved = text
         except MediakitError as error:
+            # It is written at the next change.
             log.warning("what a form holds was not saved: %s", error)
 
     async def watch(self, entries: Sequence[Entry]) -> None:
@@ -172,13 +146,8 @@ class FormMemory:
                 await self._components.jobs.resume(entry)
 
     async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
-        """Wait for the jobs of requests that an earlier kernel left unanswered.
-
-        The client asks for them again; see `resume`.
-
-        Returns:
-            Those that have a job by now.
-        """
+        """Wait until requests left unanswered have a job; return their entries."""
+        # The client asks for them again; see `resume`.
         keys = [
             entry.key
             for entry in entries

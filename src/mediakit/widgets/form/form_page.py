@@ -22,16 +22,7 @@ from mediakit.widgets.form.widget import EditorsWidget, FormWidget, Hear
 
 
 class FormPage:
-    """Keeps the page and the state of a form in step.
-
-    Args:
-        function: The function of the form.
-        service: The name of the service.
-        live: What the form holds.
-        timelines: The fields whose values the kernel edits.
-        hear: Takes a message of the page.
-        hides: The style that hides what the live form replaces.
-    """
+    """Keeps the page and the state of a form in step."""
 
     def __init__(
         self,
@@ -59,7 +50,7 @@ class FormPage:
 
     @property
     def fields(self) -> dict[str, FieldSpec]:
-        """The fields that are shown; of several kinds of body, those of the chosen."""
+        """Return the fields that are shown, of the chosen kind of body."""
         state = self._live.now
         fields = fields_of(self._function, state.values)
         if self._function.tag is None:
@@ -67,7 +58,7 @@ class FormPage:
         return {n: s for n, s in fields.items() if n not in state.disabled}
 
     def hears(self, said: Mapping[str, Any]) -> bool:
-        """Note a message; tell whether no later one of its view was heard before."""
+        """Note a message; return whether it is the latest of its view."""
         view = str(said["view"])
         number = int(said["number"])
         is_new = number > self._heard.get(view, 0)
@@ -76,7 +67,7 @@ class FormPage:
         return is_new
 
     def take(self, wires: Mapping[str, Wire]) -> list[str]:
-        """Take what the page holds of some fields; return those that have changed."""
+        """Take the page's values; return the fields that have changed."""
         fields = self.fields
         changed = []
         if self._until_edited:
@@ -95,7 +86,7 @@ class FormPage:
         return changed
 
     def differs(self, wires: Mapping[str, Wire]) -> bool:
-        """Tell whether the page holds other values, which code has changed."""
+        """Return whether code has changed values since the page sent these."""
         values = self._live.now.values
         return any(
             repr(held_in(self._function, spec, wires[name])) != repr(values.get(name))
@@ -104,12 +95,7 @@ class FormPage:
         )
 
     def show(self, parts: Payload, **more: object) -> None:
-        """Show how the form stands.
-
-        Args:
-            parts: What it shows beside the state.
-            more: What the page is told once.
-        """
+        """Show the state and other parts; the page is told `more` once."""
         state = self._live.now
         fields = self.fields
         set_here = self._follow(fields)
@@ -129,7 +115,7 @@ class FormPage:
         self.widget.show_form(shown_parts, **more)
 
     def _follow(self, fields: Mapping[str, FieldSpec]) -> list[str]:
-        """Let the page hold the values; return the fields where it held others."""
+        """Give the page the values; return the fields where it held others."""
         changed = []
         for name, spec in fields.items():
             value = self._live.now.values.get(name)
@@ -142,12 +128,7 @@ class FormPage:
         return changed
 
     def say(self, text: str, *, until_edited: bool = False) -> None:
-        """Write a sentence below the price.
-
-        Args:
-            text: The sentence.
-            until_edited: Take it away at the next edit.
-        """
+        """Show a sentence below the price, if wanted until the next edit."""
         with self._live.lock:
             self._said = text
             self._until_edited = until_edited
@@ -155,6 +136,5 @@ class FormPage:
                 self.widget.show_form({"error": text})
 
     def close(self) -> None:
-        """Close the widget."""
         self._closed = True
         self.widget.close()

@@ -24,17 +24,7 @@ TYPING_PAUSE_S = 0.4
 
 
 class FormReads:
-    """Looks things up on the I/O thread, once nobody has typed for a moment.
-
-    Args:
-        client: The client of the form.
-        function: The function.
-        live: What the form holds; what is found goes there.
-        tasks: Leaves work to the I/O thread.
-        clock: Gives time.
-        results: Knows which media are results of jobs.
-        fitted: Returns a form whose timelines have the lengths of their clips.
-    """
+    """Inspects media and searches the history, once typing has paused."""
 
     def __init__(
         self,
@@ -58,11 +48,11 @@ class FormReads:
         self._asked: tuple[str, bool] | None = None
 
     def media_soon(self) -> None:
-        """Look at the media, unless they are edited again meanwhile."""
+        """Inspect the media, unless they are edited again meanwhile."""
         self._soon("media", self.media)
 
     async def media(self) -> None:
-        """Look at the media that the form holds."""
+        """Inspect the media that the form holds."""
         await self.files(self._live.now)
         results = await self._results.recognised(self._live.now.media.remote)
         if results:
@@ -72,7 +62,7 @@ class FormReads:
             self._take(await self._inspector.measure(remote))
 
     async def files(self, state: FormState) -> None:
-        """Look at the local files of a form; one may have vanished."""
+        """Inspect the local files of a form; one may have vanished."""
         self._take(await self._inspector.look(state.media.files))
 
     def _take(self, found: Mapping[MediaKey, Inspection]) -> None:
@@ -87,7 +77,7 @@ class FormReads:
             self._soon("owned", lambda: self.owned(self._live.now))
 
     def ask_again(self) -> None:
-        """Look again where it was looked before: another form may have submitted it."""
+        """Search again: another form may have submitted the request."""
         self._asked = None
 
     async def owned(self, state: FormState) -> None:
@@ -106,13 +96,13 @@ class FormReads:
         self._live.change(lambda now: now.with_made(state.body_digest, owned))
 
     async def arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the client takes for a body; results are passed as jobs."""
+        """Return what `submit` takes for a body, with results as jobs."""
         extra = {n: v for n, v in body.items() if is_extra(self._function, n, v)}
         plain = {n: value for n, value in body.items() if n not in extra}
         return {**await self._results.as_jobs(self._function, plain), "extra": extra}
 
     def close(self) -> None:
-        """Look nothing up any more."""
+        """Start no more searches."""
         self._edits.clear()
 
     def _soon(self, what: str, look: Callable[[], Awaitable[object]]) -> None:

@@ -25,17 +25,7 @@ PAST = (
 
 
 class FormSweep:
-    """Makes the panel when somebody opens it; with it comes pandas.
-
-    Args:
-        client: The client.
-        live: What the form holds.
-        widget: Where the wall stands.
-        handle: Keeps the cards of the form.
-        tasks: Leaves work to the I/O thread.
-        clock: Gives time.
-        show: Shows the form as it stands.
-    """
+    """Makes the panel when somebody opens it; it imports pandas."""
 
     def __init__(
         self,
@@ -63,7 +53,7 @@ class FormSweep:
 
     @property
     def choice(self) -> SweepChoice | None:
-        """What varies; None where nobody has chosen anything."""
+        """Return what varies; None before anything was chosen."""
         return self._choice if self._panel is None else self._panel.choice
 
     @choice.setter
@@ -71,7 +61,6 @@ class FormSweep:
         self._choice = choice
 
     def hear(self, said: Mapping[str, Any]) -> None:
-        """Take a message of the page."""
         panel = self._panel = self._panel or self._make_panel()
         if "past" in said:
             self._tasks.run(partial(panel.show_past, self.last))
@@ -90,7 +79,7 @@ class FormSweep:
         return {"sweep": self._panel.payload, "past": past}
 
     def close(self) -> None:
-        """Follow nothing any more; a run continues."""
+        """Close the panel; a run continues."""
         if self._panel is not None:
             self._panel.close()
 

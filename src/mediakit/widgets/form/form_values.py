@@ -42,10 +42,6 @@ class FormValues(Mapping[str, Any]):
 
     A field whose name is a method of mappings, such as "items", is there with
     brackets only. None means "not sent"; set, it gives a field its default back.
-
-    Args:
-        read: Returns the value of each field.
-        write: Sets some of them, all or none.
     """
 
     def __init__(self, read: Read, write: Write) -> None:
@@ -107,17 +103,14 @@ def held_in(function: Function, spec: FieldSpec, wire: Wire) -> object:
 
 
 def started(state: FormState) -> FormState:
-    """Return a new form with what its controls show before anybody has used them."""
+    """Return a new form with what its controls show before anybody used them."""
     fields = fields_of(state.function, state.values)
     values = {n: held_in(state.function, s, shown(s, None)) for n, s in fields.items()}
     return replace(state, values={**state.values, **values})
 
 
 def adapted(state: FormState) -> FormState:
-    """Return a form with values for the kind of body that is chosen.
-
-    A value that this kind of body does not take is its default.
-    """
+    """Return a form with values that the chosen kind of body takes, or defaults."""
     function = state.function
     if function.tag is None:
         return state
@@ -136,17 +129,7 @@ def adapted(state: FormState) -> FormState:
 def assigned(
     state: FormState, name: str, value: object
 ) -> tuple[FormState, Problem | None]:
-    """Show a value that came from code.
-
-    Args:
-        state: What the form shows; of several kinds of body, it takes the values of
-            any.
-        name: The field; an open function takes any name.
-        value: Its value; None is the field's default.
-
-    Returns:
-        The new state, and what is wrong if the value cannot be shown.
-    """
+    """Return a form with a value that code gave, or what is wrong with it."""
     function = state.function
     fields = {
         **function.fields,
@@ -166,15 +149,7 @@ def assigned(
 
 
 def assigned_together(state: FormState, values: Mapping[str, object]) -> FormState:
-    """Show some values, or none of them.
-
-    Args:
-        state: What the form shows.
-        values: The values by field.
-
-    Raises:
-        InputError: There is no such field, or its control cannot show the value.
-    """
+    """Return a form with all these values, or raise an `InputError`."""
     problems = []
     for name, value in values.items():
         state, problem = assigned(state, name, value)
@@ -185,20 +160,7 @@ def assigned_together(state: FormState, values: Mapping[str, object]) -> FormSta
 
 
 def recalled(client: Client, function: Function, like: Job | str) -> dict[str, object]:
-    """Return the fields of an earlier request, its media as URLs.
-
-    Args:
-        client: The client whose history is read.
-        function: The function of the form.
-        like: A job or its id; "last" for what the function was asked for last.
-
-    Returns:
-        The fields as they were sent; none if the function was never asked before.
-
-    Raises:
-        InputError: It is nothing that names a job.
-        NotFoundError: The job is not in this history.
-    """
+    """Return the fields of an earlier request; "last" may find none."""
     if like == LAST:
         made = client.history.page(kind=function.kind, limit=LOOKED_THROUGH)
         same = [entry for entry in made if entry.function == function.path]

@@ -10,51 +10,42 @@ from mediakit.records import Balance
 
 @dataclass(frozen=True)
 class Funds:
-    """What can be spent, as far as it is known.
+    """What can be spent, as far as it is known."""
 
-    Args:
-        balance: The balance as last read; None when it is not known.
-        held_micro_usd: What jobs in flight hold of it.
-        held_jobs: How many jobs hold it; None when that is not known.
-        trouble: Why the balance is not known, as a sentence.
-        budget: How far the client's own limit is used; None without one.
-        read_at: When the balance was read; None when it is not known.
-    """
-
-    balance: Balance | None = None
-    held_micro_usd: int = 0
-    held_jobs: int | None = None
-    trouble: str | None = None
-    budget: BudgetState | None = None
-    read_at: datetime | None = None
+    balance: Balance | None = None  # None while it is unknown
+    held_micro_usd: int = 0  # by jobs in progress
+    held_jobs: int | None = None  # None while it is unknown
+    trouble: str | None = None  # why the balance is unknown, as a sentence
+    budget: BudgetState | None = None  # the client's own limit; None without one
+    read_at: datetime | None = None  # when the balance was read
 
     @property
     def balance_left_micro_usd(self) -> int | None:
-        """Return what is left of the balance; None when it is not known."""
+        """Return what is left of the balance; None while unknown."""
         if self.balance is None:
             return None
         return self.balance.spendable_micro_usd - self.held_micro_usd
 
     @property
     def left_micro_usd(self) -> int | None:
-        """Return what a new request may use; None when it is not known."""
+        """Return what a new request may use; None while unknown."""
         if self._limit is not None:
             return self._limit.left_micro_usd
         return self.balance_left_micro_usd
 
     @property
     def left_amount(self) -> str:
-        """Write what a new request may use, in cents."""
+        """Return what a new request may use, in cents."""
         return format_cents(max(0, self.left_micro_usd or 0))
 
     @property
     def left_of(self) -> str:
-        """Name what a new request is limited by."""
+        """Return what limits a new request."""
         return "balance" if self._limit is None else "budget"
 
     @property
     def left_text(self) -> str | None:
-        """Write the same exactly; None when it is not known."""
+        """Return the exact amount left; None while unknown."""
         if self.left_micro_usd is None:
             return None
         left = format_usd(max(0, self.left_micro_usd))
@@ -62,7 +53,7 @@ class Funds:
 
     @property
     def held_text(self) -> str | None:
-        """Say what is held for jobs in progress; None when nothing is."""
+        """Return what is held for jobs in progress; None for nothing."""
         held = self.held_micro_usd
         count = self.held_jobs
         if self._limit is not None:
@@ -77,7 +68,7 @@ class Funds:
 
     @property
     def age_text(self) -> str:
-        """Say how old the balance is, where it decides; empty where it does not."""
+        """Return how old the balance is, where it decides; else nothing."""
         if self.read_at is None or self._limit is not None:
             return ""
         return f" (as of {self.read_at.astimezone():%H:%M:%S})"
@@ -94,34 +85,29 @@ class Funds:
 
 @dataclass(frozen=True)
 class Affordability:
-    """A price held against what is left.
+    """A price compared with what is left."""
 
-    Args:
-        needed_micro_usd: The upper end of the price; the lower end where there is no
-            upper one; None without a price.
-        left_micro_usd: What a new request may use; None when it is not known.
-    """
-
+    # the upper end of the price, or the lower one where there is no upper
     needed_micro_usd: int | None
     left_micro_usd: int | None
 
     @property
     def covered(self) -> bool | None:
-        """Tell whether it can be paid; None when that is not known."""
+        """Return whether it can be paid; None while unknown."""
         if self.needed_micro_usd is None or self.left_micro_usd is None:
             return None
         return self.needed_micro_usd <= self.left_micro_usd
 
     @property
     def count(self) -> int | None:
-        """Return how many such requests can be paid; None for unknown or any."""
+        """Return how many such requests fit; None for unknown or any."""
         if not self.needed_micro_usd or self.left_micro_usd is None:
             return None
         return max(0, self.left_micro_usd) // self.needed_micro_usd
 
     @property
     def share(self) -> float | None:
-        """Return which part of what is left it takes, for drawing; 1 is all of it."""
+        """Return the share of what is left that it takes; 1 is all of it."""
         if self.needed_micro_usd is None or self.left_micro_usd is None:
             return None
         if self.needed_micro_usd == 0:

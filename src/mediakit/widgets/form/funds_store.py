@@ -23,11 +23,7 @@ _lock = threading.Lock()
 
 
 class FundsStore:
-    """Reads balance, holds and budget of one client for all who follow it.
-
-    Args:
-        client: The client.
-    """
+    """Reads balance, holds and budget of one client for all who follow it."""
 
     def __init__(self, client: Client) -> None:
         self.funds = Funds()
@@ -43,15 +39,7 @@ class FundsStore:
     def follow(
         cls, client: Client, listener: Listener
     ) -> tuple[FundsStore, Callable[[], None]]:
-        """Call a function, on the I/O thread, with what was read.
-
-        Args:
-            client: The client whose funds are followed.
-            listener: The function.
-
-        Returns:
-            The client's one store, and a function that ends it.
-        """
+        """Call a function with what is read; return the store and what ends it."""
         with _lock:
             if client not in _stores:
                 _stores[client] = cls(client)
@@ -67,7 +55,7 @@ class FundsStore:
                 del _stores[self._client]
 
     def refresh(self) -> None:
-        """Read it again; while it is being read, once more when that is done."""
+        """Read it again; if it is being read, once more after that."""
         self._tasks.run(self._read)
 
     async def _read(self) -> None:
@@ -89,7 +77,7 @@ class FundsStore:
 
 
 async def read_funds(client: Client) -> Funds:
-    """Read balance, holds and budget; without an answer, why there is no balance."""
+    """Return balance, holds and budget, or why there is no balance."""
     try:
         balance = await client.core.balance()
         known = Funds(balance, read_at=SystemClock().now())

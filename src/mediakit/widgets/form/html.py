@@ -18,10 +18,8 @@ WEBHOOK = "webhook_url"
 
 
 def values_html(state: FormState) -> Markup:
-    """Write a form as it stands, for a copy of the notebook without a kernel.
-
-    Notebooks are passed on, so URLs are without passwords, signatures and tokens.
-    """
+    """Return a form as it stands, for a notebook without a kernel."""
+    # Notebooks are passed on: URLs are without passwords, signatures and tokens.
     row = Markup("<tr><td>{}</td><td>{}</td></tr>").format
     rows = NO_HTML.join(
         row(html_text(name), _value_html(state, name, value))

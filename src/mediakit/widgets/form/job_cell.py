@@ -28,13 +28,7 @@ EMBED_PATIENCE_S = 60.0
 
 
 class JobCell:
-    """A cell's jobs: one at first, and those that are asked for from there.
-
-    Args:
-        client: The client of the jobs; without one they are not varied.
-        handle: Keeps their cards.
-        embed: Make the results part of the notebook.
-    """
+    """A cell's jobs: one at first, and those that are submitted from there."""
 
     def __init__(
         self, client: Client | None, handle: CardHandle, *, embed: bool = False
@@ -63,7 +57,7 @@ class JobCell:
         return view
 
     def vary(self, state: JobState) -> str:
-        """Open a form with a job's settings under the jobs; say what was done."""
+        """Open a form with a job's settings under the jobs."""
         if self._client is None:
             return ""
         function = self._client.catalog.function(state.function)
@@ -82,7 +76,7 @@ class JobCell:
         return "The form below has these settings. Nothing has been sent."
 
     def close(self) -> None:
-        """Take everything down; the jobs continue, and their cards stay."""
+        """Close everything; the jobs continue, and their cards stay."""
         self._handle.close()
         with self._lock:
             self.widget.close()
@@ -98,15 +92,7 @@ _shown: ShownByCell[JobCell] = ShownByCell()
 def display_job(
     job: AsyncJob, client: Client | None = None, *, embed: bool = False
 ) -> None:
-    """Show a job in the cell that is being executed, live, with a card that stays.
-
-    A cell that is run again closes the views of its run before.
-
-    Args:
-        job: The job.
-        client: Its client.
-        embed: Make the result part of the notebook.
-    """
+    """Show a job in the cell that is being executed, in place of earlier runs."""
     cell = current_cell()
     if cell is None:
         print(card_text(job.state))  # noqa: T201 - there is no cell to show it in
@@ -121,7 +107,7 @@ def show_in(
     *,
     embed: bool = False,
 ) -> JobView:
-    """Show a job in a cell and return its view; see `display_job`."""
+    """Show a job in a cell, live, with a card that stays; return its view."""
     handle = CardHandle()
     column = JobCell(client, handle, embed=embed)
     _shown.add(cell, column)

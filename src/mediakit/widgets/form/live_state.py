@@ -9,12 +9,7 @@ from mediakit.widgets.form.state import FormState
 
 
 class LiveState:
-    """What a form holds now; each change is shown at once.
-
-    Args:
-        now: The state at first.
-        show: Shows the form as it stands; it is called under the lock.
-    """
+    """What a form holds now; each change is shown at once, under the lock."""
 
     def __init__(self, now: FormState, show: Callable[[], object]) -> None:
         self.lock = threading.RLock()
@@ -22,7 +17,7 @@ class LiveState:
         self._show = show
 
     def change(self, changed: Callable[[FormState], FormState]) -> None:
-        """Put another state in place of what is held at this moment."""
+        """Replace what is held at this moment."""
         with self.lock:
             self.now = changed(self.now)
             self._show()

@@ -37,17 +37,11 @@ NO_PRICE, NO_LINES = "There is no price yet.", "No lines."
 
 
 def head_payload(function: Function, *facts: str) -> Payload:
-    """Return the head of a form."""
     return {"title": function.title, "doc": function.doc, "facts": list(facts)}
 
 
 def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
-    """Return everything that the page draws beside the values.
-
-    Args:
-        state: The form.
-        fields: The fields that are shown.
-    """
+    """Return everything that the page draws beside the values."""
     return {
         "problems": [each for name in fields for each in _said(state, name)],
         "off": {n: sentence_case(rule_text(t)) for n, t in state.disabled.items()},
@@ -69,7 +63,7 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
 
 
 def _said(state: FormState, name: str) -> Iterator[Payload]:
-    """Give what stands beside a field: its problems, else its warnings."""
+    """Yield what stands beside a field: its problems, else its warnings."""
     if name in state.disabled:
         return
     problems = state.problems_of(name)
@@ -83,10 +77,8 @@ def _said(state: FormState, name: str) -> Iterator[Payload]:
 
 
 def _places(problem: Problem, root: str) -> Iterator[tuple[str, str, str]]:
-    """Give the places around a problem, the innermost first, each with its words.
-
-    What a place's value holds is named there; the page says it at the nearest one.
-    """
+    """Yield the places around a problem, the innermost first, with its words."""
+    # What a place's value holds is named there; the page says it at the nearest one.
     steps = [found.end() for found in STEPS.finditer(problem.field)] or [0]
     # A closing bracket belongs to its step; a name in front of a dot ends before it.
     places = [problem.field[:end] for end in reversed(steps)]
@@ -97,7 +89,7 @@ def _places(problem: Problem, root: str) -> Iterator[tuple[str, str, str]]:
 
 
 def with_own_names_in(text: str) -> str:
-    """Return a sentence with the paths of uploads by the files' own names."""
+    """Return a sentence with uploads by their own names."""
     words = (own_name(word.rstrip(":;,.")) for word in text.split(" "))
     named = zip(text.split(" "), words, strict=True)
     return " ".join(
@@ -110,10 +102,7 @@ def with_own_names_in(text: str) -> str:
 
 
 def tone_of(affordability: Affordability) -> Tone:
-    """Tell how near the end of what is left a price is.
-
-    It warns while a few such requests are left, and is red from the last one on.
-    """
+    """Return how close a price comes to using up what is left."""
     if affordability.covered is False:
         return "bad"
     if affordability.count is None or affordability.count > FEW_LEFT:
@@ -122,7 +111,7 @@ def tone_of(affordability: Affordability) -> Tone:
 
 
 def price_payload(state: FormState) -> Payload:
-    """Return the price, what it is made of, and what it takes of what is left."""
+    """Return the price, what it is made of, and its share of what is left."""
     estimate, covered = state.estimate, state.affordability
     share = covered.share
     return {
@@ -153,7 +142,7 @@ def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
 
 
 def funds_text(funds: Funds, affordability: Affordability) -> str:
-    """Write what is left and how far it goes, and below it what running jobs hold."""
+    """Return what is left, how far it goes, and what running jobs hold."""
     if funds.left_text is None:
         return ""
     left = [f"{titled(funds.left_of)}: {funds.left_amount}"]
@@ -171,7 +160,7 @@ Ends = tuple[int | None, int | None]
 
 
 def is_dearer(now: Ends, before: Ends) -> bool:
-    """Tell whether a price may come to more than another one."""
+    """Return whether a price may come to more than another one."""
     return _dearness(*now) > _dearness(*before)
 
 
@@ -204,7 +193,7 @@ def _facts(value: str, seen: Inspection) -> str:
 
 
 def facts_text(info: MediaInfo) -> str:
-    """Write what a file is for people."""
+    """Return what a file is, for people."""
     facts = [size_text(info.size_bytes)]
     if info.width is not None and info.height is not None:
         facts.insert(0, f"{info.width} \N{MULTIPLICATION SIGN} {info.height}")
@@ -216,7 +205,7 @@ def facts_text(info: MediaInfo) -> str:
 
 
 def own_names(wire: Wire) -> dict[str, str]:
-    """Return the own names of uploads in what the page holds, by their paths."""
+    """Return the own names of uploads in the page's values, by path."""
     if isinstance(wire, str):
         name = own_name(wire)
         return {} if name is None else {wire: name}

@@ -38,20 +38,7 @@ SILENT_STEPS = 3
 
 
 class Purchases:
-    """Submits requests, one at a time.
-
-    Args:
-        client: The client that submits.
-        function: The function.
-        live: What the form holds.
-        reads: Looks at the files once more, and for a job of the same request.
-        tasks: Leaves work to the I/O thread.
-        clock: Gives time.
-        asked_from: The form that the jobs belong to in the history.
-        say: Says why nothing was sent; see `FormPage.say`.
-        done: Shows a job that was submitted, with the digest of its body.
-        ended: Hears that money may have moved.
-    """
+    """Submits requests, one at a time."""
 
     def __init__(
         self,
@@ -79,12 +66,7 @@ class Purchases:
         self._ended = ended
 
     def start(self, seen: Ends | None, *, another: bool) -> None:
-        """Submit what the form holds, never at a higher price than was seen.
-
-        Args:
-            seen: The price that stood on the page; None for none.
-            another: The button said that it submits another take.
-        """
+        """Submit what the form holds, never at a higher price than was seen."""
         clicked = self._live.now
         self._live.now = replace(clicked, sending=SENDING_TEXT)
         self._tasks.run(partial(self._send, clicked, seen, another=another))
@@ -112,7 +94,7 @@ class Purchases:
         self._ended()
 
     async def _explained(self, ready: FormState) -> AsyncJob:
-        """Submit a request, and say meanwhile what it waits for."""
+        """Submit a request, and show meanwhile what it waits for."""
         names = {Path(path).name for _, path in ready.media.files}
         delays = self._client.components.delays
         async with explained(delays, names, self._clock, self._show_delay):
@@ -137,14 +119,7 @@ async def explained(
     clock: Clock,
     show: Callable[[str], None],
 ) -> AsyncIterator[None]:
-    """Say once a second what a request waits for, as long as it is being sent.
-
-    Args:
-        delays: Knows what it waits for.
-        names: The names of its local files.
-        clock: Gives the seconds.
-        show: Shows a sentence in place of the one before.
-    """
+    """Show once a second what a request waits for, while it is being sent."""
     telling = asyncio.ensure_future(_tell(delays, names, clock, show))
     try:
         yield

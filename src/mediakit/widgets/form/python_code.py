@@ -16,18 +16,7 @@ RESERVED = ("take", "webhook_url", "extra", "seconds")
 def python_call(
     catalog: Catalog, function: Function, body: Mapping[str, object]
 ) -> str:
-    """Write the call that makes a request.
-
-    Fields that hold their default are left out: they are sent anyway. A file from
-    the browser is written with its path in the folder of uploads, where it stays for as
-    long as it is used: the code runs tomorrow, and in another process.
-
-    Args:
-        catalog: The functions of the client, which knows a kind by its name alone
-            where there is one function of it.
-        function: The function.
-        body: The request, its local files as paths.
-    """
+    """Return the call that makes a request, without defaults, which are sent anyway."""
     given = {n: v for n, v in body.items() if not is_default(function, n, v)}
     extra = {n: v for n, v in given.items() if is_extra(function, n, v)}
     fields = {n: v for n, v in given.items() if n not in extra}
@@ -38,13 +27,7 @@ def python_call(
 def sweep_call(
     catalog: Catalog, function: Function, arguments: Mapping[str, object]
 ) -> str:
-    """Write the call that plans a sweep.
-
-    Args:
-        catalog: The functions of the client.
-        function: The function.
-        arguments: What `client.sweep` takes by name.
-    """
+    """Return the call that plans a sweep."""
     return _written("client.sweep", catalog, function, arguments)
 
 
@@ -63,26 +46,20 @@ def _written(
 
 
 def is_extra(function: Function, name: str, value: object) -> bool:
-    """Tell whether `submit` takes a property only inside its argument `extra`.
-
-    Args:
-        function: The function.
-        name: The property.
-        value: Its value.
-    """
+    """Return whether `submit` takes a property only in its argument `extra`."""
     if name in function.fields:
         return False
     return value is None or name in RESERVED or not is_argument(name)
 
 
 def is_argument(name: str) -> bool:
-    """Tell whether a name can stand before the = of an argument."""
+    """Return whether a name can stand before the = of an argument."""
     # Python would read other letters as their nearest plain ones.
     return name.isascii() and name.isidentifier() and not iskeyword(name)
 
 
 def is_default(function: Function, name: str, value: object) -> bool:
-    """Tell whether a field holds its default, which the service fills in itself."""
+    """Return whether a field holds its default."""
     spec = function.fields.get(name)
     if spec is None or spec.default is None:
         return False
@@ -102,12 +79,7 @@ def _indented(text: str) -> str:
 
 
 def _literal(value: object, taken: int = 0) -> str:
-    """Write a value of a body; long lists and mappings over several lines.
-
-    Args:
-        value: The value.
-        taken: How many characters stand before it.
-    """
+    """Return a value as code, `taken` characters into its first line."""
     if isinstance(value, str):
         return _text(value)
     if not isinstance(value, list | tuple | dict) or not value:
@@ -133,7 +105,7 @@ def _items(
 
 
 def _text(text: str) -> str:
-    """Write a text in double quotes, as far as it has none itself."""
+    """Return a text in double quotes, unless it contains quotes."""
     written = repr(str(text))
     has_quotes = "'" in text or '"' in text
     return written if has_quotes else f'"{written[1:-1]}"'

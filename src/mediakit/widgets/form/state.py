@@ -39,12 +39,7 @@ NOT_WITHIN_A_BUDGET = "Its price is unknown, so your budget cannot be enforced."
 
 @dataclass(frozen=True)
 class Owned:
-    """A job that was made elsewhere of what a form holds.
-
-    Args:
-        job_id: The job.
-        is_completed: Its result is there.
-    """
+    """A job that the history already has of what a form holds."""
 
     job_id: str
     is_completed: bool
@@ -52,38 +47,26 @@ class Owned:
 
 @dataclass(frozen=True)
 class FormState:
-    """Everything that a form shows, at one moment.
-
-    Args:
-        function: The function that the form is for.
-        values: A value for every field; None means "not sent". What an open
-            function takes beyond its fields is one value, under `FURTHER.name`.
-        touched: The fields that people have changed; only these show problems.
-        inspections: What was found out about the media that the values name.
-        funds: What can be spent.
-        sending: What a request that is under way waits for; None while none is.
-        submitted: The digests of the bodies that the form submitted, by job id.
-        made: The jobs that the history has of bodies, by their digests.
-    """
+    """Everything that a form shows, at one moment."""
 
     function: Function
+    # None means "not sent"; under `FURTHER.name`: what is beyond the fields
     values: Mapping[str, object]
-    touched: frozenset[str] = frozenset()
+    touched: frozenset[str] = frozenset()  # by people or code; only these show problems
+    # what is known about media
     inspections: Mapping[MediaKey, Inspection] = field(default_factory=dict)
     funds: Funds = field(default_factory=Funds)
-    sending: str | None = None
+    sending: str | None = None  # what a request under way waits for; None while none is
+    # the digests of the bodies that the form submitted, by job id
     submitted: Mapping[str, str] = field(default_factory=dict)
+    # the jobs that the history has of bodies, by their digests
     made: Mapping[str, Owned] = field(default_factory=dict)
 
     @classmethod
     def start(
         cls, function: Function, values: Mapping[str, object] | None = None
     ) -> FormState:
-        """Return the state of a new form: the defaults, and the values given.
-
-        Raises:
-            InputError: A given field is not one of the function's.
-        """
+        """Return a new form with defaults and given values; check their names."""
         given = dict(values or {})
         unknown = [p for p in function.check(given) if p.root not in function.fields]
         if unknown:
@@ -97,30 +80,27 @@ class FormState:
     # What people do.
 
     def with_value(self, name: str, value: object) -> FormState:
-        """Return the state after a field was changed; it shows its problems now."""
+        """Return the state after a field changed; it shows its problems now."""
         values, touched = {**self.values, name: value}, self.touched | {name}
         return replace(self, values=values, touched=touched)
 
     def with_inspections(self, found: Mapping[MediaKey, Inspection]) -> FormState:
-        """Return the state after media were looked at."""
         return replace(self, inspections={**self.inspections, **found})
 
     def with_balance(self, funds: Funds) -> FormState:
-        """Return the state after balance, holds and budget were read."""
         return replace(self, funds=funds)
 
     def with_submitted(self, job_id: str, body_digest: str) -> FormState:
-        """Return the state after a body was submitted."""
         return replace(self, submitted={**self.submitted, job_id: body_digest})
 
     def without_submitted(self, job_id: str) -> FormState:
-        """Return the state after a job failed, which is not charged (spec 7.3)."""
+        """Return the state after a job failed: not charged (spec 7.3)."""
         left = {id_: body for id_, body in self.submitted.items() if id_ != job_id}
         made = {name: job for name, job in self.made.items() if job.job_id != job_id}
         return replace(self, submitted=left, made=made)
 
     def with_made(self, body_digest: str, job: Owned | None) -> FormState:
-        """Return the state after the history was asked for a body's job."""
+        """Return the state after the history was searched for a body's job."""
         others = {name: job for name, job in self.made.items() if name != body_digest}
         found = {} if job is None else {body_digest: job}
         return replace(self, made=others | found)
@@ -129,11 +109,9 @@ class FormState:
 
     @cached_property
     def disabled(self) -> Mapping[str, str]:
-        """Return why a field does not apply, for each field that does not.
-
-        A field that does not apply counts as omitted for the others, so that its
-        remembered value switches nothing.
-        """
+        """Return why a field does not apply, for each field that does not."""
+        # What does not apply counts as omitted for the others, so that its remembered
+        # value switches nothing.
         off: dict[str, str] = {}
         for _ in self.function.fields:
             found = dict(self._switched_off(off))
@@ -164,12 +142,7 @@ class FormState:
         )
 
     def body(self) -> dict[str, object]:
-        """Return what would be sent: fields that apply and have a value.
-
-        Empty text in a text box, an empty list and None are not sent (in a box for
-        JSON both are values), nor is a text that should be JSON and is none. Of a
-        field that must be given and may be null, nothing is sent as null.
-        """
+        """Return what would be sent: fields that apply and have a value."""
         return dict(self._body)
 
     @cached_property
@@ -188,20 +161,19 @@ class FormState:
 
     @property
     def further(self) -> dict[str, object]:
-        """Return what is given beyond the fields; only open functions take it."""
+        """Return what an open function is given beyond its fields."""
         further = self.values.get(FURTHER.name)
         return dict(further) if isinstance(further, dict) else {}
 
     @cached_property
     def media(self) -> FormMedia:
-        """Return the media of the body, with what was found out about them."""
         return FormMedia(self.function, self.body(), self.inspections)
 
     # What is wrong.
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
-        """Return everything that is not acceptable, in the order of the fields."""
+        """Return everything that is not acceptable, in the fields' order."""
         found = self.function.check(self.media.checked_body)
         # What is no JSON is missing for the check, but it is not missing for people.
         texts = {problem.field: problem for problem in self._unreadable()}
@@ -222,7 +194,7 @@ class FormState:
         return self.function.fields.get(root, FURTHER)
 
     def problems_of(self, name: str) -> tuple[Problem, ...]:
-        """Return the problems to show beside a field; none before it was touched."""
+        """Return the problems beside a field; none before it was touched."""
         if name not in self.touched:
             return ()
         return tuple(p for p in self.problems if self._spec(p.field).name == name)
@@ -231,7 +203,7 @@ class FormState:
 
     @cached_property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return what keeps nothing from being sent and is likely a mistake."""
+        """Return likely mistakes, which do not prevent sending."""
         wrong = {problem.field for problem in self.problems}
         found = (
             *self.function.warnings(self.body()),
@@ -254,7 +226,7 @@ class FormState:
                 yield Problem(name, value, "a text without slots", said)
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
-        """Return the warnings to show beside a field; none before it was touched."""
+        """Return the warnings beside a field; none before it was touched."""
         if name not in self.touched:
             return ()
         return tuple(w for w in self.warnings if self._spec(w.field).name == name)
@@ -270,12 +242,12 @@ class FormState:
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return the price; None while there is none yet."""
+        """Return the price; None while there is none."""
         return self._priced if isinstance(self._priced, Estimate) else None
 
     @property
     def estimate_gap(self) -> str | None:
-        """Say what is missing for a price; None when there is one."""
+        """Return what is missing for a price; None when there is one."""
         if isinstance(self._priced, Estimate):
             return None
         problem = self._priced.problems[0]
@@ -288,7 +260,6 @@ class FormState:
 
     @cached_property
     def affordability(self) -> Affordability:
-        """Return the price held against what is left."""
         estimate = self.estimate
         if estimate is None:
             return Affordability(None, self.funds.left_micro_usd)
@@ -302,12 +273,11 @@ class FormState:
 
     @cached_property
     def body_digest(self) -> str:
-        """Return what names the body; the same body has the same one."""
         return digest_of(self.body())
 
     @property
     def is_another_take(self) -> bool:
-        """Tell whether this request was submitted before, so that it costs again."""
+        """Return whether this request was submitted before."""
         return self._is_submitted_here or self.owned is not None
 
     @property
@@ -316,14 +286,14 @@ class FormState:
 
     @property
     def owned(self) -> Owned | None:
-        """Return the job of this request that the form does not show; None for none."""
+        """Return the job of this request that the form does not show."""
         if not self.made or self._is_submitted_here:
             return None
         return self.made.get(self.body_digest)
 
     @property
     def owned_text(self) -> str:
-        """Say that the request has a job already; empty where it has none to show."""
+        """Return that the request has a job already; empty without one."""
         if self.owned is None:
             return ""
         if not self.owned.is_completed:
@@ -333,7 +303,7 @@ class FormState:
 
     @property
     def generate_text(self) -> str:
-        """Write what the main button does, with the price where it is known."""
+        """Return the label of the main button, with the price if known."""
         words = "Another take" if self.is_another_take else "Generate"
         estimate = self.estimate
         if estimate is None or estimate.high is None:
@@ -347,7 +317,7 @@ class FormState:
 
     @cached_property
     def submit_reason(self) -> str | None:
-        """Say in one sentence why it cannot be sent; None when it can."""
+        """Return why it cannot be sent, as a sentence; None when it can."""
         if self.sending is not None:
             return self.sending
         if self.problems:
@@ -358,10 +328,8 @@ class FormState:
 
     @property
     def submit_hint(self) -> str:
-        """Say the same beside the main button; what a field says itself, in short.
-
-        One mistake is explained in one place, beside its field.
-        """
+        """Return the text beside the main button."""
+        # A mistake is explained once, beside its field; here it is only mentioned.
         if self.sending is not None or not self.problems:
             return self.submit_reason or ""
         first = self.problems[0]
@@ -378,7 +346,7 @@ class FormState:
 
     @property
     def slots_text(self) -> str:
-        """Say before one pays which slots are sent as they stand; empty for none."""
+        """Return which slots would be sent as written; empty for none."""
         left = [slot for name in self.function.fields for slot in self._slots(name)]
         if not left:
             return ""
@@ -387,7 +355,7 @@ class FormState:
 
     @property
     def caution(self) -> str | None:
-        """Say what is not known about paying for it; None when all is known."""
+        """Return what is not known about paying; None when all is known."""
         if self.estimate is not None and self.estimate.kind is EstimateKind.UNKNOWN:
             return "You will be charged; the price isn't known in advance."
         if self.estimate is not None and self.estimate.high is None:

@@ -41,57 +41,37 @@ _BETWEEN_MEDIA = re.compile(r",\s+")
 
 @dataclass(frozen=True)
 class SweepChoice:
-    """What people chose to vary.
+    """What people chose to vary."""
 
-    Args:
-        varied: The fields that vary, in the order in which they were ticked.
-        entries: What stands in the control of each axis, by field or slot; those of
-            fields that do not vary any more too.
-        takes: How many draws of each combination.
-    """
-
-    varied: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()  # in the order in which they were ticked
+    # what each axis' control holds, also of fields that no longer vary
     entries: Mapping[str, Entry] = field(default_factory=dict)
-    takes: int = 1
+    takes: int = 1  # draws of each combination
 
     def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
-        """Return the choice after a field was ticked.
-
-        Args:
-            spec: The field.
-            value: Its value in the form, with which its axis begins.
-        """
+        """Return the choice with a field, whose axis begins with a value."""
         entries = {spec.name: first_entry(spec, value), **self.entries}
         varied = (*(n for n in self.varied if n != spec.name), spec.name)
         return replace(self, varied=varied, entries=entries)
 
     def without(self, name: str) -> SweepChoice:
-        """Return the choice after a field is not ticked any more."""
         return replace(self, varied=tuple(n for n in self.varied if n != name))
 
     def with_entry(self, name: str, entry: Entry) -> SweepChoice:
-        """Return the choice after the values of an axis were changed."""
         return replace(self, entries={**self.entries, name: entry})
 
     def with_takes(self, takes: int) -> SweepChoice:
-        """Return the choice with another number of draws."""
         return replace(self, takes=takes)
 
 
 @dataclass(frozen=True)
 class SweepCall:
-    """The call of `client.sweep` that a choice makes.
+    """The call of `client.sweep` that a choice makes."""
 
-    Args:
-        axes: The fields and slots, those that do not vary too.
-        takes: How many draws of each combination.
-        slots: The slots of the templates that have no field of their own.
-        problems: Sentences by field or slot; with any the call cannot be made.
-    """
-
-    axes: Mapping[str, object]
+    axes: Mapping[str, object]  # fields and slots, also those that do not vary
     takes: int
-    slots: tuple[str, ...]
+    slots: tuple[str, ...]  # those of the templates that have no field of their own
+    # sentences by field or slot; with any, the call cannot be made
     problems: Mapping[str, str]
 
     @property
@@ -102,11 +82,7 @@ class SweepCall:
 
 
 def axes_of(state: FormState) -> dict[str, FieldSpec]:
-    """Return what can vary in a form, by name.
-
-    These are the fields of the kind of body that is chosen, and what an open function
-    is given beyond its fields.
-    """
+    """Return the fields that can vary in a form, and what is beyond them."""
     fields = state.function.of(state.values).fields
     return {**{n: FieldSpec(n, "json") for n in state.further}, **fields}
 
@@ -130,7 +106,7 @@ _WAYS: Mapping[str, Way] = {
 
 
 def first_entry(spec: FieldSpec, value: object) -> Entry:
-    """Return what stands in the control of an axis at first: the form's own value."""
+    """Return what an axis begins with: the form's own value."""
     way = way_of(spec)
     if way == "choices":
         return tuple(choice for choice in spec.choices if choice == value)
@@ -144,14 +120,7 @@ def first_entry(spec: FieldSpec, value: object) -> Entry:
 
 
 def call_of(state: FormState, choice: SweepChoice) -> SweepCall:
-    """Return the call that a form and a choice make.
-
-    Fields that hold their default are left out, as in the call of one request.
-
-    Args:
-        state: The form.
-        choice: What varies.
-    """
+    """Return the call of a form and a choice, without fields at their default."""
     specs = axes_of(state)
     body = state.body()
     problems: dict[str, str] = {}
@@ -234,11 +203,7 @@ def _in_order(value: object) -> list[str]:
 
 
 def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
-    """Read the values of an axis.
-
-    Raises:
-        ValueError: They cannot be read; the message is a sentence.
-    """
+    """Parse the values of an axis; a `ValueError` says in a sentence why not."""
     way = way_of(spec)
     if way == "both":
         return [False, True]
@@ -272,18 +237,8 @@ def _json(line: str, number: int) -> object:
 
 
 def numbers_in(text: str, *, whole: bool, step: float | None = None) -> list[float]:
-    """Read numbers such as "3, 5, 10" or "3-9 step 2".
-
-    Whether a number will do is for the plan to say, cell by cell.
-
-    Args:
-        text: What was typed.
-        whole: Whether the field takes whole numbers, which are 1 apart by default.
-        step: What the field's numbers are multiples of; None for any.
-
-    Raises:
-        ValueError: It cannot be read; the message is a sentence.
-    """
+    """Parse numbers such as "3, 5, 10" or "3-9 step 2"; see `_values`."""
+    # The plan says, cell by cell, whether the service accepts a number.
     usual = Decimal(str(step)) if step else Decimal(1) if whole else None
     found: list[Decimal] = []
     for part in re.split(r"[,;\n]", text):

@@ -57,20 +57,7 @@ HINTS = {
 
 
 class SweepPanel:
-    """What varies in a form, the plan that follows, and the run of it.
-
-    Nothing is sent before Run is pressed. The plan follows the form and what is typed.
-
-    Args:
-        client: The client.
-        state: What the form shows.
-        choice: What varies at first.
-        tasks: Leaves work to the I/O thread.
-        clock: Gives time.
-        handle: Keeps what the notebook shows of a run without a kernel.
-        show: Shows the payload, once it has changed by itself.
-        place: Shows the wall of a run, with its id.
-    """
+    """What varies in a form, the plan that follows, and the run of it."""
 
     def __init__(
         self,
@@ -106,7 +93,7 @@ class SweepPanel:
         self._plan_soon()
 
     def follow(self, state: FormState) -> None:
-        """Follow the form."""
+        """Plan again if the form has changed."""
         self._state = state
         call = call_of(state, self.choice)
         if call != self._call:
@@ -125,7 +112,7 @@ class SweepPanel:
         self._show_wall(AsyncResults(plan, self._client.core))
 
     def close(self) -> None:
-        """Follow nothing any more; a run continues."""
+        """Stop planning; a run continues."""
         self._edits += 1
         if self._gallery is not None:
             self._gallery.close()
@@ -134,7 +121,6 @@ class SweepPanel:
     # -- what people do -----------------------------------------------------------
 
     def hear(self, said: Mapping[str, Any]) -> None:
-        """Take a message of the page."""
         choice = self.choice
         match said:
             case {"vary": name, "on": True}:
@@ -166,7 +152,6 @@ class SweepPanel:
 
     @property
     def payload(self) -> Payload:
-        """Return the panel as the page draws it."""
         specs = axes_of(self._state)
         plan = self._plan
         axes = [*(n for n in self.choice.varied if n in specs), *self._call.slots]
@@ -219,11 +204,7 @@ class SweepPanel:
 
     @property
     def _limit(self) -> MicroUSD | None:
-        """Return the budget; None where there is none.
-
-        Raises:
-            InputError: It is no amount.
-        """
+        """Return the budget, None for none; raise an `InputError` for no amount."""
         return parse_usd(self._budget) if self._budget else None
 
     def _fitting(self, plan: AsyncPlan, limit: MicroUSD) -> tuple[int, int]:
@@ -233,7 +214,7 @@ class SweepPanel:
         return sum(each >= 0 for each in left), len(holds)
 
     def _fits(self, plan: AsyncPlan) -> str:
-        """Say how many of the new clips a budget pays for."""
+        """Return how many of the new clips a budget pays for, as a sentence."""
         try:
             limit = self._limit
         except InputError:
@@ -255,7 +236,7 @@ class SweepPanel:
 
     @property
     def _run_text(self) -> str:
-        """Write what the button says: at most what the budget lets it spend."""
+        """Return the label of the button: at most what the budget allows."""
         plan = self._plan
         if self._runs:
             return RUNNING
@@ -320,7 +301,7 @@ class SweepPanel:
         self._show()
 
     async def _show_drafts(self) -> None:
-        """Show the plan of drafts, whose price is then on the button that runs it."""
+        """Show the plan of drafts, whose price is then on the button."""
         plan = self._plan
         if plan is not None:
             drafts = await plan._drafts()

@@ -14,11 +14,7 @@ from mediakit.widgets.timeline.time_axis import Axis
 
 
 class FormTimelines:
-    """Lets the timelines of a form follow what it holds, and the reverse.
-
-    Args:
-        function: The function of the form.
-    """
+    """Keeps the timelines of a form and its values in step."""
 
     def __init__(self, function: Function) -> None:
         axes = {n: Axis.of(s, function.rules) for n, s in function.fields.items()}
@@ -28,12 +24,7 @@ class FormTimelines:
     def began(
         self, state: FormState, given: Collection[str] | None = None
     ) -> FormState:
-        """Return a form whose timelines can be edited.
-
-        Args:
-            state: The form.
-            given: The fields that were set in code; all when omitted.
-        """
+        """Return a form whose timelines can be edited, all or those given."""
         begins = {
             name: editor.began(state.values[name])
             for name, editor in self._editors.items()
@@ -56,7 +47,7 @@ class FormTimelines:
         return self.fitted(state), place
 
     def fitted(self, state: FormState) -> FormState:
-        """Give what was just placed the length of its clip, once that is known."""
+        """Return a form in which new blocks are as long as their clips."""
         for name, editor in self._editors.items():
             before = state.values[name]
             after = editor.fitted(before, state.inspections)

@@ -29,17 +29,11 @@ STYLES = ("../job/jobs.css", "page/form.css")
 
 
 class FormWidget(JobsWidget):
-    """A form on a page.
+    """A form on a page; messages carry what changes, in both directions."""
 
-    `form` is what a page that is loaded finds, by its parts. A page that is open is
-    sent the parts that have changed, by messages: setting the trait sends nothing.
-    What people do comes as messages, too, each with all that it depends on; so their
-    order does not matter, and no message waits for another one.
-
-    Args:
-        hear: Takes a message of the page and its bytes.
-    """
-
+    # `form` is what a page finds when it is loaded. An open page is sent the parts that
+    # have changed, by messages: setting the trait sends nothing. Each message of the
+    # page has all that it depends on, so that none waits for another one.
     _esm = f"{DRAWS_JOBS}\n{_text(*SCRIPTS, 'page/form.js')}"
     _css = _text(*STYLES)
     form: Any = AnyTrait().tag(sync=True)
@@ -53,12 +47,7 @@ class FormWidget(JobsWidget):
         return key != "form" and super()._should_send_property(key, value)
 
     def show_form(self, parts: Payload, **more: object) -> None:
-        """Show these parts from now on; the others stay.
-
-        Args:
-            parts: The parts. Those of `BY_NAME` are joined to what is there.
-            more: What the page is told beside them, once.
-        """
+        """Show these parts from now on; the page is told `more` once."""
         with self._form_lock:
             news = {n: new for n, part in parts.items() if (new := self._new(n, part))}
             changed = {name: part for name, [part] in news.items()}

@@ -18,25 +18,14 @@ FRAME_MAX_PX = 960
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of a clip, or a picture.
+    """A frame of a clip, or a picture."""
 
-    Args:
-        jpeg: The frame, at most `FRAME_MAX_PX` on its longer side.
-        size: Width and height of the clip itself, pixels.
-    """
-
-    jpeg: bytes = field(repr=False)
-    size: tuple[int, int]
+    jpeg: bytes = field(repr=False)  # at most `FRAME_MAX_PX` on its longer side
+    size: tuple[int, int]  # of the clip itself, in pixels
 
 
 async def frame_of(kind: MediaName, value: str, remote: RemoteMedia) -> Frame | None:
-    """Return a frame of a clip; None when it cannot be read.
-
-    Args:
-        kind: "video" or "image".
-        value: Its path or URL.
-        remote: Reads what is behind URLs.
-    """
+    """Return a frame of a clip at a path or URL; None when it cannot be read."""
     if not is_url(value):
         return await to_thread.run_sync(_frame_of_file, kind, Path(value))
     jpeg = await remote.poster(value, FRAME_MAX_PX)

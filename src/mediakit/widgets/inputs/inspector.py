@@ -19,18 +19,14 @@ Stamp = tuple[int, int]
 
 
 class Inspector:
-    """Says what media are; each version of a file is read once.
-
-    Args:
-        remote: Says what media behind URLs are.
-    """
+    """Inspects media; each version of a file is read once."""
 
     def __init__(self, remote: RemoteMedia) -> None:
         self._remote = remote
         self._seen: dict[tuple[MediaKey, Stamp], Inspection] = {}
 
     async def look(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of each file, reading those that are new or changed."""
+        """Return what each file is, reading those that are new or changed."""
         wanted = tuple(keys)
         if not wanted:
             return {}
@@ -39,7 +35,7 @@ class Inspector:
         )
 
     async def measure(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of media behind URLs; the others can be retried."""
+        """Return what media behind URLs are; the others can be retried."""
         found = await self._remote.probe(keys)
         return {key: Inspection(info) for key, info in found.items() if info}
 

@@ -33,45 +33,28 @@ NAMED = "mediakit-result:"
 
 @dataclass(frozen=True)
 class Result:
-    """A result that can be an input.
-
-    Args:
-        made: What the job made.
-        title: Its title.
-        facts: The function, the length and when it was made, in words.
-        poster: A small JPEG of it; None while there is none.
-    """
+    """A result that can be an input."""
 
     made: JobOutput
     title: str
-    facts: str
+    facts: str  # function, length and date in words
     poster: bytes | None = field(default=None, repr=False)
 
     @property
     def words(self) -> str:
-        """Return what it was made from, and its facts."""
         return f"{self.title} · {self.facts}"
 
 
 @dataclass(frozen=True)
 class Found:
-    """Some results, newest first.
-
-    Args:
-        results: The results.
-        last: The last entry that was read; None when there are no more.
-    """
+    """A page of results, newest first."""
 
     results: tuple[Result, ...]
-    last: Entry | None
+    last: Entry | None  # the last entry that was read; None at the end
 
 
 class Results:
-    """Finds results of a client in its history, without the network.
-
-    Args:
-        client: The client. All results of its service in the history are found.
-    """
+    """Finds results of a client's service in its history, without the network."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -80,13 +63,7 @@ class Results:
     async def page(
         self, medium: MediaName, text: str = "", before: Entry | None = None
     ) -> Found:
-        """Return completed results of a medium, newest first.
-
-        Args:
-            medium: "video", "image" or "audio".
-            text: Only those in which every word of it occurs.
-            before: Where the page before ended; None for the first page.
-        """
+        """Return completed results that contain every word of a text."""
         results: list[Result] = []
         read = 0
         while read < MOST_READ:
@@ -106,10 +83,7 @@ class Results:
         return Found(tuple(results), before)
 
     async def poster(self, result: Result) -> bytes | None:
-        """Return a small picture of a result; None when there is none.
-
-        One that was made before on this machine is not fetched again.
-        """
+        """Return a small picture of a result, fetched once on this machine."""
         made = result.made
         if made.media_type == "audio":
             return None
@@ -117,11 +91,7 @@ class Results:
         return await find(made.id, made.url, THUMBNAIL_MAX_PX)
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
-        """Return what is known of the media that are results of the history.
-
-        Args:
-            keys: Media behind URLs; of those that are no results nothing is said.
-        """
+        """Return what is known of the URLs that are results of the history."""
         wanted = tuple(keys)
         entries = await self._entries(url for _, url in wanted)
         await self._client.components.media_names.learn(*entries.values())
@@ -142,10 +112,8 @@ class Results:
     async def as_jobs(
         self, function: Function, body: Mapping[str, object]
     ) -> dict[str, object]:
-        """Return a body with results in place of their URLs.
-
-        The history so knows from which jobs the new one is made.
-        """
+        """Return a body with jobs in place of their URLs, as the history wants."""
+        # So the history records from which jobs the new one is made.
         media = [(m.kind, m.value) for m in function.media(body) if is_url(m.value)]
         known = [(kind, url) for kind, url in media if url not in self._outputs]
         entries = await self._entries(url for _, url in known)
@@ -157,10 +125,7 @@ class Results:
         return function.with_media(body, self._outputs)
 
     def named(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return values with results named by their jobs.
-
-        Where a result is may be a signed URL, which is kept nowhere and expires.
-        """
+        """Return values with results by their jobs, for URLs may be signed."""
 
         def name(text: str) -> str:
             made = self._outputs.get(text)
@@ -169,7 +134,7 @@ class Results:
         return {key: _renamed(value, name) for key, value in values.items()}
 
     def located(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Return what `named` was given, with the URLs that the history has now."""
+        """Return what `named` was given, with the URLs of today."""
 
         def locate(text: str) -> str:
             if not text.startswith(NAMED):
@@ -186,14 +151,14 @@ class Results:
         return await to_thread.run_sync(find, wanted) if wanted else {}
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
-        """Return what a result is; its length is measured where nobody said it."""
+        """Return what a result is, measuring a length that nobody gave."""
         if made.length_s is not None or medium == "image":
             return made.info(medium)
         probe = self._client.components.remote_media.probe
         return (await probe([(medium, made.url)]))[medium, made.url]
 
     def _result(self, entry: Entry, medium: MediaName) -> Result | None:
-        """Return an entry's result; None for what cannot be an input of this kind."""
+        """Return an entry's result; None for what cannot be such an input."""
         if entry.status is not JobStatus.COMPLETED or entry.output_url is None:
             return None
         if entry.deleted_at or entry.gone_at or entry.media_type not in (medium, None):
@@ -217,13 +182,6 @@ def _renamed(value: object, rename: Callable[[str], str]) -> object:
 
 
 def result_of(entry: Entry, made: JobOutput, names: Mapping[str, str]) -> Result:
-    """Return a result in words.
-
-    Args:
-        entry: The history's entry.
-        made: What the job made.
-        names: Names of media, by URL.
-    """
     title = title_of(entry, names)
     function = title_at(entry.kind, entry.function)
     length = "" if made.length_s is None else seconds_text(made.length_s)

@@ -77,17 +77,11 @@ def tone_of(state: JobState) -> str:
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of what is known of a job.
-
-    Args:
-        label: What it is.
-        text: The fact, as plain text.
-        code: It is to be copied, and shown as code.
-    """
+    """One line of what is known of a job."""
 
     label: str
     text: str
-    code: bool = False
+    code: bool = False  # it is to be copied, and shown as code
 
 
 def facts_of(state: JobState) -> list[Fact]:
@@ -108,7 +102,7 @@ def facts_of(state: JobState) -> list[Fact]:
 
 
 def line_texts(state: JobState, facts: OutputFacts = NO_FACTS) -> list[str]:
-    """Return the facts of the one line that everybody reads, without the status."""
+    """Return the facts of the line that is always visible, but the status."""
     of_file = facts.texts if has_output(state) else ()
     return [text for text in (*of_file, price_text(state), ran_text(state)) if text]
 
@@ -123,17 +117,7 @@ def card_html(
     embedded: Embedded | None = None,
     facts: OutputFacts = NO_FACTS,
 ) -> Markup:
-    """Return a job as HTML that stays readable whatever is stripped from it.
-
-    Args:
-        state: The job.
-        poster: A small JPEG of the result; None when there is none.
-        player: Make a video play where that is possible.
-        codec: The codec of the picture; None when it is not known.
-        environment: See `player.browser_url`.
-        embedded: What of its result is part of the notebook; None for nothing.
-        facts: How large and how long the result is.
-    """
+    """Return a job as HTML that stays readable whatever is stripped from it."""
     media = _media_html(
         state, poster, codec, environment, player=player, embedded=embedded
     )
@@ -150,13 +134,11 @@ def card_html(
 
 
 def head_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
-    """Return how a job stands, its facts in one line, and what went wrong."""
     failure = failure_html(failure_of(state))
     return line_html(state, facts) + failure + reused_html(state)
 
 
 def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
-    """Return how a job stands, and its facts, in one line."""
     return Markup(
         '<div style="margin:0 0 6px;font-variant-numeric:tabular-nums"><b style="'
         "border:1px solid currentColor;border-radius:9px;padding:0 8px;"
@@ -170,7 +152,7 @@ def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
 
 
 def details_html(state: JobState) -> Markup:
-    """Return what few people need: names, settings, times and ids, folded away."""
+    """Return what few people need, folded away."""
     return Markup(
         '<details style="margin:6px 0 0"><summary style="cursor:pointer;{}">'
         "Details</summary>{}</details>"
@@ -178,10 +160,7 @@ def details_html(state: JobState) -> Markup:
 
 
 def prompt_html(state: JobState) -> Markup:
-    """Return the prompt, or the title of a job without one, and the take.
-
-    A long prompt is shortened and unfolds.
-    """
+    """Return the prompt, or the title of a job without one, and the take."""
     prompt, take = state.prompt or state.subject, NO_HTML
     if take_text(state.entry):
         aside = Markup(' <span style="{};font-weight:400">· {}</span>')
@@ -221,7 +200,6 @@ def failure_html(failure: Failure | None) -> Markup:
 
 
 def reused_html(state: JobState) -> Markup:
-    """Return that nothing was submitted, where that is so."""
     if not state.reused:
         return NO_HTML
     return Markup('<div style="margin:0 0 6px">{}</div>').format(REUSED)
@@ -293,12 +271,7 @@ def _later(state: JobState) -> tuple[str, str]:
 
 
 def card_text(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
-    """Return a job as plain text, for terminals and for places without HTML.
-
-    Args:
-        state: The job.
-        facts: How large and how long the result is.
-    """
+    """Return a job as plain text, for places without HTML."""
     return "\n".join(_text_lines(state, facts))
 
 
@@ -341,19 +314,18 @@ def waited_html(states: Sequence[JobState]) -> Markup:
 
 
 def waited_text(states: Sequence[JobState]) -> str:
-    """Return the same as plain text."""
     lines = [f"{status_word(state)}: {line_text(state)}" for state in states]
     head = [set_text(states)] if len(states) > FEW_WAITS else []
     return "\n".join([*head, *lines])
 
 
 def line_text(state: JobState) -> str:
-    """Write how a job stands in one line: its title, then what is known of it."""
+    """Return a job's title and facts in one line."""
     return " · ".join([shortened(state.title, LINE_CHARACTERS), *line_texts(state)])
 
 
 def set_text(states: Sequence[JobState]) -> str:
-    """Write how a set of jobs stands: "12 jobs: 8 completed, 4 running · $1.63"."""
+    """Return how jobs stand: "12 jobs: 8 completed, 4 running · $1.63"."""
     counts = Counter(status_word(state).lower() for state in states)
     stands = ", ".join(f"{count} {word}" for word, count in counts.items())
     charges = [state.charge_micro_usd for state in states]

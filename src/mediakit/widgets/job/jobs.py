@@ -41,27 +41,25 @@ class ShownJob(Protocol):
 
     @property
     def home(self) -> JobHost:
-        """Where it is shown."""
+        """The place in which it is shown."""
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the payload has changed; return what ends it."""
 
     def open(self) -> None:
-        """Hear that it is drawn."""
+        """Prepare to be drawn."""
 
     def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
         """Do what the page asks for."""
 
 
 class JobsWidget(anywidget.AnyWidget):
-    """Jobs on a page, newest first; adding one draws nothing else again.
+    """Jobs on a page, newest first; adding one draws nothing else again."""
 
-    `jobs` is what a page that is loaded finds. A page that is open is sent the jobs
-    that have changed, by messages: setting the trait sends nothing. The script
-    of a class with more to draw is `DRAWS_JOBS` and its own, which calls
-    `hearJobs(model)` and `drawJobs(model, element)`.
-    """
-
+    # `jobs` is what a page finds when it is loaded. An open page is sent the jobs that
+    # have changed, by messages: setting the trait sends nothing. The script of a class
+    # with more to draw is `DRAWS_JOBS` and its own, which calls `hearJobs(model)` and
+    # `drawJobs(model, element)`.
     _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
     _css = (HERE / "jobs.css").read_text("utf-8")
     # A layout would be a connection of its own; the style sheet does without.
@@ -93,11 +91,11 @@ class JobsWidget(anywidget.AnyWidget):
             self._draw_jobs()
 
     def publish(self) -> None:
-        """Show it in the cell that is being executed, beside the cards that stay."""
+        """Show it in the cell that is being executed, beside the cards."""
         publish(bundle_of(self))
 
     def forget_jobs(self) -> None:
-        """Follow no job any more; what is drawn stays."""
+        """Stop following jobs; what is drawn stays."""
         with self._jobs_lock:
             ends, self._ends = self._ends, {}
             self._views = ()
@@ -105,7 +103,6 @@ class JobsWidget(anywidget.AnyWidget):
             end()
 
     def close(self) -> None:
-        """Close the widget; the jobs continue."""
         self.forget_jobs()
         super().close()
 
@@ -130,7 +127,7 @@ class JobsWidget(anywidget.AnyWidget):
                 )
 
     def _send_jobs(self, jobs: list[Payload]) -> None:
-        """Send the jobs that differ from what the page has, and the order of all."""
+        """Send the jobs that have changed, and the order of all."""
         before = {job["id"]: job for job in self.jobs}
         order = [job["id"] for job in jobs]
         changed = [job for job in jobs if before.get(job["id"]) != job]
@@ -165,11 +162,5 @@ class JobsWidget(anywidget.AnyWidget):
         buffers: Sequence[bytes] = (),
         **values: object,
     ) -> None:
-        """Answer what the page asked.
-
-        Args:
-            said: The question, which has a number.
-            buffers: The bytes of the answer.
-            values: Everything else of it.
-        """
+        """Answer a numbered question of the page."""
         self.send({**values, "answer": said.get("number")}, list(buffers))

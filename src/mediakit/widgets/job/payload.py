@@ -68,50 +68,31 @@ FAILS_AGAIN = (ErrorCode.INVALID_INPUT, ErrorCode.CONTENT_MODERATION)
 
 @dataclass(frozen=True)
 class JobHost:
-    """What the place around a job does for it.
+    """What the place around a job does for it."""
 
-    Args:
-        add: Shows a job that was asked for from it, above the others; None where
-            nothing can be asked for.
-        vary: Gives a job's settings to a form, and says what was done; None where
-            there can be no form.
-        origin: The form that new jobs belong to, as the history names it; None for
-            none.
-        uses: Opens forms that begin with the job's result; None for no forms.
-    """
-
+    # shows a job that was submitted from it; None where nothing can be
     add: Callable[[AsyncJob], object] | None = None
+    # fills a form with a job's settings and returns what to say
     vary: Callable[[JobState], str] | None = None
+    # the form that new jobs belong to, as the history names it
     origin: str | None = None
-    uses: Uses | None = None
+    uses: Uses | None = None  # opens forms that begin with the job's result
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a job's view shows beside the state of the job.
-
-    Args:
-        preview: What was seen of the result.
-        note: A sentence about what was done last.
-        is_alert: The note says what went wrong.
-        busy: What is being done at the moment.
-        forms: The forms that were opened for the result, as path and widget model.
-    """
+    """What a job's view shows beside the state of the job."""
 
     preview: Preview = field(default_factory=Preview)
-    note: str = ""
-    is_alert: bool = False
-    busy: frozenset[str] = frozenset()
+    note: str = ""  # a sentence about what was done last
+    is_alert: bool = False  # the note says what went wrong
+    busy: frozenset[str] = frozenset()  # what is being done at the moment
+    # opened for the result, as path and widget model
     forms: tuple[tuple[str, str], ...] = ()
 
 
 def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
-    """Return the values that let a form make a request again.
-
-    Args:
-        function: The function of the form.
-        body: What was sent. A field that is not in it has its default.
-    """
+    """Return the form values of a request; what was not sent has its default."""
     values = {name: spec.default for name, spec in function.fields.items()}
     sent = {name: value for name, value in body.items() if name != "webhook_url"}
     if not function.is_open:
@@ -125,7 +106,7 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
 
 
 def knows_request(state: JobState) -> bool:
-    """Tell whether it is known here what the job was asked for."""
+    """Return whether the job's request is known here."""
     return bool(state.body) and not erased(state)
 
 
@@ -134,13 +115,7 @@ def offered(
     host: JobHost,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> tuple[str, ...]:
-    """Return the names of what can be done with a job, in order.
-
-    Args:
-        state: The job.
-        host: Where it is shown.
-        environment: This process's; visitors of Voilà save nothing where it runs.
-    """
+    """Return the names of what can be done with a job, in order."""
     status, error, is_erased = state.record.status, state.record.error, erased(state)
     asks = host.add is not None and knows_request(state)
     hopeless = error is not None and error.code in FAILS_AGAIN
@@ -160,7 +135,7 @@ def offered(
 
 
 def next_text(state: JobState) -> str:
-    """Write what another draw is estimated at, where that is known."""
+    """Return the label of another take, with its estimate if known."""
     estimate = state.estimate
     if estimate is None or estimate.low is None:
         return "Another take"
@@ -201,15 +176,7 @@ def job_payload(
     *,
     arrives: bool = False,
 ) -> Payload:
-    """Return a card as data.
-
-    Args:
-        state: The job.
-        shown: What its view shows beside the state.
-        host: Where it is shown.
-        environment: See `player.browser_url`.
-        arrives: It was just asked for: the page scrolls to it if it is out of sight.
-    """
+    """Return a card as data."""
     title, failure, before = state.prompt or state.subject, None, before_of(state)
     found = failure_of(state)
     if found is not None:
@@ -247,7 +214,6 @@ def line_payload(state: JobState) -> Payload:
 
 
 def set_payload(states: list[JobState]) -> Payload:
-    """Return how a set of jobs stands, as data."""
     return {
         "text": set_text(states),
         "done": sum(state.record.status.terminal for state in states),
@@ -276,7 +242,7 @@ def _ms(instant: datetime | None) -> int | None:
 
 
 def _place(state: JobState) -> list[int] | None:
-    """Return the shape of the place of a result that is there or is to come."""
+    """Return the proportions of a result that is there or to come."""
     usual = USUAL_SHAPE.get(state.media_type)
     if usual is None or (state.record.status.terminal and not has_output(state)):
         return None

@@ -47,15 +47,7 @@ def web_url(url: str) -> str | None:
 
 
 def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> str:
-    """Return where the person's browser finds a URL that this process can read.
-
-    Behind a JupyterHub, this machine's loopback is not the browser's: the path leads
-    through jupyter-server-proxy.
-
-    Args:
-        url: An http(s) URL.
-        environment: The environment, for `JUPYTERHUB_SERVICE_PREFIX`.
-    """
+    """Return where the person's browser finds a URL that this process reads."""
     prefix = environment.get(HUB_PREFIX)
     parts = urlsplit(url)
     if not prefix or parts.hostname not in LOOPBACK:
@@ -66,7 +58,7 @@ def browser_url(url: str, environment: Mapping[str, str] = NO_ENVIRONMENT) -> st
 
 
 def playback_notice(codec: str | None) -> str:
-    """Say why a file may not play in the browser; nothing when it does."""
+    """Return why a file may not play in the browser; nothing when it does."""
     if codec is None or codec in PLAYS:
         return ""
     reason = NOT_EVERYWHERE.get(codec, f"{codec}: most browsers cannot play it")
@@ -75,47 +67,33 @@ def playback_notice(codec: str | None) -> str:
 
 @dataclass(frozen=True)
 class Still:
-    """A small picture of the result, shown until it plays and where it cannot.
-
-    Args:
-        jpeg: The picture.
-        alt: What it shows, in words.
-    """
+    """A small picture of the result, shown until it plays and where it cannot."""
 
     jpeg: bytes = field(repr=False)
-    alt: str
+    alt: str  # what it shows, in words
 
     @property
     def uri(self) -> str:
-        """Return the picture as a `data:` URI."""
         return data_url(self.jpeg)
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Return its width and height, which have the shape of the result."""
+        """Return its width and height, in the proportions of the result."""
         return jpeg_size(self.jpeg)
 
     def html(self, max_px: int) -> Markup:
-        """Return the picture as a tag, at most a number of pixels wide and high."""
         box = _box(self.shape, max_px)
         return Markup('<img src="{}" alt="{}"{}>').format(self.uri, self.alt, box)
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """A result, or a copy of it, that is part of the notebook itself.
+    """A result, or a copy of it, that is part of the notebook itself."""
 
-    Args:
-        data: The whole file.
-        medium: "video", "image" or "audio".
-        content_type: Its type.
-        is_copy: Whether it is the small copy of a result that does not play.
-    """
-
-    data: bytes = field(repr=False)
-    medium: str
+    data: bytes = field(repr=False)  # the whole file
+    medium: str  # "video", "image" or "audio"
     content_type: str = ""
-    is_copy: bool = False
+    is_copy: bool = False  # the small copy of a result that does not play
 
     @property
     def uri(self) -> str:
@@ -126,7 +104,7 @@ class Embedded:
 
     @property
     def note(self) -> str:
-        """Say how much larger the notebook is by it."""
+        """Return how much it adds to the notebook."""
         file_mb, embedded_mb = len(self.data) / 1e6, 4 * len(self.data) / 3e6
         what = "small copy's" if self.is_copy else "file's"
         return (
@@ -156,7 +134,6 @@ def _mb(size_mb: float) -> str:
 
 
 def jpeg_size(jpeg: bytes) -> tuple[int, int]:
-    """Return the width and height of a JPEG, in pixels."""
     from PIL import Image
 
     with Image.open(BytesIO(jpeg)) as image:
@@ -175,21 +152,7 @@ def player_html(
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
 ) -> Markup:
-    """Return the player or the picture of a result, with a plain link under it.
-
-    Args:
-        url: Where the result is, as the service says.
-        media_type: "video", "image" or "audio"; anything else gets the link alone.
-        content_type: The file's type; names the medium where `media_type` does not.
-        codec: The codec of the picture, such as "h264"; None when unknown.
-        still: A small picture, shown until the video plays and where it cannot; a
-            picture is shown by it alone.
-        shape: Width and height, or any in the same proportion, so that the page does
-            not jump when the file is loaded; the still's when omitted.
-        max_px: The most pixels across and down.
-        environment: See `browser_url`.
-        embedded: What plays in place of the address; the link leads there anyway.
-    """
+    """Return the player or the picture of a result, with a plain link under it."""
     address = web_url(url)
     if address is None:
         return Markup(
@@ -218,13 +181,7 @@ def player_html(
 
 
 def original_html(src: str, medium: str, notice: str = "") -> Markup:
-    """Return the link to a result.
-
-    Args:
-        src: The address.
-        medium: "video", "image" or "audio".
-        notice: Why it may not play in the browser, where that is so.
-    """
+    """Return the link to a result; `notice` is why it may not play."""
     what = WHAT.get(medium, "result")
     words = f"Open the original {what}" if notice else f"Open the {what} in a new tab"
     return link_html(src, words)
@@ -238,18 +195,14 @@ def rows_html(parts: list[str], max_px: int) -> Markup:
 
 
 def notice_html(notice: str) -> Markup:
-    """Return a notice in the colour of warnings; no text is no notice."""
     if not notice:
         return NO_HTML
     return Markup('<span style="{}">{}</span>').format(WARN, notice)
 
 
 def _box(shape: tuple[int, int] | None, max_px: int) -> Markup:
-    """Return the attributes that give a medium its place before it is loaded.
-
-    The width and height give the shape; a style may be stripped, and then they bound
-    the size as well.
-    """
+    """Return the attributes that give a medium its place before it is loaded."""
+    # A style may be stripped, and then the attributes bound the size as well.
     style = "display:block;height:auto;border-radius:3px;max-width:100%"
     if shape is None:
         return Markup(' style="{};max-height:{}px"').format(style, max_px)

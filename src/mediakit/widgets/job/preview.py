@@ -46,14 +46,7 @@ _making = CapacityLimiter(1)
 
 @dataclass(frozen=True)
 class OutputFacts:
-    """What is known of a result's file; None is unknown.
-
-    Args:
-        width: Pixels across.
-        height: Pixels down.
-        length_s: Seconds.
-        size_bytes: Its length in bytes.
-    """
+    """What is known of a result's file; None is unknown."""
 
     width: int | None = None
     height: int | None = None
@@ -62,7 +55,7 @@ class OutputFacts:
 
     @classmethod
     def read(cls, file: BinaryIO, media_type: str) -> Self:
-        """Read the facts of an open file; nothing is known of what cannot be read."""
+        """Return the facts of an open file, as far as it can be read."""
         size_bytes = file.seek(0, SEEK_END)
         file.seek(0)
         medium = MEDIA.get(media_type)
@@ -78,20 +71,18 @@ class OutputFacts:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """Write what is known: "1280 x 720", "3.0 s", "1.2 MB"."""
+        """Return what is known: "1280 x 720", "3.0 s", "1.2 MB"."""
         size = size_text(self.size_bytes) if self.size_bytes else ""
         return tuple(filter(None, (self.pixels_text, self.length_text, size)))
 
     @property
     def pixels_text(self) -> str:
-        """Write the size in pixels; nothing where it is unknown."""
         if not self.width or not self.height:
             return ""
         return f"{self.width} \N{MULTIPLICATION SIGN} {self.height}"
 
     @property
     def length_text(self) -> str:
-        """Write the length in seconds; nothing where it is unknown."""
         return f"{self.length_s:.1f} s" if self.length_s else ""
 
 
@@ -100,28 +91,22 @@ NO_FACTS = OutputFacts()
 
 @dataclass(frozen=True)
 class Preview:
-    """What was seen of a result.
+    """What was seen of a result."""
 
-    Args:
-        poster: A small JPEG of it; None when there is no picture to show.
-        codec: The codec of its picture; None when it is not known.
-        trouble: Why there is no picture, as a sentence; None when nothing is wrong.
-        facts: How large and how long the result itself is.
-    """
-
+    # a small JPEG; None when there is no picture
     poster: bytes | None = field(default=None, repr=False)
-    codec: str | None = None
-    trouble: str | None = None
-    facts: OutputFacts = NO_FACTS
+    codec: str | None = None  # of its picture; None while unknown
+    trouble: str | None = None  # why there is no picture, as a sentence
+    facts: OutputFacts = NO_FACTS  # of the result itself
 
     @property
     def needs_copy(self) -> bool:
-        """Tell whether the result itself may stay without a picture in a browser."""
+        """Return whether the result may stay without a picture in a browser."""
         return bool(playback_notice(self.codec))
 
 
 async def look_at(job: AsyncJob) -> Preview:
-    """Look at a job's output; what was seen before on this machine is not fetched."""
+    """Return a job's preview, from this machine where it was made before."""
     kept = await to_thread.run_sync(_kept, job)
     if kept is not None:
         return kept
@@ -132,23 +117,14 @@ async def look_at(job: AsyncJob) -> Preview:
 
 
 def poster_kept(job: AsyncJob) -> Preview:
-    """Return what is known at once of a job's output: a poster that was made before."""
+    """Return what is known of a job's output without fetching anything."""
     if not has_output(job.state):
         return Preview()
     return _kept(job) or Preview()
 
 
 async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
-    """Return what of a result becomes part of the notebook when that is asked for.
-
-    Args:
-        job: The job; it has an output.
-        preview: What was seen of it: a copy that plays comes before the result itself.
-
-    Raises:
-        GoneError: The output was erased.
-        ServiceError: It is larger than `EMBED_MAX_BYTES`, or could not be fetched.
-    """
+    """Return what is embedded of a result; raise a `MediakitError` for none."""
     if preview.needs_copy:
         clip = await playable_copy(job)
         return Embedded(clip, "video", "video/mp4", is_copy=True)
@@ -160,14 +136,7 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
 
 
 async def playable_copy(job: AsyncJob) -> bytes:
-    """Return an mp4 that browsers play in place of a clip that they cannot play.
-
-    It is made once on this machine.
-
-    Raises:
-        GoneError: The result was erased.
-        ServiceError: There is no such copy.
-    """
+    """Return an mp4 that browsers play; it is made once on this machine."""
     if erased(job.state):
         raise GoneError("This result was erased.", job_id=job.id)
     kept = await to_thread.run_sync(job.preview_cache.read, job.id, CLIP)
@@ -204,7 +173,7 @@ def _clip(source: Path, target: Path) -> bytes:
 
 
 async def _looked_at(job: AsyncJob) -> Preview:
-    """Look at as little of the output as will do: of a clip, a few MB at most."""
+    """Read as little of the output as will do: of a clip, a few MB at most."""
     medium = job.state.media_type
     try:
         if medium == "audio":
@@ -220,7 +189,7 @@ async def _looked_at(job: AsyncJob) -> Preview:
 
 
 def _kept(job: AsyncJob) -> Preview | None:
-    """Return what this machine keeps of how a job's result looks; None for nothing."""
+    """Return what this machine keeps of a result's preview; None for nothing."""
     cache = job.preview_cache
     text = cache.read(job.id, LOOK)
     if text is None:
@@ -247,12 +216,7 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:
-    """Look at a file: a poster that is small enough to be saved twice in a notebook.
-
-    Args:
-        file: The file, from its start.
-        media_type: "video" or "image".
-    """
+    """Return a preview whose poster is small enough to be saved twice."""
     facts = NO_FACTS
     try:
         facts = OutputFacts.read(file, media_type)
@@ -268,12 +232,7 @@ def preview_of(file: BinaryIO, media_type: str) -> Preview:
 
 
 def small_poster(file: BinaryIO) -> bytes:
-    """Make a poster, smaller in pixels until it is small enough in bytes.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It has no picture.
-    """
+    """Return a poster, smaller in pixels until it is small enough in bytes."""
     jpeg = b""
     for max_px in SMALLER_PX:
         file.seek(0)
@@ -284,12 +243,7 @@ def small_poster(file: BinaryIO) -> bytes:
 
 
 def picture_codec(file: BinaryIO) -> str | None:
-    """Return the codec of a video's picture, such as "h264"; None without one.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is no video.
-    """
+    """Return the codec of a video's picture, such as "h264"; None without."""
     with decoder_errors(), opened(file) as container:
         if not container.streams.video:
             return None

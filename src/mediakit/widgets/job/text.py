@@ -86,23 +86,16 @@ _NOT_ASKED = {"prompt", "negative_prompt", "webhook_url"}
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a job failed, and what to do about it.
+    """Why a job failed, and what to do about it."""
 
-    Args:
-        code: The service's code (spec 7.3).
-        happened: What happened, as a sentence.
-        advice: What to do, as a sentence.
-        diagnostic: The service's own words; they vary and are from outside.
-    """
-
-    code: str
+    code: str  # spec 7.3
     happened: str
     advice: str
-    diagnostic: str
+    diagnostic: str  # the service's own words, from outside
 
     @property
     def said(self) -> str:
-        """Return what the service says: the code, and its own words for it."""
+        """Return the service's code and its own words for it."""
         words = f": {self.diagnostic}" if self.diagnostic else "."
         return f"The service says {self.code}{words}"
 
@@ -119,12 +112,12 @@ def failure_of(state: JobState) -> Failure | None:
 
 
 def shortened(text: str, length: int) -> str:
-    """Cut a text at a number of characters, saying that it continues."""
+    """Return the first characters of a text, with "…" where it continues."""
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
 def seconds_text(seconds: float) -> str:
-    """Write a length of time: "4.2 s", "42 s", "1 min 12 s", "2 h 5 min"."""
+    """Return a length of time: "4.2 s", "42 s", "1 min 12 s", "2 h 5 min"."""
     if seconds < 10:
         return f"{max(0.0, seconds):.1f}".removesuffix(".0") + " s"
     whole = round(seconds)
@@ -139,12 +132,12 @@ def seconds_text(seconds: float) -> str:
 
 
 def date_text(instant: datetime, zone: tzinfo = UTC) -> str:
-    """Write an instant to the minute, such as "2026-05-01 14:30"."""
+    """Return an instant to the minute, such as "2026-05-01 14:30"."""
     return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:
-    """Return the function of a submission; None when the catalogue has none of it."""
+    """Return the function of a submission; None where it is not bound."""
     for name in (entry.function, entry.kind):
         try:
             return catalog.function(name)
@@ -154,34 +147,27 @@ def function_of(entry: Entry, catalog: Catalog) -> Function | None:
 
 
 def status_word(state: JobState) -> str:
-    """Return how a job stands, in one word."""
     return STATE_WORDS["erased" if erased(state) else state.record.status.value]
 
 
 def erased(state: JobState) -> bool:
-    """Tell whether the media and the captured request were erased (spec 4.18)."""
+    """Return whether media and captured request were erased (spec 4.18)."""
     return state.record.deleted_at is not None
 
 
 def has_output(state: JobState) -> bool:
-    """Tell whether there is a result that can be shown and saved."""
+    """Return whether there is a result that can be shown and saved."""
     output = state.record.output
     return output is not None and output.file is not None and not erased(state)
 
 
 @dataclass(frozen=True)
 class Clock:
-    """A sentence around the seconds that a job has waited or run so far.
+    """A sentence around the seconds that a job has waited or run so far."""
 
-    Args:
-        before: The sentence up to the seconds.
-        since: From when they are counted; None counts none.
-        after: The rest of the sentence.
-    """
-
-    before: str
-    since: datetime | None
-    after: str
+    before: str  # up to the seconds
+    since: datetime | None  # None counts no seconds
+    after: str  # the rest of the sentence
 
 
 def clock_of(state: JobState) -> Clock | None:
@@ -204,7 +190,7 @@ def clock_of(state: JobState) -> Clock | None:
 
 
 def sent_at(state: JobState) -> datetime | None:
-    """Return from when a job is held against the usual time, which is from sending."""
+    """Return when the usual time of a job begins, which is at sending."""
     return state.submitted_at or state.started_at
 
 
@@ -214,7 +200,7 @@ def elapsed_s(since: datetime, now: datetime) -> float:
 
 
 def times_text(state: JobState) -> str:
-    """Write how long an ended job waited and ran, as far as it was seen."""
+    """Return how long an ended job waited and ran, as far as it was seen."""
     start, begun, end = state.submitted_at, state.started_at, state.finished_at
     if end is None or not state.record.status.terminal:
         return ""
@@ -232,7 +218,7 @@ def times_text(state: JobState) -> str:
 
 
 def ran_text(state: JobState) -> str:
-    """Write how long an ended job ran: "ran 8.4 s"; nothing where it is not known."""
+    """Return how long an ended job ran: "ran 8.4 s"; empty while unknown."""
     if not state.record.status.terminal:
         return ""
     ran_s, begun, end = state.record.runtime_s, state.started_at, state.finished_at
@@ -242,7 +228,7 @@ def ran_text(state: JobState) -> str:
 
 
 def price_text(state: JobState) -> str:
-    """Write what a job costs, for a line of facts: its charge once it has ended."""
+    """Return what a job costs, for a line of facts: its charge once it ended."""
     status, estimate = state.record.status, state.estimate
     if status is JobStatus.FAILED and not state.charge_micro_usd:
         return NOT_CHARGED
@@ -255,22 +241,19 @@ def price_text(state: JobState) -> str:
 
 
 def estimate_text(estimate: Estimate | None) -> str:
-    """Write an estimate with its kind; without one it was not made here."""
+    """Return an estimate with its kind; without one it was not made here."""
     if estimate is None:
         return "none, because the job was submitted elsewhere"
     return f"{estimate.text} ({kind_text(estimate)})"
 
 
 def kind_text(estimate: Estimate) -> str:
-    """Write how firm an estimate is; without an upper end it is no upper bound."""
+    """Return how firm an estimate is; without an upper end it is no upper bound."""
     return NO_UPPER_PRICE if estimate.has_no_upper_end else KINDS[estimate.kind]
 
 
 def charge_text(state: JobState) -> str:
-    """Write the charge once it is settled, held against the estimate (spec 2.2).
-
-    Before that no amount is written, for there is none.
-    """
+    """Return the settled charge, compared with the estimate (spec 2.2)."""
     charge = state.charge_micro_usd
     status = state.record.status
     if charge is None:
@@ -303,12 +286,7 @@ def _compared(charge: int, estimate: Estimate | None) -> str:
 
 
 def asked_text(body: Mapping[str, object], names: Mapping[str, str] = NO_NAMES) -> str:
-    """Write the settings of a request in one line: "5 s · 720p · 16:9".
-
-    Args:
-        body: The request.
-        names: Names of media, by URL.
-    """
+    """Return the settings of a request in one line: "5 s · 720p · 16:9"."""
     return with_shown_urls(" · ".join(_settings(body, names)))
 
 
@@ -335,7 +313,7 @@ def _settings(body: Mapping[str, object], names: Mapping[str, str]) -> Iterator[
 
 
 def _rank(name: str) -> int:
-    """Sort durations first, then sizes, then the rest."""
+    """Return the order: durations first, then sizes, then the rest."""
     if _is_duration(name):
         return 0
     return 1 if name in _TELLING else 2

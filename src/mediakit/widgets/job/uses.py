@@ -19,30 +19,18 @@ from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
 
 @dataclass(frozen=True)
 class Use:
-    """A field of a function that takes a result.
-
-    Args:
-        function: The function.
-        spec: The field.
-        medium: What the result is.
-    """
+    """A field of a function that takes a result."""
 
     function: Function
     spec: FieldSpec
-    medium: MediaName
+    medium: MediaName  # what the result is
 
     @property
     def tooltip(self) -> str:
-        """Say what choosing it does."""
         return f"Open a form with this result in {label_of(self.spec)}"
 
     def value(self, made: JobOutput, before: object = None) -> object:
-        """Return the field's value with a result in it.
-
-        Args:
-            made: The result.
-            before: What the field held; the result comes behind what a list holds.
-        """
+        """Return the field's value with a result in it, last in what a list held."""
         if self.spec.media_kind is not None:
             return made.url
         held = list(before) if isinstance(before, list) else []
@@ -74,17 +62,11 @@ Elsewhere = Callable[[Use, JobOutput], object]
 
 @dataclass(frozen=True)
 class Uses:
-    """Opens forms that begin with a result.
-
-    Args:
-        catalog: The functions.
-        open: Makes a form below the card.
-        elsewhere: Opens a form in a place of its own, in place of below the card.
-    """
+    """How forms are opened that begin with a result."""
 
     catalog: Catalog
-    open: Open | None = None
-    elsewhere: Elsewhere | None = None
+    open: Open | None = None  # makes a form below the card
+    elsewhere: Elsewhere | None = None  # opens one elsewhere instead
 
 
 def medium_of(state: JobState) -> MediaName | None:
@@ -93,15 +75,7 @@ def medium_of(state: JobState) -> MediaName | None:
 
 
 def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
-    """Return the functions that take a medium, each with the field for it.
-
-    A field that must be given comes before one that may be, a medium before a
-    mask of it.
-
-    Args:
-        functions: The functions, such as a catalogue.
-        medium: "video", "image" or "audio".
-    """
+    """Return the functions that take a medium, the likeliest first."""
     found = (_use_of(function, medium) for function in functions)
     uses = [use for use in found if use is not None]
     # What needs this medium and no more is the likeliest.
@@ -110,6 +84,7 @@ def uses_of(functions: Iterable[Function], medium: MediaName) -> list[Use]:
 
 def _use_of(function: Function, medium: MediaName) -> Use | None:
     fields = [s for s in function.fields.values() if _takes(function, s, medium)]
+    # What must be given comes first, and a medium before a mask of it.
     fields.sort(key=lambda spec: (not spec.to_fill_in, bool(spec.mask_of)))
     return Use(function, fields[0], medium) if fields else None
 
@@ -122,7 +97,7 @@ def _takes(function: Function, spec: FieldSpec, medium: MediaName) -> bool:
 
 
 def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
-    """Give the kinds of items whose stretches hold a medium."""
+    """Yield the kinds of items whose stretches hold a medium."""
     tag = axis.spec.item.tag if axis.spec.item else None
     for kind in axis.kinds:
         takes = axis.medium_of({tag: kind} if tag else {})

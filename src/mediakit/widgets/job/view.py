@@ -61,20 +61,7 @@ NO_HOST = JobHost()
 
 
 class JobView:
-    """What a page and a saved notebook show of one job.
-
-    Args:
-        job: The job, on the I/O thread.
-        client: The client of the job; gives the I/O thread, this process's own when
-            omitted.
-        home: Where it is shown; without one, nothing is asked for from it.
-        embed: Make the result part of the notebook.
-        clock: Gives time; the system's by default.
-        environment: See `player.browser_url`; this process's own when omitted.
-        recalled: The job is from the history: its card has its poster from the start,
-            where that is kept on this machine.
-        arrives: It was just asked for: the page scrolls to it if it is out of sight.
-    """
+    """What a page and a saved notebook show of one job."""
 
     def __init__(
         self,
@@ -124,7 +111,7 @@ class JobView:
 
     @property
     def home(self) -> JobHost:
-        """Return where it is shown."""
+        """Return the place in which it is shown."""
         return self._home
 
     @property
@@ -157,39 +144,24 @@ class JobView:
         return card_text(self.state, self._shown.preview.facts)
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function, mostly on the I/O thread, when the card has changed.
-
-        Returns:
-            A function that ends it.
-        """
+        """Call a function when the card has changed; return what ends it."""
         return _added(self._card_listeners, listener)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when anything has changed that the page draws.
-
-        Returns:
-            A function that ends it.
-        """
+        """Call a function when the payload has changed; return what ends it."""
         return _added(self._listeners, listener)
 
     def open(self) -> None:
-        """Look at the result, now or once there is one, because the page draws it."""
+        """Look at the result once there is one, because the page draws it."""
         self._opened = True
         self._look()
 
     def wait_until_seen(self, timeout_s: float) -> bool:
-        """Wait until the result was looked at, on another thread than the I/O thread.
-
-        Args:
-            timeout_s: Seconds to wait at most.
-
-        Returns:
-            Whether it was; a job without a result has nothing to look at.
-        """
+        """Wait until the result, if any, was looked at; not on the I/O thread."""
         return has_output(self.state) and self._seen.wait(timeout_s)
 
     def close(self) -> None:
-        """Take the view down; the job and its forms' jobs continue."""
+        """Close the view; the job and its forms' jobs continue."""
         with self._lock:
             if self._closed:
                 return
@@ -257,13 +229,7 @@ class JobView:
     # -- what people do -----------------------------------------------------------
 
     def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
-        """Do what the page asks for.
-
-        Args:
-            name: One of `payload.offered`, or "copy", "file" and "close_form".
-            said: What the page says of it.
-            answer: Sends the page what it waits for.
-        """
+        """Do what the page asks for; `answer` sends what it waits for."""
         if name in ("copy", "file"):
             task = partial(self._send, name, answer)
             self._tasks.start(f"{name} {said.get('number')}", task)

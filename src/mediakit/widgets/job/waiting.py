@@ -20,7 +20,7 @@ from mediakit.widgets.toolkit.cell_outputs import (
 
 
 class WaitingJob:
-    """A job as a line; there is nothing to do with it."""
+    """A job as a line, with nothing to click."""
 
     home: JobHost = NO_HOST
 
@@ -30,16 +30,13 @@ class WaitingJob:
 
     @property
     def state(self) -> JobState:
-        """Return the job's newest state."""
         return self._job.state
 
     @property
     def payload(self) -> Payload:
-        """Return the line as the page draws it."""
         return line_payload(self.state)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function at each change of the job; return what ends it."""
         return self._job.subscribe(lambda _: listener())
 
     def open(self) -> None:
@@ -50,11 +47,7 @@ class WaitingJob:
 
 
 class WaitBoard:
-    """The jobs that one run of a cell waits for.
-
-    Args:
-        handle: Keeps what stays in the saved notebook.
-    """
+    """The jobs that one run of a cell waits for."""
 
     def __init__(self, handle: CardHandle | None = None) -> None:
         self._handle = handle or CardHandle()
@@ -66,12 +59,11 @@ class WaitBoard:
         self.widget = JobsWidget(jobs_as="lines", hides=self._handle.live_rules)
 
     def display(self) -> None:
-        """Show it in the cell that is being executed."""
         self._handle.display()
         self.widget.publish()
 
     def add(self, job: AsyncJob) -> None:
-        """Show one more job; one that is there, or shown by a card, is not added."""
+        """Show one more job, unless it is there or shown by a card."""
         with self._lock:
             if self._closed or job.id in self._jobs or job.id in self._elsewhere:
                 return
@@ -80,7 +72,7 @@ class WaitBoard:
         self._ends[job.id] = added.on_change(self._show_set)
 
     def leave_to_card(self, job_id: str) -> None:
-        """Show a job no longer, because a card of it stands in the same cell."""
+        """Remove a job that a card in the same cell shows."""
         with self._lock:
             self._elsewhere.add(job_id)
             if self._jobs.pop(job_id, None) is not None:
@@ -89,7 +81,7 @@ class WaitBoard:
                 self._show_set()
 
     def close(self) -> None:
-        """Take it down; what it left in the notebook stays."""
+        """Close it; what it left in the notebook stays."""
         with self._lock:
             if self._closed:
                 return
@@ -114,10 +106,7 @@ _boards: ShownByCell[WaitBoard] = ShownByCell()
 
 
 def show_wait(job: AsyncJob) -> None:
-    """Show in the cell that is being executed that it waits for a job.
-
-    All jobs that one run of a cell waits for share one display.
-    """
+    """Show that the current cell waits for a job, with the others that it waits for."""
     cell = current_cell()
     if cell is not None:
         _board_of(cell).add(job)

@@ -24,11 +24,7 @@ Found = Mapping[MediaKey, Inspection]
 
 
 class TimelineEditor:
-    """Applies edits to the value of a field, which the form holds.
-
-    Args:
-        axis: Where the stretches are in the field.
-    """
+    """Applies edits to the value of a field, which the form holds."""
 
     def __init__(self, axis: Axis) -> None:
         self._axis = axis
@@ -38,7 +34,7 @@ class TimelineEditor:
         self._heard = 0
 
     def began(self, value: object) -> object:
-        """Return a value that came from code, with names for rows that have none."""
+        """Return a value that came from code, with names for nameless rows."""
         self._fresh.clear()
         items = list(self._axis.items(value))
         # What code gives is as it is; only the rows to begin with are named.
@@ -47,21 +43,13 @@ class TimelineEditor:
         return self.listed(value)
 
     def listed(self, value: object) -> object:
-        """Return a value from the list of fields, with names for rows just added."""
+        """Return a value from the list of fields, with names for new rows."""
         items = list(self._axis.items(value))
         is_longer, self._count = len(items) > self._count, len(items)
         return with_names(self._axis, items) if is_longer else value
 
     def hear(self, edit: Edit, value: object) -> tuple[object, str | None]:
-        """Apply an edit.
-
-        Args:
-            edit: What was done.
-            value: What the field holds; it is not changed.
-
-        Returns:
-            What it holds now, and the place to unfold in the list; None for none.
-        """
+        """Return the value after an edit, and the place to unfold in the list."""
         number = edit.get("number")
         self._heard = number if isinstance(number, int) else self._heard
         shape = shape_of(self._axis, value)
@@ -82,7 +70,7 @@ class TimelineEditor:
         return after.value, place
 
     def fitted(self, value: object, found: Found) -> object:
-        """Return a value in which what was just placed is as long as its clip."""
+        """Return a value in which new blocks are as long as their clips."""
 
         def known_ms(kind: MediaName, url: str) -> float | None:
             seen = found.get((kind, url))
@@ -98,6 +86,5 @@ class TimelineEditor:
         problems: Sequence[Problem],
         titles: Mapping[str, str] = NO_NAMES,
     ) -> dict[str, Any]:
-        """Return what the page draws."""
         shown = timeline_of(self._axis, value, problems, self._chosen, titles=titles)
         return asdict(shown) | {"heard": self._heard}

@@ -28,28 +28,14 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Edited:
-    """A field's value after an edit.
-
-    Args:
-        value: The value.
-        chosen: What the edit was about; None for nothing.
-    """
+    """A field's value after an edit, and what it was about."""
 
     value: list[Item]
     chosen: Place | None
 
 
 def edited(axis: Axis, value: object, edit: Edit) -> Edited | None:
-    """Apply an edit.
-
-    Args:
-        axis: Where the stretches are.
-        value: The field's value; it is not changed.
-        edit: What was done.
-
-    Returns:
-        The new value; None when the edit does not fit this one.
-    """
+    """Return the value after an edit; None when the edit does not fit it."""
     change = _CHANGES.get(str(edit.get("edit")))
     items = value if isinstance(value, list) else []
     if change is None or not all(isinstance(item, dict) for item in items):
@@ -103,7 +89,7 @@ def _add(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
 
 
 def _add_item(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
-    """Add an item of a kind; a last one that holds nothing makes room for it."""
+    """Add an item of a kind, in place of a last one that holds nothing."""
     kind = edit.get("kind")
     kept = items[:-1] if items and is_blank(axis, items[-1]) else items
     most = axis.spec.max_length
@@ -117,7 +103,7 @@ def _add_item(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
 
 
 def is_blank(axis: Axis, item: Item) -> bool:
-    """Tell whether nothing was filled in yet, but the kind."""
+    """Return whether nothing but the kind was filled in yet."""
     tag = axis.spec.item.tag if axis.spec.item else None
     known = {tag, axis.spans.inner}
     own = is_own_name(axis, item.get(axis.name)) if axis.name else False
@@ -126,7 +112,7 @@ def is_blank(axis: Axis, item: Item) -> bool:
 
 
 def is_own_name(axis: Axis, name: object) -> bool:
-    """Tell whether a name was given here, not by a person."""
+    """Return whether a name was given here, not by a person."""
     begin, _, number = str(name).rpartition("-")
     return begin == one_of(axis.spec.name) and number.isdecimal()
 
@@ -148,17 +134,7 @@ def with_lengths(
     fresh: set[Place],
     known_ms: Callable[[MediaName, str], float | None],
 ) -> list[Item] | None:
-    """Give stretches that have the length of all new ones that of their medium.
-
-    Args:
-        axis: Where the stretches are.
-        value: The field's value.
-        fresh: The stretches, which leave this set once theirs is known.
-        known_ms: Says how long a medium is; None when that is not known.
-
-    Returns:
-        The new value; None when nothing changes.
-    """
+    """Return a value whose `fresh` blocks are as long as their media; or None."""
     items, changed = list(axis.items(value)), False
     for row, at in tuple(fresh):
         spans = axis.inner(items[row]) if row < len(items) else []
@@ -183,7 +159,7 @@ def with_lengths(
 
 
 def _timed(axis: Axis, item: Item, span: Item, stretch: Stretch) -> Item:
-    """Write a stretch's times; one that is the same to the millisecond stays."""
+    """Return a span with new times; one that is the same to the millisecond stays."""
     fields, before = axis.fields_of(item), axis.stretch(span)
     names = (axis.spans.start, axis.spans.length)
     changed = {

@@ -30,78 +30,44 @@ VISIBLE = ("image", "video")
 
 @dataclass(frozen=True)
 class Block:
-    """A stretch of time that can be drawn.
+    """A stretch of time that can be drawn."""
 
-    Args:
-        at: Its place among the stretches of its row.
-        start_ms: Where it starts.
-        length_ms: How long it is.
-        label: The name of its medium.
-        url: Its medium, as it stands in the form.
-        problem: What is wrong with it; "" for nothing.
-    """
-
-    at: int
+    at: int  # its place among the stretches of its row
     start_ms: float
     length_ms: float
-    label: str
-    url: str
-    problem: str
+    label: str  # the name of its medium
+    url: str  # as it stands in the form
+    problem: str  # empty for nothing
 
 
 @dataclass(frozen=True)
 class Row:
-    """An item with its stretches.
-
-    Args:
-        name: What people call it.
-        kind: What tells it apart from others; "" when nothing does.
-        medium: Which medium its stretches take; "" for none.
-        blocks: Its stretches that can be drawn.
-        bare: The places of those that have no time yet.
-        overlaps: Where stretches lie on each other.
-        full: No further stretch is accepted.
-    """
+    """An item with its stretches."""
 
     name: str
-    kind: str
-    medium: str
+    kind: str  # what tells it apart from others; may be empty
+    medium: str  # empty for none
     blocks: tuple[Block, ...]
-    bare: tuple[int, ...]
+    bare: tuple[int, ...]  # the places of stretches without a time
     overlaps: tuple[Stretch, ...]
-    full: bool
+    full: bool  # no further stretch is accepted
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """A timeline at one moment.
+    """A timeline at one moment."""
 
-    Args:
-        item_name: What a row is called, such as "track".
-        span_name: What a block is called, such as "keyframe".
-        rows: The rows.
-        shape: Tells whether rows and blocks are still the same ones.
-        kinds: The kinds of rows that can be added; none when there are enough.
-        end_ms: Where the last block ends.
-        limit_ms: Where it must end; None when that is free.
-        gaps: Where nothing is seen before the end.
-        problems: What is wrong, one sentence each.
-        cautions: What is likely a mistake, one sentence each.
-        hint: How to begin; "" once a block is there.
-        chosen: The row and the place of what is at work; None for nothing.
-    """
-
-    item_name: str
-    span_name: str
+    item_name: str  # of a row, such as "track"
+    span_name: str  # of a block, such as "keyframe"
     rows: tuple[Row, ...]
-    shape: str
-    kinds: tuple[str, ...]
-    end_ms: float
-    limit_ms: float | None
-    gaps: tuple[Stretch, ...]
+    shape: str  # changes when rows or blocks come or go
+    kinds: tuple[str, ...]  # that can be added; empty when it is full
+    end_ms: float  # where the last block ends
+    limit_ms: float | None  # where it must end; None for anywhere
+    gaps: tuple[Stretch, ...]  # where nothing is seen before the end
     problems: tuple[str, ...]
-    cautions: tuple[str, ...]
-    hint: str
+    cautions: tuple[str, ...]  # likely mistakes
+    hint: str  # empty once a block is there
     chosen: Place | None
 
     @property
@@ -123,15 +89,7 @@ def timeline_of(
     chosen: Place | None = None,
     titles: Mapping[str, str] = NO_NAMES,
 ) -> Timeline:
-    """Write a field's value as a timeline.
-
-    Args:
-        axis: Where the stretches are.
-        value: The field's value, as far as it is filled in.
-        problems: What is wrong with it.
-        chosen: What is at work.
-        titles: Names of media, by URL.
-    """
+    """Return a field's value, as far as it is filled in, as a timeline."""
     items = list(axis.items(value))
     found = [problem for problem in problems if not problem.is_missing]
     found_at = {problem.field for problem in found}
@@ -157,7 +115,7 @@ def timeline_of(
 
 
 def shape_of(axis: Axis, value: object) -> str:
-    """Write which rows and blocks there are; an edit of others comes too late."""
+    """Return which rows and blocks there are; an edit of others comes too late."""
     return " ".join(
         f"{axis.kind_of(item)}:{len(axis.inner(item))}" for item in axis.items(value)
     )
@@ -217,7 +175,7 @@ def _overlaps(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
 
 
 def _gaps(rows: Sequence[Row]) -> tuple[Stretch, ...]:
-    """Return where no picture is; a row that makes no sense of pictures has none."""
+    """Return where no picture is; a row without pictures has none."""
     seen = sorted(
         Stretch(block.start_ms, block.length_ms)
         for row in rows
@@ -277,5 +235,5 @@ def _exists(axis: Axis, items: Sequence[Item], place: Place) -> bool:
 
 
 def seconds(ms: float) -> str:
-    """Write milliseconds as seconds, as people do: "2.3"."""
+    """Return milliseconds as seconds, for people: "2.3"."""
     return f"{round(ms / MS_PER_S, 3):.12g}"

@@ -26,13 +26,7 @@ BLOCK = (
 def still_html(
     axis: Axis, value: object, titles: Mapping[str, str] = NO_NAMES
 ) -> Markup:
-    """Write a field's timeline to scale; no block is no picture.
-
-    Args:
-        axis: Where the stretches are.
-        value: The field's value.
-        titles: Names of media, by URL.
-    """
+    """Return a field's timeline to scale; nothing for one without blocks."""
     shown = timeline_of(axis, value, titles=titles)
     if not shown.end_ms:
         return NO_HTML

@@ -26,34 +26,21 @@ class Stretch(NamedTuple):
 
     @property
     def end_ms(self) -> float:
-        """Return where it ends."""
         return round(self.start_ms + self.length_ms, 6)
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A list of items with stretches of time, as a function's rules tell of it.
+    """A list of items with stretches of time, as a function's rules describe it."""
 
-    Args:
-        spec: The list, such as "tracks".
-        spans: What the stretches are called in it.
-        rules: What is asked of the stretches.
-        name: The property by which items differ, such as "id"; "" for none.
-    """
-
-    spec: FieldSpec
+    spec: FieldSpec  # the list, such as "tracks"
     spans: Spans
     rules: tuple[NoOverlap | EndsBy, ...]
-    name: str = ""
+    name: str = ""  # the property by which items differ; may be empty
 
     @classmethod
     def of(cls, spec: FieldSpec, rules: Iterable[Rule]) -> Axis | None:
-        """Find the stretches of a field; None when no rule tells of any.
-
-        Args:
-            spec: The field.
-            rules: The rules of its function, which may be read from a document.
-        """
+        """Return the stretches of a field; None when no rule mentions any."""
         here = [rule for rule in rules if spec.name in rule.reads]
         timed = [rule for rule in here if isinstance(rule, NoOverlap | EndsBy)]
         if not timed:
@@ -66,7 +53,7 @@ class Axis:
 
     @property
     def _fits(self) -> bool:
-        """Tell whether the field is what the rules say."""
+        """Return whether the field is what the rules say."""
         item = self.spec.item
         kinds = () if item is None else (item, *item.variants.values())
         objects = [kind for kind in kinds if kind.kind == "object"]
@@ -90,7 +77,6 @@ class Axis:
         return tuple(item.variants) if item and item.variants else ("",)
 
     def kind_of(self, item: Item) -> str:
-        """Return the kind of an item."""
         tag = self.spec.item.tag if self.spec.item else None
         return str(item.get(tag, "")) if tag else ""
 
@@ -115,7 +101,7 @@ class Axis:
     # The items and their stretches.
 
     def items(self, value: object) -> Iterator[Item]:
-        """Give the items of a value; what is no object is an empty one."""
+        """Yield the items of a value; what is no object is an empty one."""
         for item in value if isinstance(value, list) else ():
             yield item if isinstance(item, dict) else {}
 
@@ -146,10 +132,8 @@ class Axis:
         return min((ms for end in ends if (ms := self._ms(end))), default=None)
 
     def problems(self, value: object) -> list[Problem]:
-        """Return what the rules say of the stretches that have a time.
-
-        The whole request is held against its rules only once it is filled in.
-        """
+        """Return what the rules say of the stretches that have a time."""
+        # The whole request is checked only once it is filled in.
         nowhere = {self.spans.start: 0, self.spans.length: 0}
         timed = [
             {
@@ -172,7 +156,7 @@ class Axis:
         return round(number * MS_PER_S / PER_S[self.spans.unit], 6)
 
     def number(self, field: FieldSpec, ms: float) -> float:
-        """Write a time in the stretches' own unit, to the millisecond."""
+        """Return a time in the stretches' own unit, to the millisecond."""
         number = round(ms) * PER_S[self.spans.unit] / MS_PER_S
         whole = field.kind == "integer" or number == int(number)
         return round(number) if whole else number

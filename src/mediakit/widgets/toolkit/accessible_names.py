@@ -11,9 +11,6 @@ SCRIPTS = ("paid_clicks.js", "accessible_names.js")
 
 
 class Namer(anywidget.AnyWidget):
-    """Names the sliders, buttons and live regions around it; it takes no room.
-
-    It also keeps paid buttons (`mk-paid`) from a second click.
-    """
+    """Names sliders, buttons and live regions around it, and guards paid buttons."""
 
     _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)

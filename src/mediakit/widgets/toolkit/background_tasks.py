@@ -12,15 +12,10 @@ Task = Callable[[], Awaitable[object]]
 
 
 class TaskRunner:
-    """Starts coroutine functions on the I/O thread, asked for from any thread.
+    """Starts coroutine functions on the I/O thread, from any thread."""
 
-    Handlers run on the kernel's main thread, on a subshell's, or on the I/O thread
-    itself (where `IOThread.post` would wait for itself); none of them may block.
-
-    Args:
-        io: The I/O thread.
-        error_sink: Takes the sentence of an error that nobody else would see.
-    """
+    # Handlers run on the kernel's main thread, on a subshell's, or on the I/O thread
+    # itself (where `IOThread.post` would wait for itself); none of them may block.
 
     def __init__(self, io: IOThread, error_sink: ErrorSink) -> None:
         self._loop = io.loop
@@ -38,12 +33,7 @@ class TaskRunner:
 
 
 class NamedTasks:
-    """Named tasks on the I/O thread, started and cancelled from any thread.
-
-    Args:
-        io: The I/O thread.
-        error_sink: Takes the sentence of an error that nobody else would see.
-    """
+    """Named tasks on the I/O thread, started and cancelled from any thread."""
 
     def __init__(self, io: IOThread, error_sink: ErrorSink) -> None:
         self._loop = io.loop

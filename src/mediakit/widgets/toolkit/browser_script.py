@@ -8,10 +8,8 @@ TOOLKIT = Path(__file__).parent
 
 
 def script_of(folder: Path, *names: str) -> str:
-    """Join what all widgets share and files of a folder; the last one has the export.
-
-    A widget's module can't import a file beside it: the browser gets its text alone.
-    """
+    """Return what all widgets share and files of a folder; the last one exports."""
+    # A widget's module cannot import a file: the browser gets its text alone.
     shared = (TOOLKIT / "elements.js", TOOLKIT / "paid_clicks.js")
     files = (*shared, *(folder / name for name in names))
     return "\n".join(file.read_text("utf-8") for file in files)

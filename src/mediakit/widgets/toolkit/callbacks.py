@@ -23,7 +23,7 @@ Guard = Callable[[Callable[..., object]], Callable[..., None]]
 
 
 def sentence_of(error: BaseException) -> str:
-    """Write what went wrong for people, as plain text."""
+    """Return what went wrong, for people, as plain text."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, MediakitError):
@@ -39,12 +39,7 @@ def sentence_of(error: BaseException) -> str:
 def guarded(
     error_sink: ErrorSink, lock: AbstractContextManager[object] | None = None
 ) -> Guard:
-    """Return what wraps handlers so that their errors reach a person.
-
-    Args:
-        error_sink: Takes the sentence; it must not raise.
-        lock: Held while a handler runs; handlers arrive on changing threads.
-    """
+    """Return a decorator that shows a handler's errors; a lock is held meanwhile."""
 
     def wrap(handler: Callable[..., object]) -> Callable[..., None]:
         @wraps(handler)
@@ -63,7 +58,7 @@ def guarded(
 def guarded_async(
     error_sink: ErrorSink,
 ) -> Callable[[Callable[P, Awaitable[object]]], Callable[P, Guarded]]:
-    """Return what wraps coroutine functions that nobody waits for."""
+    """Return the same for coroutine functions that nobody waits for."""
 
     def wrap(task: Callable[P, Awaitable[object]]) -> Callable[P, Guarded]:
         @wraps(task)
@@ -79,6 +74,6 @@ def guarded_async(
 
 
 def report(error: BaseException, error_sink: ErrorSink) -> None:
-    """Give the sentence of an error to people and its origin to the log."""
+    """Show the sentence of an error, and log its origin."""
     log.debug("in a handler on %s", threading.current_thread().name, exc_info=error)
     error_sink(sentence_of(error))

@@ -12,13 +12,7 @@ MOST_UNTOLD_RUNS = 20
 
 
 class CellPlace(NamedTuple):
-    """A place among things that are alike.
-
-    Args:
-        cell: The cell; empty where the notebook does not tell it, as if all its cells
-            were one.
-        number: Which one of that cell, in the order of being made, from 0.
-    """
+    """A place among things that are alike: a cell, and a number in it from 0."""
 
     cell: str = ""
     number: int = 0
@@ -44,12 +38,7 @@ class ReplacedByCell(Generic[C]):
         self._things: dict[Key, C] = {}
 
     def next_key(self, kind: Any, cell: Cell | None) -> Key:
-        """Return where the next thing of a kind would stand.
-
-        Args:
-            kind: What is counted for itself.
-            cell: The cell that makes it; None outside of any.
-        """
+        """Return where the next thing of a kind would stand."""
         if cell is None:
             return kind, CellPlace()
         name = cell.id if cell.is_known else ""
@@ -75,11 +64,9 @@ class ReplacedByCell(Generic[C]):
             del self._things[key]
 
     def at(self, key: Key) -> C | None:
-        """Return what is in a place."""
         return self._things.get(key)
 
     def all(self) -> tuple[C, ...]:
-        """Return everything that is open."""
         return tuple(self._things.values())
 
 
@@ -95,7 +82,6 @@ class ShownByCell(Generic[C]):
         return shown if run == cell.run else []
 
     def add(self, cell: Cell, thing: C) -> None:
-        """Note what this run of a cell shows."""
         now = [each for each in self.now(cell) if each is not thing]
         _, before = self._shown.pop(cell.id, ("", []))
         self._shown[cell.id] = (cell.run, [*now, thing])

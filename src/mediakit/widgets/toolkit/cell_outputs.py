@@ -22,7 +22,7 @@ from mediakit.widgets.toolkit.styles import style_tag
 
 Publish = Callable[..., object]
 GROUP_SIZE = 8
-"""How many cards share an output."""
+"""How many cards share an output: JupyterLab shows the first 50 outputs of a cell."""
 BROKEN = ".jupyter-widgets-error-widget"
 """What a page shows in place of a widget whose script the server does not have."""
 NEEDS_ANYWIDGET = (
@@ -32,7 +32,7 @@ NEEDS_ANYWIDGET = (
 
 
 class HasCard(Protocol):
-    """Whatever gives a card and tells when it has changed."""
+    """Whatever has a card that changes."""
 
     @property
     def card_html(self) -> str:
@@ -48,19 +48,14 @@ class HasCard(Protocol):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that is being executed.
+    """A cell that is being executed."""
 
-    Args:
-        id: The cell, where the notebook tells it; the same when it is run again.
-        run: This execution of it.
-    """
-
-    id: str
-    run: str
+    id: str  # the same when it is run again, where the notebook tells it
+    run: str  # this execution of it
 
     @property
     def is_known(self) -> bool:
-        """Tell whether the notebook tells which cell it is."""
+        """Return whether the notebook tells its cells apart."""
         return self.id != self.run
 
 
@@ -71,7 +66,7 @@ def _kernel() -> Any:
 
 
 def in_kernel() -> bool:
-    """Tell whether this process is a notebook's kernel."""
+    """Return whether this process is a notebook's kernel."""
     return _kernel() is not None
 
 
@@ -86,7 +81,7 @@ def current_cell() -> Cell | None:
 
 
 def _outputs_parent() -> Any:
-    """Return what outputs of the cell that is being executed are answers to."""
+    """Return the message that outputs of the current cell answer."""
     if _kernel() is None:
         return None
     return getattr(InteractiveShell.instance().display_pub, "parent_header", None)
@@ -99,14 +94,7 @@ def publish(
     update: bool = False,
     parent: Any = None,
 ) -> None:
-    """Send an output to the notebook; outside of one there is nowhere to.
-
-    Args:
-        data: The output in each of its types.
-        transient: Its display id, where it is to be written again.
-        update: Write the output of that id again.
-        parent: What a new output is an answer to; by default what is being executed.
-    """
+    """Send an output to the notebook, if there is one."""
     if _kernel() is None:
         return
     publisher: Any = InteractiveShell.instance().display_pub
@@ -127,25 +115,15 @@ def publish(
 
 
 def bundle_of(widget: Any, html: str = "", text: str = "") -> dict[str, Any]:
-    """Return the output of a live widget, and what is read of it without a kernel.
-
-    Without these two it would leave behind a dump of its innards.
-    """
+    """Return the output of a live widget, and what is read without a kernel."""
+    # Without HTML and text, it would leave behind a dump of its traits.
     shown: Any = widget._repr_mimebundle_() or {}
     live = shown[0] if isinstance(shown, tuple) else shown
     return {**live, "text/html": html, "text/plain": text}
 
 
 class CardHandle:
-    """Outputs of a cell that can be written again, from any thread.
-
-    A head, where there is one, and below it a card for each view that is followed. A
-    few share an output, which has a display id of its own: what is written does not
-    grow with their number. JupyterLab shows the first 50 outputs of a cell only.
-
-    Args:
-        publish: Sends outputs; the notebook's own way by default.
-    """
+    """Outputs of a cell that can be written again, from any thread."""
 
     def __init__(self, *, publish: Publish = publish) -> None:
         self.id = uuid4().hex
@@ -188,31 +166,20 @@ class CardHandle:
         publish(bundle_of(widget))
 
     def another(self) -> CardHandle:
-        """Return a handle whose outputs stand in the same cell, behind these.
-
-        Nothing stands there before something is written.
-        """
+        """Return a handle for outputs that stand in the same cell, behind these."""
         with self._lock:
             made = CardHandle(publish=self._publish)
             made.is_displayed, made._parent = self.is_displayed, self._parent
             return made
 
     def show(self, html: str, text: str = "") -> None:
-        """Write the head; the same is not sent again.
-
-        Args:
-            html: The head as HTML.
-            text: The same as plain text.
-        """
+        """Write the head; the same is not sent again."""
         with self._lock:
             self._head = (html, text)
             self._write(self.id, html, text)
 
     def follow(self, *views: HasCard) -> None:
-        """Add a card for each view, below the others, and write each change of it.
-
-        Many views that are added together share outputs.
-        """
+        """Add a card for each view, below the others, and keep it current."""
         with self._lock:
             new = [view for view in views if view not in self._followed]
             size = GROUP_SIZE if len(new) > GROUP_SIZE else 1

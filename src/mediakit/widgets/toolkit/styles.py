@@ -27,19 +27,18 @@ def style_tag(css: str) -> Markup:
 
 
 def line_html(text: str, tone: Tone = "quiet") -> Markup:
-    """Write one line of outside text in a tone; no text is no line."""
+    """Return one line of outside text in a tone; no text is no line."""
     return (
         Markup('<span class="mk-{}">{}</span>').format(tone, text) if text else NO_HTML
     )
 
 
 def error_html(text: str) -> Markup:
-    """Write an error for people; it is announced by screen readers."""
+    """Return an error for people; it is announced by screen readers."""
     if not text:
         return NO_HTML
     return Markup('<div class="mk-error" role="alert">{}</div>').format(text)
 
 
 def data_url(data: bytes, media_type: str = "image/jpeg") -> str:
-    """Write a file as a URL that holds all of it."""
     return f"data:{media_type};base64,{b64encode(data).decode()}"

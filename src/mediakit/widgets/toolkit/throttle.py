@@ -11,15 +11,7 @@ from mediakit.widgets.toolkit.callbacks import ErrorSink, guarded_async
 
 
 class Paced:
-    """Awaits a function soon after it is asked for, and then not for an interval.
-
-    Args:
-        io: The I/O thread, where the function is awaited.
-        clock: Gives time.
-        interval_s: Seconds between the end of a call and the next one.
-        act: The function.
-        error_sink: Takes the sentence of what it raises.
-    """
+    """Awaits a function soon after it is asked for, then not for an interval."""
 
     def __init__(
         self,
@@ -42,7 +34,6 @@ class Paced:
             self._loop.call_soon_threadsafe(self._start)
 
     def close(self) -> None:
-        """Make no call any more."""
         self._closed = True
 
     def _start(self) -> None:

@@ -20,13 +20,7 @@ class WidgetFactory:
         self._made: list[Any] = []
 
     def make(self, widget_type: Any, classes: str = "", **traits: Any) -> Any:
-        """Make a widget with the shared objects and some style classes.
-
-        Args:
-            widget_type: A widget class.
-            classes: Names of the style sheet, separated by spaces.
-            traits: The widget's traits.
-        """
+        """Make a widget with the shared objects and some style classes."""
         style = widget_type.class_traits().get("style")
         if style is not None:
             if style.klass not in self._styles:
@@ -46,16 +40,11 @@ class WidgetFactory:
 
 
 def keep_in_order(comm: Any) -> None:
-    """Let the browser alone choose the thread that hears a widget.
-
-    ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
-    it. So a click on Generate could be heard on one thread while an older change of a
-    slider still waits on another, behind a running cell, and the wrong values would
-    be submitted. The browser sends all widgets to one thread, in order.
-
-    Args:
-        comm: The widget's connection; other kernels have nothing to switch off.
-    """
+    """Let the browser alone choose the thread that hears a widget."""
+    # ipykernel 7.4 sends what people do with a widget to the thread that last wrote to
+    # it. So a click on Generate could be heard on one thread while an older change of a
+    # slider still waits on another, behind a running cell, and the wrong values would
+    # be submitted. The browser sends all widgets to one thread, in order.
     if hasattr(comm, "_reply_subshell_for"):
         comm._reply_subshell_for = _as_sent
 

@@ -44,7 +44,7 @@ class UploadRefusedError(MediakitError):
 
 
 def suffixes(spec: FieldSpec) -> tuple[str, ...]:
-    """Return the endings of the file names that a field of media takes."""
+    """Return the endings of the file names that a media field takes."""
     formats = _formats(spec)
     if not formats:
         return _ANY[_medium(spec)]
@@ -52,24 +52,14 @@ def suffixes(spec: FieldSpec) -> tuple[str, ...]:
 
 
 def accept_text(spec: FieldSpec) -> str:
-    """Write which files a dialog for a field of media shows, as browsers read it."""
+    """Return which files a browser's dialog offers for a media field."""
     return ",".join(suffixes(spec)) if _formats(spec) else f"{_medium(spec)}/*"
 
 
 def refusal(
     spec: FieldSpec, name: str, size_bytes: int, content_type: str
 ) -> str | None:
-    """Say why a field does not take a file, before a byte of it is sent.
-
-    Args:
-        spec: The field, of one medium or of several.
-        name: The file's name.
-        size_bytes: Its length.
-        content_type: What the browser takes it for; nothing where it does not know.
-
-    Returns:
-        A sentence; None when it may be sent. What is in it is looked at later.
-    """
+    """Return why a field does not take a file, by what is known before it is sent."""
     if not _is_accepted(spec, name, content_type):
         formats, kind = _formats(spec), _medium(spec)
         wanted = any_of(formats) if formats else f"such as {any_of(_ANY[kind][:2])}"

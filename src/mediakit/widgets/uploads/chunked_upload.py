@@ -33,29 +33,17 @@ Check = Callable[[Mapping[str, Any]], str | None]
 
 @dataclass
 class Incoming:
-    """A file that is in flight.
-
-    Args:
-        name: Its own name.
-        size_bytes: Its length.
-        folder: Where it will be kept.
-        at: How much of it is written.
-        over: Whether it was cancelled; nothing more is written then.
-    """
+    """A file of which pieces arrive."""
 
     name: str
     size_bytes: int
     folder: UploadFolder
-    at: int = 0
-    over: bool = False
+    at: int = 0  # how much of it is written
+    over: bool = False  # cancelled: nothing more is written
     spool: Spool | None = field(default=None, repr=False)
 
     def begin(self) -> None:
-        """Make room for it.
-
-        Raises:
-            OSError: The disk does not take it.
-        """
+        """Make room for it, or raise an `OSError`."""
         if not self.folder.has_room(self.size_bytes):
             size = size_text(self.size_bytes)
             raise OSError(f"the disk has no room for it ({size})")
@@ -70,20 +58,12 @@ class Incoming:
         return self.spool.finish() if self.at == self.size_bytes else None
 
     def discard(self) -> None:
-        """Remove what was written."""
         if self.spool is not None:
             self.spool.discard()
 
 
 class Receiver:
-    """Takes files that a page sends through one widget.
-
-    Args:
-        send: Sends a message to the page.
-        folder: Where the files are kept.
-        work: Writes on a worker thread.
-        check: Says why a file is not taken.
-    """
+    """Takes files that a page sends through one widget."""
 
     def __init__(
         self,
@@ -100,7 +80,6 @@ class Receiver:
         self._incoming: dict[str, Incoming] = {}
 
     def hear(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
-        """Take a message of the page."""
         upload = str(content.get("id"))
         match content.get("kind"):
             case "offer":

@@ -16,6 +16,11 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.media import is_url, plain_name
 from mediakit.widgets.uploads.accepted_files import UploadRefusedError
 
+# A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that `home=`
+# and `MEDIAKIT_HOME` name. So its path is good in another process and on another day.
+# When a file is kept, those go that no form has used for 90 days, and the longest
+# unused ones while there are more than 20 GB, but none that was used within a day. All
+# of it may be removed by hand: what was sent to the service stays there.
 KEPT_DAYS = 90
 MAX_BYTES = 20_000_000_000
 DAY_S = 86_400.0
@@ -24,26 +29,19 @@ _HASH = re.compile(rf"[0-9a-f]{{{HASH_LENGTH}}}")
 
 
 def own_name(value: str) -> str | None:
-    """Return the name that an uploaded file had in the browser.
-
-    Args:
-        value: A path or URL.
-
-    Returns:
-        None for everything that is no path of an uploaded file.
-    """
+    """Return an upload's name in the browser; None for any other path or URL."""
     *_, folder, digest, name = ("", "", *value.replace("\\", "/").split("/"))
     is_kept = folder == UPLOADS and _HASH.fullmatch(digest) and not is_url(value)
     return name if is_kept else None
 
 
 def shown_path(value: str) -> str:
-    """Write a path for people: an uploaded file by its own name."""
+    """Return a path for people: an upload by its own name."""
     return own_name(value) or value
 
 
 def with_own_names(value: object) -> object:
-    """Return a value of a form with uploaded files by their own names."""
+    """Return a form's value with uploads by their own names."""
     if isinstance(value, str):
         return shown_path(value)
     if isinstance(value, list | tuple):
@@ -54,11 +52,7 @@ def with_own_names(value: object) -> object:
 
 
 def note_use(value: str) -> None:
-    """Note that a file is in use, so that it stays where it was uploaded.
-
-    Args:
-        value: Its path; other files are not concerned.
-    """
+    """Note that an upload is in use, so that it stays."""
     if own_name(value) is not None:
         with suppress(OSError):
             # The folder's time: the file's own tells whether it has changed.
@@ -66,22 +60,7 @@ def note_use(value: str) -> None:
 
 
 class UploadFolder:
-    """Keeps files from the browser beside the history, each under its own name.
-
-    A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that
-    `home=` and `MEDIAKIT_HOME` name. So the path that "Copy as Python" writes is good
-    in another process and on another day, and a form that comes back still finds it.
-
-    What has not been used in any form for 90 days is removed when another file is
-    kept; so are the longest unused ones while there are more than 20 GB, but none that
-    was used within the last day. All of it may be removed by hand at any time: what was
-    sent to the service stays there.
-
-    Args:
-        home: The folder in which the uploads are.
-        clock: Tells how old they are.
-        max_bytes: How much they may be in all.
-    """
+    """Keeps files from the browser beside the history, each under its own name."""
 
     def __init__(
         self, home: Path, clock: Clock | None = None, max_bytes: int = MAX_BYTES
@@ -95,11 +74,7 @@ class UploadFolder:
         return Spool(self, name)
 
     def keep(self, name: str, content: bytes) -> Path:
-        """Keep a file and return where it is; the same one has the same place.
-
-        Raises:
-            UploadRefusedError: The disk does not take it.
-        """
+        """Keep a file and return its path, the same for the same file."""
         try:
             spool = self.spool(name)
             try:
@@ -113,7 +88,7 @@ class UploadFolder:
             raise UploadRefusedError(f"{name} was not uploaded: {why}.") from None
 
     def has_room(self, size_bytes: int) -> bool:
-        """Tell whether the disk can take a file of this length and continue."""
+        """Return whether the disk can take a file of this length and go on."""
         self._make()
         return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
 
@@ -151,12 +126,7 @@ class UploadFolder:
 
 
 class Spool:
-    """A file that is being written, and is there only when it is whole.
-
-    Args:
-        folder: Where it will be kept.
-        name: Its own name.
-    """
+    """A file that is being written, and exists only when it is whole."""
 
     def __init__(self, folder: UploadFolder, name: str) -> None:
         self._folder = folder
@@ -169,7 +139,7 @@ class Spool:
         self.size_bytes = 0
 
     def write(self, content: bytes | memoryview) -> None:
-        """Add a piece; it may block. Nothing is written once it was discarded."""
+        """Add a piece, unless it was discarded; it may block."""
         with self._lock:
             if self._gone:
                 return
@@ -178,7 +148,7 @@ class Spool:
             self.size_bytes += len(content)
 
     def finish(self) -> Path:
-        """Keep what was written and return where it is."""
+        """Keep what was written and return its path."""
         with self._lock:
             self._file.close()
             return self._folder._publish(
@@ -186,7 +156,6 @@ class Spool:
             )
 
     def discard(self) -> None:
-        """Remove what was written of a file that is not to be kept."""
         with self._lock:
             self._gone = True
             with suppress(OSError):
