@@ -9,6 +9,7 @@ reads "video/quicktime" does not even try an H.264 mov that it could play.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -16,7 +17,8 @@ from mediakit.safe_text import NO_HTML
 
 BEST_RATING = 5
 FILL = Markup(' style="display:block;width:100%;height:auto;border-radius:3px"')
-KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,var(--keep,#1e7bd6))"
+KEPT = "color:#1e7bd6;color:var(--jp-brand-color1,var(--mk-green,#1e7bd6))"
+SAVED_PAGE_CSS = Path(__file__).with_name("saved_page.css").read_text("utf-8")
 
 
 def link_html(src: str, content: str) -> Markup:

@@ -21,7 +21,7 @@ FAULTS = """(root, leastContrast) => {
         + ".noUi-target, .noUi-target *, pre, svg, svg *, progress, video, .fa";
     const shown = (e) => e.checkVisibility({ visibilityProperty: true })
         && e.getClientRects().length > 0
-        && !e.closest(".mk-tl-spoken, .mk-wall-spoken");
+        && !e.closest(".mk-spoken");
     const over = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1;
     const rgba = (text) => {

@@ -46,7 +46,7 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
     lab.see(1, "got 99")
     lab.screenshot("sweep-plan", plan)
     plan.get_by_role("button", name="Run 2 cells").click()
-    expect(plan.locator(".mk-wall-soft", has_text="2 of 4 done")).to_be_visible(
+    expect(plan.locator(".mk-quiet", has_text="2 of 4 done")).to_be_visible(
         timeout=RUN_MS
     )
     for theme in THEMES:

@@ -158,7 +158,7 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
         form.get_by_role("button", name=kind.capitalize(), exact=True).click()
         start.press_sequentially("12")
         form.get_by_label("url *").press_sequentially("x")
-    expect(form.locator(".mk-tl-kind")).to_have_text("image")
+    expect(form.locator(".mk-tl-facts > span")).to_have_text("image")
     wanted = "'timestamp': 12121212, 'url': 'xxxx'"
     for _ in range(READS):  # the last key may still be on its way to the kernel
         lab.run_cell(1)

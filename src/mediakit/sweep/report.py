@@ -13,11 +13,11 @@ from markupsafe import Markup
 
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.saved_media import medium_html, tile_html
+from mediakit.saved_media import SAVED_PAGE_CSS, medium_html, tile_html
 
 MICRO_USD = "_micro_usd"
 
-CSS = Path(__file__).with_suffix(".css")
+CSS = SAVED_PAGE_CSS + Path(__file__).with_suffix(".css").read_text("utf-8")
 
 Row = Mapping[str, Any]
 """A row of the results, with the `file` and the `poster` of its output."""
@@ -34,13 +34,12 @@ def report_html(
     made = [row for row in rows if row["file"] is not None]
     prompts = {row["prompt"] for row in made}
     shared = prompts.pop() if len(prompts) == 1 else None
-    style = CSS.read_text("utf-8")
     parts = [
         '<!doctype html><html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
-        f"<title>{escape(title)}</title><style>{style}</style></head><body>",
+        f"<title>{escape(title)}</title><style>{CSS}</style></head><body>",
         f"<h1>{html_text(title)}</h1>",
-        f'<p class="quiet">{html_text(shared)}</p>' if shared else "",
+        f'<p class="mk-quiet">{html_text(shared)}</p>' if shared else "",
         _numbers_html(numbers),
         _kept_switch_html(made),
         *_sections_html(made, shared),
@@ -79,7 +78,7 @@ def _kept_switch_html(rows: Sequence[Row]) -> str:
 def _sections_html(rows: Sequence[Row], shared: str | None) -> Iterator[str]:
     """Yield a grid for each value of the first axis, if there is another axis."""
     if not rows:
-        yield '<p class="quiet">No cell has a file yet.</p>'
+        yield '<p class="mk-quiet">No cell has a file yet.</p>'
         return
     if len(rows[0]["values"]) < 2:
         yield _grid_html(rows, shared, skip=0)
@@ -102,7 +101,7 @@ def _grid_html(rows: Sequence[Row], shared: str | None, skip: int) -> str:
 
 def _tile(row: Row, shared: str | None, skip: int) -> Markup:
     prompt, charge_micro_usd = row["prompt"], row["charge_micro_usd"]
-    fact = Markup('<span class="quiet">{}</span> {}').format
+    fact = Markup('<span class="mk-quiet">{}</span> {}').format
     facts: list[str] = [
         fact(html_text(axis), html_text(value)) for axis, value in row["values"][skip:]
     ]
@@ -132,7 +131,7 @@ def _without_file_html(rows: Sequence[Row]) -> str:
     lines = "".join(
         f"<tr><td>{html_text(', '.join(f'{a} {v}' for a, v in row['values']))}</td>"
         f"<td>{html_text(row['status'] or '')}</td>"
-        f'<td class="bad">{html_text(row["problem"] or "")}</td></tr>'
+        f'<td class="mk-bad">{html_text(row["problem"] or "")}</td></tr>'
         for row in rows
     )
     head = "<tr><th>Cell</th><th>Status</th><th>Reason</th></tr>"

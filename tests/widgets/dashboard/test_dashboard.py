@@ -79,7 +79,7 @@ def test_it_shows_figures_the_sentence_and_two_plots_and_a_notebook_keeps_them_s
 ) -> None:
     dashboard = make_drawn()
     html = shown(dashboard)
-    assert "<h3>Spend · October 2026</h3>" in html
+    assert ">Spend · October 2026</h3>" in html
     assert ">$</span>53.40" in html
     assert EXPLAINED in html
     assert ">By day</div>" in html

@@ -49,12 +49,7 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
-from mediakit.widgets.toolkit.styles import (
-    error_html,
-    line_html,
-    style_block,
-    style_tag,
-)
+from mediakit.widgets.toolkit.styles import error_html, line_html, style_tag
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
 if TYPE_CHECKING:
@@ -140,14 +135,14 @@ class Dashboard:
         make = self._factory.make
         self._guard = guarded(self._say, self._lock)
         self._head = make(w.HTML, "mk-sp-head")
-        self.month_box = make(w.Dropdown, "mk-bare mk-sp-pick", description="Month")
+        self.month_box = make(w.Dropdown, "mk-sp-pick", description="Month")
         self.by_box = make(
             w.ToggleButtons,
-            "mk-bare mk-sp-by",
+            "mk-sp-by",
             description="Group by",
             options=tuple(each.value for each in By),
         )
-        self.only_box = make(w.Dropdown, "mk-bare mk-sp-pick", description="Show only")
+        self.only_box = make(w.Dropdown, "mk-sp-pick", description="Show only")
         self.export_box = make(
             w.ToggleButton, "mk-small mk-opens", description="Export"
         )
@@ -167,14 +162,14 @@ class Dashboard:
             for form in Format
         }
         self._said = make(w.HTML, "mk-live")
-        self._export_row = make(w.HBox, "mk-sp-export")
+        self._export_row = make(w.HBox, "mk-frame mk-sp-export")
         self._trouble = make(w.HTML, "mk-live")
         self._status = make(w.HTML, "mk-live")
         self._plots = make(w.HTML)
         self.more_box = make(w.ToggleButton, "mk-fold", description="More plots")
         self._further = make(w.HTML)
         self._namer = make(Namer, "mk-names")
-        classes = "mk-form mk-month" + ("" if self._key else " mk-part")
+        classes = "mk-form mk-month" + (" mk-frame" if self._key else "")
         self.widget = make(w.VBox, classes)
         self._hear(self.month_box, self.choose_month)
         self._hear(self.by_box, lambda value: self._choose_by(By(value)))
@@ -397,9 +392,8 @@ class Dashboard:
         self.widget.children = tuple(self._parts())
 
     def _show_controls(self) -> None:
-        css = style_block() + style_tag(LIVE_CSS)
-        title = Markup("<h3>{}</h3>").format(self.title)
-        self._head.value = css + title + self._handle.live_style
+        title = Markup('<h3 class="mk-heading">{}</h3>').format(self.title)
+        self._head.value = style_tag(LIVE_CSS) + title + self._handle.live_style
         months = offered(self._today(), self.month)
         _choose(self.month_box, [(month_name(m), m) for m in months], self.month)
         self.by_box.value = self.by.value

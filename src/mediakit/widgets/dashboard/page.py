@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
+from mediakit.saved_media import SAVED_PAGE_CSS
 from mediakit.spend.dates import day_name, month_name
 from mediakit.spend.exporting import write_file
 from mediakit.widgets.dashboard import plots
@@ -37,7 +38,13 @@ from mediakit.widgets.dashboard.month import (
 )
 from mediakit.widgets.dashboard.plots import Plot
 from mediakit.widgets.job.card import QUIET
-from mediakit.widgets.toolkit.styles import data_url, line_html, style_tag
+from mediakit.widgets.toolkit.styles import (
+    IPYWIDGETS,
+    data_url,
+    line_html,
+    sheets,
+    style_tag,
+)
 
 if TYPE_CHECKING:
     from datetime import date
@@ -52,10 +59,14 @@ MICRO_USD = "_micro_usd"
 
 _HERE = Path(__file__).parent
 _DARK = plots.dark_colours()
-MONTH_CSS = (_HERE / "month.css").read_text("utf-8")
-LIVE_CSS = f"{MONTH_CSS}body[data-jp-theme-light=false] .mk-month{{{_DARK}}}"
+_MONTH = _HERE / "month.css"
+LIVE_CSS = (
+    sheets(IPYWIDGETS, _MONTH, _HERE / "dashboard.css")
+    + f"body[data-jp-theme-light=false] .mk-month{{{_DARK}}}"
+)
 PAGE_CSS = (
-    f"{(_HERE / 'page.css').read_text('utf-8')}{MONTH_CSS}"
+    f"{SAVED_PAGE_CSS}{_MONTH.read_text('utf-8')}"
+    f"{(_HERE / 'page.css').read_text('utf-8')}"
     f"@media screen and (prefers-color-scheme:dark){{:root{{{_DARK}}}}}"
 )
 
@@ -155,7 +166,7 @@ def table_html(frame: pd.DataFrame, most_rows: int | None = MOST_ROWS) -> Markup
     more = len(frame) - len(shown)
     rest = Markup('<div class="mk-quiet">and {:,} more</div>').format(more)
     return Markup(
-        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}"
+        '<table class="mk-table"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>{}'
     ).format(NO_HTML.join(heads), body, rest if more else "")
 
 
@@ -243,7 +254,7 @@ def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width,initial-scale=1">\n'
         '<meta name="generator" content="mediakit spend report">\n'
-        '<title>{}</title>{}</head><body class="mk-month">\n<h1>{}</h1>\n'
+        "<title>{}</title>{}</head><body>\n<h1>{}</h1>\n"
         '<p class="mk-quiet">Read on {}. '
         "Days are in UTC, amounts in US dollars.</p>\n{}\n</body></html>\n"
     ).format(

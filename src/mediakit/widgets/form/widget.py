@@ -25,7 +25,7 @@ def _text(*names: str) -> str:
 
 SCRIPTS = ("page/controls.js", "page/media.js", "page/sweep.js")
 EDITORS = ("../timeline/timeline.js", "../inputs/mask.js")
-STYLES = ("../job/jobs.css", "page/form.css")
+STYLES = ("../toolkit/base.css", "../job/jobs.css", "page/form.css")
 
 
 class FormWidget(JobsWidget):

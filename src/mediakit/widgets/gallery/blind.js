@@ -6,18 +6,18 @@ class Blind extends Sheet {
     super(wall, "Which one is better?");
     this.id = String(Math.random());
     this.count = 0;
-    this.trouble = makeRole("mk-wall-trouble", "alert");
+    this.trouble = makeRole("mk-error", "alert");
     this.figures = make("div", "mk-wall-figures");
     this.figures.dataset.count = 2;
-    this.said = makeRole("mk-wall-soft", "status");
-    const answer = (text, side) => makeButton("", text, "", () => this.answer(side));
-    this.answers = make("div", "mk-wall-row mk-wall-answers");
-    this.answers.append(
+    this.said = makeRole("mk-quiet mk-small-print", "status");
+    const answer = (text, side) => makeButton(text, "", () => this.answer(side));
+    this.answers = makeBox(
+      "mk-row mk-wall-answers",
       answer("1 · First is better", 0),
       answer("0 · Tie", null),
       answer("2 · Second is better", 1),
     );
-    this.finish = makeButton("", "Finish", "Finish (Escape)", () => this.rank());
+    this.finish = makeButton("Finish", "Finish (Escape)", () => this.rank());
     this.tools.replaceChildren(this.finish);
     this.body.append(this.figures, this.answers, this.trouble, this.said);
     // The first Escape ends the questions, the next one closes the ranking.
@@ -62,7 +62,7 @@ class Blind extends Sheet {
       const figure = make("figure", "mk-wall-figure");
       const medium = makeLarge(this.wall, cell, "", words, this.trouble, () => this.play(players));
       if (medium.tagName === "VIDEO") players.push(medium);
-      const caption = make("figcaption", "mk-wall-soft", words);
+      const caption = make("figcaption", "mk-quiet mk-small-print", words);
       figure.append(makeBox("mk-wall-stage", medium), caption);
       return figure;
     });
@@ -105,7 +105,7 @@ class Blind extends Sheet {
     const list = make("ol", "mk-wall-ranking");
     this.body.replaceChildren(list, this.trouble, this.said);
     write(this.said, "");
-    this.finish.replaceWith(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
+    this.finish.replaceWith(makeButton("Close", "Close (Escape)", () => this.dialog.close()));
     this.tools.firstChild.focus();
     const { error, ranking, count, used } = await this.wall.request({ do: "rank", sitting: this.id });
     if (error) write(this.trouble, error);
@@ -137,20 +137,18 @@ class Blind extends Sheet {
   makeRank({ cell, poster, strength, low, high }, part) {
     const row = make("li", "mk-wall-rank");
     const shown = poster || (cell.medium === "image" ? cell.url : "");
-    const picture = make(shown ? "img" : "span", "mk-wall-thumb");
+    const picture = make(shown ? "img" : "span", "mk-thumb");
     if (shown) Object.assign(picture, { src: shown, alt: "" });
-    const words = make("div", "mk-wall-rank-words");
-    words.append(make("b", "", cell.name));
     const numbers = [strength, low, high].map((value) => value.toFixed(2));
-    words.append(make("span", "mk-wall-soft", `${numbers[0]} (${numbers[1]} to ${numbers[2]})`));
-    const scale = make("div", "mk-wall-scale");
+    const range = `${numbers[0]} (${numbers[1]} to ${numbers[2]})`;
+    const name = make("b", "", cell.name);
+    const words = makeBox("mk-wall-rank-words", name, make("span", "mk-quiet mk-small-print", range));
     const bar = make("i");
     bar.style.left = `${part(low)}%`;
     bar.style.width = `${Math.max(0.5, part(high) - part(low))}%`;
     const dot = make("b");
     dot.style.left = `${part(strength)}%`;
-    scale.append(bar, dot);
-    row.append(picture, words, scale);
+    row.append(picture, words, makeBox("mk-wall-scale", bar, dot));
     return row;
   }
 }

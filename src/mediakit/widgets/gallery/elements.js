@@ -10,26 +10,6 @@ const NO_RESULT = "No result to show";
 const ANSWER_MS = 4000;
 const BEST = 5;
 
-const makeButton = (name, text, words, press) => {
-  const button = make("button", `mk-wall-button ${name}`.trim(), text);
-  button.type = "button";
-  if (words) {
-    button.title = words;
-    button.setAttribute("aria-label", words);
-  }
-  button.addEventListener("click", press);
-  return button;
-};
-const makeBox = (name, ...children) => {
-  const box = make("div", name);
-  box.append(...children);
-  return box;
-};
-const makeRole = (name, role, ...children) => {
-  const box = makeBox(name, ...children);
-  box.setAttribute("role", role);
-  return box;
-};
 // A text in pieces, in which those that differ from the other texts stand out.
 const writeMarked = (element, pieces) => {
   const parts = pieces.map(([text, differs]) =>
@@ -51,8 +31,7 @@ const judged = (cell) =>
   [cell.rating ? `${cell.rating} of ${BEST} stars` : "", cell.keep ? "kept" : ""].filter(Boolean);
 const starsText = (rating = 0) => "★".repeat(rating) + "☆".repeat(BEST - rating);
 const openLink = (cell, text) => {
-  const link = make("a", "", text);
-  Object.assign(link, { href: cell.url, target: "_blank", rel: "noopener noreferrer" });
+  const link = makeLink(cell.url, text);
   link.setAttribute("aria-label", `Open ${cell.name} in a new tab`);
   return link;
 };

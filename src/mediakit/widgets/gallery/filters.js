@@ -13,7 +13,7 @@ const NO_FILTERS = { status: "", rating: 0, kept: false, tag: "", text: "" };
 class Filters {
   constructor(wall) {
     this.wall = wall;
-    this.button = makeButton("", "Filter", "", () => this.toggle());
+    this.button = makeButton("Filter", "", () => this.toggle());
     this.button.setAttribute("aria-expanded", "false");
     const select = (label, name, options = [], read = String) => {
       const box = make("select");
@@ -26,23 +26,21 @@ class Filters {
     const status = select("Status", "status", STATES);
     const rating = select("Rating", "rating", [[0, "Any rating"], ...stars], Number);
     const tag = select("Tag", "tag");
-    const kept = make("input");
-    kept.type = "checkbox";
-    kept.addEventListener("change", () => wall.filter({ kept: kept.checked }));
-    const keptLabel = make("label", "mk-wall-row mk-wall-check");
+    const kept = makeTick((isOn) => wall.filter({ kept: isOn }));
+    const keptLabel = make("label", "mk-row");
     keptLabel.append(kept, make("span", "", "Kept"));
     const text = make("input");
     Object.assign(text, { type: "search", placeholder: "Search prompts, labels, notes" });
     text.setAttribute("aria-label", "Search prompts, labels, tags and notes");
     text.addEventListener("input", () => wall.filter({ text: text.value }));
     this.boxes = { status, rating, tag, kept, text };
-    this.clear = makeButton("", "Clear", "Clear all filters", () => {
+    this.clear = makeButton("Clear filters", "", () => {
       text.value = "";
       wall.filter(NO_FILTERS);
     });
-    this.matches = make("span", "mk-wall-soft");
+    this.matches = make("span", "mk-quiet mk-small-print");
     const parts = [status, rating, tag, keptLabel, text, this.clear, this.matches];
-    this.row = makeBox("mk-wall-row mk-wall-filters", ...parts);
+    this.row = makeBox("mk-row mk-wall-filters", ...parts);
     this.row.hidden = true;
   }
 

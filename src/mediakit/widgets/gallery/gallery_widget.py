@@ -42,7 +42,7 @@ from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, bundle_of, current_cell
-from mediakit.widgets.toolkit.styles import data_url
+from mediakit.widgets.toolkit.styles import data_url, sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
@@ -71,7 +71,7 @@ class GalleryWidget(anywidget.AnyWidget):
     """The wall in the browser: one page of it."""
 
     _esm = script_of(HERE, *SCRIPTS)
-    _css = (HERE / "gallery.css").read_text("utf-8")
+    _css = sheets(HERE / "gallery.css")
     page: Any = Dict().tag(sync=True)
     posters: Any = Dict().tag(sync=True)
     can: Any = Dict().tag(sync=True)

@@ -6,8 +6,8 @@ const COMPARE_AT_MOST = 9;
 class Head {
   constructor(wall) {
     this.wall = wall;
-    const button = (text, press) => makeButton("", text, "", press);
-    this.title = make("h3", "mk-wall-title");
+    const button = (text, press) => makeButton(text, "", press);
+    this.title = make("h3", "mk-heading");
     this.playAll = button("Play all", () => wall.togglePlaying());
     this.compareButton = button("Compare", () => wall.compareChosen());
     this.blindButton = button("Blind A/B", () => wall.blind());
@@ -16,19 +16,18 @@ class Head {
     exportButton.hidden = !wall.can.export;
     const { playAll, compareButton, blindButton } = this;
     const buttons = [playAll, compareButton, blindButton, wall.filters.button, exportButton];
-    const tools = makeBox("mk-wall-row", ...buttons);
-    const bar = makeBox("mk-wall-row mk-wall-between mk-wall-head", this.title, tools);
-    this.toldText = make("span");
-    this.toldText.setAttribute("role", "status");
-    const dismiss = makeButton("mk-wall-mini", "×", "Dismiss", () => this.tell(""));
+    const tools = makeBox("mk-row", ...buttons);
+    const bar = makeBox("mk-row mk-wall-between", this.title, tools);
+    this.toldText = makeRole("", "status");
+    const dismiss = makeButton("×", "Dismiss", () => this.tell(""), "mk-wall-mini");
     this.told = makeBox("mk-wall-told", this.toldText, dismiss);
     this.told.hidden = true;
     this.figures = make("div", "mk-wall-figures-row");
     this.progressBar = makeRole("mk-wall-progress-bar", "progressbar", make("i"), make("i"), make("i"));
-    this.progressText = make("div", "mk-wall-soft");
+    this.progressText = make("div", "mk-quiet mk-small-print");
     const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
-    const facts = makeBox("mk-wall-row mk-wall-between mk-wall-facts", this.figures, progress);
-    this.sentence = make("div", "mk-wall-soft mk-wall-prompt-line");
+    const facts = makeBox("mk-row mk-wall-between mk-wall-facts", this.figures, progress);
+    this.sentence = make("div", "mk-quiet mk-small-print mk-wall-lines mk-wall-prompt-line");
     this.parts = [bar, this.told, facts, this.sentence];
   }
 
@@ -46,7 +45,7 @@ class Head {
     const { data } = this.wall;
     write(this.title, data.title || "Results");
     const figures = data.figures.map(([figure, name]) =>
-      makeBox("", make("b", "", figure), make("span", "mk-wall-soft", name)),
+      makeBox("", make("b", "", figure), make("span", "mk-quiet mk-small-print", name)),
     );
     this.figures.replaceChildren(...figures);
     const part = (count) => `${data.total ? (100 * count) / data.total : 0}%`;

@@ -3,14 +3,13 @@
 class Sheet {
   constructor(wall, title) {
     this.wall = wall;
-    this.dialog = make("dialog", "mk-wall-sheet");
+    this.dialog = make("dialog", "mk-frame mk-wall-sheet");
     this.dialog.setAttribute("aria-label", title);
     this.dialog.tabIndex = -1;
-    this.title = make("h3", "mk-wall-title", title);
-    this.tools = make("div", "mk-wall-row");
-    const bar = make("div", "mk-wall-row mk-wall-between");
-    this.tools.append(makeButton("", "Close", "Close (Escape)", () => this.dialog.close()));
-    bar.append(this.title, this.tools);
+    this.title = make("h3", "mk-heading", title);
+    const close = makeButton("Close", "Close (Escape)", () => this.dialog.close());
+    this.tools = makeBox("mk-row", close);
+    const bar = makeBox("mk-row mk-wall-between", this.title, this.tools);
     this.body = make("div", "mk-wall-sheet-body");
     this.dialog.append(bar, this.body);
     this.dialog.addEventListener("close", () => this.end());
@@ -77,7 +76,7 @@ class Compare extends Sheet {
     }
     const isPair = cells.length === 2 && cells[0].medium === cells[1].medium;
     if (isPair && first.medium !== "audio") this.addWipe();
-    this.said = make("p", "mk-wall-keys", this.keysText());
+    this.said = make("p", "mk-quiet mk-small-print", this.keysText());
     this.body.append(this.said);
     this.cleared = () => this.transport?.close();
   }
@@ -107,28 +106,27 @@ class Compare extends Sheet {
 
   drawCaption({ figure, caption }, cell) {
     const facts = [starsText(cell.rating), cell.keep ? "kept" : "", cell.price, cell.caption];
-    const head = make("div", "mk-wall-row");
+    const head = make("div", "mk-row");
     head.append(make("b", "", cell.name), openLink(cell, "Open"));
-    const lines = [head, make("div", "mk-wall-soft", facts.filter(Boolean).join(" · "))];
+    const lines = [head, make("div", "mk-quiet mk-small-print", facts.filter(Boolean).join(" · "))];
     if (cell.prompt) {
       lines.push(make("div"));
       writeMarked(lines.at(-1), cell.prompt);
     }
     const asides = [cell.tags?.map((tag) => `#${tag}`).join(" "), cell.note, cell.job];
-    for (const text of asides.filter(Boolean)) lines.push(make("div", "mk-wall-soft", text));
+    for (const text of asides.filter(Boolean)) lines.push(make("div", "mk-quiet mk-small-print", text));
     caption.replaceChildren(...lines);
     figure.setAttribute("aria-label", [cell.name, ...judged(cell)].join(", "));
   }
 
   addWipe() {
-    this.wipe = make("input", "mk-wall-seek");
-    Object.assign(this.wipe, { type: "range", min: 0, max: 100, step: 0.5, value: 50 });
-    this.wipe.setAttribute("aria-label", "How much of the first one is shown, in percent");
+    const label = "How much of the first one is shown, in percent";
+    this.wipe = makeSlider(label, { max: 100, step: 0.5, value: 50 }, "mk-wall-seek");
     this.wipe.addEventListener("input", () => this.wipeTo(Number(this.wipe.value)));
-    this.wiper = make("label", "mk-wall-row mk-wall-wiper");
+    this.wiper = make("label", "mk-row mk-wall-transport");
     this.wiper.append(make("span", "", "Wipe"), this.wipe);
     this.wiper.hidden = true;
-    this.mode = makeButton("", "Wipe", "", () => this.toggleWipe());
+    this.mode = makeButton("Wipe", "", () => this.toggleWipe());
     this.tools.prepend(this.mode);
     this.figures.after(this.wiper);
     const drag = (event) => {

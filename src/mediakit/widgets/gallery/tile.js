@@ -8,19 +8,16 @@ class Tile {
     this.root.dataset.index = cell.index;
     this.root.tabIndex = -1;
     this.box = make("div", "mk-wall-media");
-    this.over = make("div", "mk-wall-over");
-    this.select = this.button("✓", "Select for comparing (S)", () => wall.toggleSelected(this.index));
-    this.select.classList.add("mk-wall-select");
-    this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(this.now, "k"));
+    const select = () => wall.toggleSelected(this.index);
+    this.select = this.button("✓", "Select for comparing (S)", select, "mk-wall-select");
+    this.keep = this.button("Keep", "Keep (K)", () => wall.judgeKey(this.now, "k"), "mk-wall-keep");
     this.more = this.button("⋯", "More actions (A)", () => this.openMenu());
     this.open = this.button("⤢", "Open (Enter)", () => wall.compare([this.now]));
-    this.keep.classList.add("mk-wall-keep");
     this.keep.hidden = !wall.can.judge;
-    this.over.append(this.select, this.more, this.open, this.keep);
-    this.strip = make("div", "mk-wall-strip");
+    this.over = makeBox("mk-wall-over", this.select, this.more, this.open, this.keep);
     this.stars = make("span", "mk-wall-stars");
-    this.price = make("span", "mk-wall-price");
-    this.strip.append(this.stars, this.price);
+    this.price = make("span");
+    this.strip = makeBox("mk-wall-strip", this.stars, this.price);
     this.caption = make("div", "mk-wall-caption");
     // Its height stays: a tag must not move what is below.
     this.said = make("div", "mk-wall-said-of");
@@ -34,12 +31,13 @@ class Tile {
     return this.wall.cellAt(this.index);
   }
 
-  button(text, words, press) {
-    const button = makeButton("mk-wall-mini", text, words, (event) => {
+  button(text, words, press, name = "") {
+    const act = (event) => {
       event.stopPropagation();
       this.wall.activate(this.index);
       press();
-    });
+    };
+    const button = makeButton(text, words, act, `mk-wall-mini ${name}`);
     button.tabIndex = -1; // every one of them has a key of its own
     return button;
   }
@@ -103,9 +101,7 @@ class Tile {
     });
     for (const name of ["loadedmetadata", "load"])
       medium.addEventListener(name, () => this.shapeWall());
-    for (const name of ["play", "pause"]) medium.addEventListener(name, () => this.drawPlaying());
     this.box.replaceChildren(medium, this.over);
-    this.drawPlaying();
   }
 
   // Where no poster tells the shape of the places, the first result does.
@@ -115,16 +111,11 @@ class Tile {
       this.wall.shapeAs(videoWidth || naturalWidth, videoHeight || naturalHeight);
   }
 
-  drawPlaying() {
-    this.root.classList.toggle("mk-wall-plays", isPlayer(this.medium) && !this.medium.paused);
-  }
-
   async fail(problem) {
     this.wall.complain("");
     this.medium = null;
-    this.state = make("div", "mk-wall-state");
     const said = make("span", "", problem);
-    this.state.append(said, openLink(this.cell, "Open its URL"));
+    this.state = makeBox("mk-wall-state", said, openLink(this.cell, "Open its URL"));
     this.box.replaceChildren(this.state, this.over);
     this.failed = true;
     if (await isGone(this.cell.url)) write(said, DELETED);
@@ -134,8 +125,7 @@ class Tile {
     if (!this.state || this.failed) return;
     const { cell, wall } = this;
     const word = isShown(cell) ? NO_RESULT : wall.wordOf(cell);
-    this.retry ??= this.button("Retry", "", () => wall.retry(this.index));
-    this.retry.classList.add("mk-paid");
+    this.retry ??= this.button("Retry", "", () => wall.retry(this.index), "mk-paid");
     const parts = [];
     if (cell.status !== "failed" || !cell.problem) parts.push(make("span", "", word));
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
@@ -155,7 +145,6 @@ class Tile {
     if (this.wall.can.judge) [...this.stars.children].forEach((star, at) => write(star, stars[at]));
     else write(this.stars, cell.rating ? stars : "");
     write(this.price, cell.price ?? "");
-    this.root.classList.toggle("mk-wall-kept", Boolean(cell.keep));
     write(this.keep, cell.keep ? "Kept" : "Keep");
     set(this.keep, "aria-pressed", String(Boolean(cell.keep)));
     const words = [cell.name, isShown(cell) ? (cell.medium ?? "") : this.wall.wordOf(cell, false)];
@@ -163,8 +152,8 @@ class Tile {
     if (cell.tags) words.push(`tags ${cell.tags.join(", ")}`);
     if (cell.note) words.push(`note: ${cell.note}`);
     set(this.root, "aria-label", words.filter(Boolean).join(", "));
-    const tags = (cell.tags ?? []).map((tag) => make("span", "mk-wall-tag", tag));
-    const note = cell.note ? [make("span", "mk-wall-note", cell.note)] : [];
+    const tags = (cell.tags ?? []).map((tag) => make("span", "mk-tag mk-cut", tag));
+    const note = cell.note ? [make("span", "mk-wall-note mk-cut", cell.note)] : [];
     this.said.replaceChildren(...tags, ...note);
     this.said.title = this.said.textContent;
   }
@@ -173,10 +162,10 @@ class Tile {
     const { cell } = this;
     const lines = [];
     if (cell.shows_prompt && cell.prompt) {
-      lines.push(make("div", "mk-wall-prompt"));
+      lines.push(make("div", "mk-quiet mk-wall-lines"));
       writeMarked(lines.at(-1), cell.prompt);
     }
-    if (cell.caption) lines.push(make("div", "mk-wall-soft", cell.caption));
+    if (cell.caption) lines.push(make("div", "mk-quiet mk-small-print", cell.caption));
     this.caption.replaceChildren(...lines);
     this.root.title = plain(cell.prompt);
   }
@@ -210,11 +199,11 @@ class Tile {
     const { wall, cell } = this;
     if (!wall.can.tile || !cell.job || !isShown(cell)) return;
     this.menu?.remove();
-    const menu = makeRole("mk-wall-menu", "group");
+    const menu = makeRole("mk-frame mk-wall-menu", "group");
     menu.setAttribute("aria-label", `Actions for ${cell.name}`);
     menu.popover = "auto";
     menu.tabIndex = -1;
-    menu.append(make("span", "mk-wall-soft", "Asking for prices …"));
+    menu.append(make("span", "mk-quiet mk-small-print", "Asking for prices …"));
     menu.addEventListener("toggle", ({ newState }) => {
       if (newState !== "closed") return;
       menu.remove();
@@ -237,7 +226,7 @@ class Tile {
       menu.replaceChildren(...buttons);
       buttons[0].focus();
     };
-    const use = makeButton("mk-wall-offer", "Use as…", "", () => fill(uses));
+    const use = makeButton("Use as…", "", () => fill(uses), "mk-wall-offer");
     // What is free comes first and has the focus: Enter alone buys nothing.
     const free = made((offer) => !offer.is_paid && !offer.name.startsWith("use:"));
     const own = [...(uses.length ? [use] : []), ...free, ...made((offer) => offer.is_paid)];
@@ -251,9 +240,8 @@ class Tile {
       this.wall.menuClosedMs = performance.now();
       this.wall.act(this.cell, offer);
     };
-    const button = makeButton(`mk-wall-offer ${offer.is_paid ? "mk-paid" : ""}`, offer.text, "", press);
-    button.title = offer.words;
-    return button;
+    const paid = offer.is_paid ? "mk-paid" : "";
+    return makeButton(offer.text, offer.words, press, `mk-wall-offer ${paid}`);
   }
 
   menuKey(event, menu) {

@@ -139,15 +139,13 @@ class Together {
 // The buttons of several players: one Play or Pause and one position for all.
 class Transport {
   constructor(players) {
-    this.root = make("div", "mk-wall-transport");
     this.together = new Together(players, () => this.draw());
-    this.press = makeButton("", "Play", "", () => this.together.toggle());
-    this.slider = make("input", "mk-wall-seek");
-    Object.assign(this.slider, { type: "range", min: 0, max: 0, step: FRAME_S / 2, value: 0 });
-    this.slider.setAttribute("aria-label", "Position of all videos, in seconds");
+    this.press = makeButton("Play", "", () => this.together.toggle());
+    const traits = { max: 0, step: FRAME_S / 2, value: 0 };
+    this.slider = makeSlider("Position of all videos, in seconds", traits, "mk-wall-seek");
     this.slider.addEventListener("input", () => this.together.seek(Number(this.slider.value)));
     this.time = make("span", "mk-wall-time");
-    this.root.append(this.press, this.slider, this.time);
+    this.root = makeBox("mk-row mk-wall-transport", this.press, this.slider, this.time);
     this.draw();
   }
 

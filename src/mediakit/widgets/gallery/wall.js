@@ -129,21 +129,17 @@ class Wall {
   // What is there once.
 
   build() {
-    this.root = makeRole("mk-wall", "group");
-    // The notebook's own keys (cut a cell, delete it, add one) must not hear what is typed.
-    this.root.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
-    });
+    this.root = makeRole("mk-frame mk-wall", "group");
+    holdKeys(this.root);
     this.filters = new Filters(this);
     this.head = new Head(this);
-    this.trouble = makeRole("mk-wall-trouble", "alert");
+    this.trouble = makeRole("mk-error", "alert");
     this.grid = makeRole("mk-wall-grid", "grid");
     this.grid.setAttribute("aria-multiselectable", "true");
-    this.scroll = make("div", "mk-wall-scroll");
-    this.scroll.append(this.grid);
-    this.nothing = make("p", "mk-wall-soft mk-wall-nothing");
+    this.scroll = makeBox("mk-wall-scroll", this.grid);
+    this.nothing = make("p", "mk-quiet mk-small-print mk-wall-nothing");
     this.buildFoot();
-    this.spoken = make("div", "mk-wall-spoken");
+    this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
     // For as long as the wall is on the page, its static twin is not.
     const hides = make("style", "", this.model.get("hides"));
@@ -165,17 +161,17 @@ class Wall {
   }
 
   buildFoot() {
-    this.previous = makeButton("", "Previous", "Previous page (Page Up)", () => this.turn(-1));
-    this.next = makeButton("", "Next", "Next page (Page Down)", () => this.turn(1));
-    this.pageText = make("span", "mk-wall-soft");
+    this.previous = makeButton("Previous", "Previous page (Page Up)", () => this.turn(-1));
+    this.next = makeButton("Next", "Next page (Page Down)", () => this.turn(1));
+    this.pageText = make("span", "mk-quiet mk-small-print");
     const turns = [this.previous, this.pageText, this.next];
-    this.pager = makeRole("mk-wall-row mk-wall-pager", "navigation", ...turns);
+    this.pager = makeRole("mk-row mk-wall-pager", "navigation", ...turns);
     this.pager.setAttribute("aria-label", "Pages");
     const rates = this.can.judge ? ["1–5 rate", "K keep", "T tags", "N note"] : [];
     const moves = ["Space play", "←↑→↓ move", "Enter open", "S select", "C compare"];
     const more = [...(this.can.tile ? ["A actions"] : []), ...(this.can.prefer ? ["B blind A/B"] : [])];
-    const keys = make("span", "mk-wall-keys", `Keys: ${[...rates, ...moves, ...more].join(" · ")}`);
-    this.foot = makeBox("mk-wall-foot", keys);
+    const keys = `Keys: ${[...rates, ...moves, ...more].join(" · ")}`;
+    this.foot = make("div", "mk-quiet mk-small-print mk-wall-foot", keys);
   }
 
   // Words.
@@ -282,7 +278,7 @@ class Wall {
   }
 
   makeHeads(cols) {
-    const row = makeRole("mk-wall-line mk-wall-heads", "row");
+    const row = makeRole("mk-wall-line", "row");
     if (this.data.row_axis) row.append(makeRole("mk-wall-corner", "presentation"));
     for (const col of cols) {
       const head = makeRole("mk-wall-colhead", "columnheader");
@@ -297,10 +293,9 @@ class Wall {
     const { row_axis: rowAxis, col_axis: colAxis, rows } = this.data;
     const line = makeRole("mk-wall-line", "row");
     if (rowAxis) {
-      const head = makeRole("mk-wall-rowhead", "rowheader");
-      const words = make("div", "mk-wall-rowwords");
+      const words = make("div", "mk-wall-lines mk-wall-rowwords");
       writeMarked(words, rows[row] ?? []);
-      head.append(words);
+      const head = makeRole("mk-wall-rowhead", "rowheader", words);
       head.title = titleOf(rowAxis, words.textContent);
       line.append(head);
     }

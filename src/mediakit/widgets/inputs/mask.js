@@ -59,27 +59,22 @@ class Painter {
   }
 
   build() {
-    this.root = make("div", "mk-mask");
-    this.root.setAttribute("role", "group");
-    this.root.setAttribute("aria-label", "Paint the mask");
     this.canvas = make("canvas", "mk-mask-canvas");
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");
     this.canvas.setAttribute("aria-label", `A frame of the video. ${MASK_KEYS}`);
-    this.says = make("div", "mk-mask-says");
-    this.says.setAttribute("role", "status");
-    this.use = this.button("Use this mask", "Make this the mask", () => this.finish());
-    this.use.classList.add("mk-mask-done");
-    const foot = make("div", "mk-mask-bar");
-    foot.append(this.use, this.says);
-    const help = make("div", "mk-mask-says", MASK_KEYS);
-    this.root.append(this.buildBar(), this.canvas, help, foot);
+    this.says = makeRole("mk-quiet mk-mask-says", "status");
+    const finish = () => this.finish();
+    this.use = this.button("Use this mask", "Make this the mask", finish, "mk-mask-done");
+    const help = make("div", "mk-quiet", MASK_KEYS);
+    const parts = [this.buildBar(), this.canvas, help, makeBox("mk-row", this.use, this.says)];
+    this.root = makeRole("mk-column mk-mask", "group", ...parts);
+    this.root.setAttribute("aria-label", "Paint the mask");
     this.listen();
     this.choose(this.tool);
   }
 
   buildBar() {
-    const bar = make("div", "mk-mask-bar");
     const gap = () => make("span", "mk-mask-gap");
     this.tools = TOOLS.map(([tool, text, words]) =>
       this.button(text, words, () => this.choose(tool)),
@@ -93,17 +88,12 @@ class Painter {
     const clear = this.button("Clear", "Erase everything", () =>
       this.add({ tool: "clear" }),
     );
-    bar.append(...this.tools, gap(), smaller, larger, gap(), this.undo, invert, clear);
-    return bar;
+    const rest = [smaller, larger, gap(), this.undo, invert, clear];
+    return makeBox("mk-row", ...this.tools, gap(), ...rest);
   }
 
-  button(text, words, press) {
-    const button = make("button", "mk-mask-button", text);
-    button.type = "button";
-    button.title = words;
-    if (text.length === 1) button.setAttribute("aria-label", words);
-    button.addEventListener("click", press);
-    return button;
+  button(text, words, press, name = "") {
+    return makeButton(text, words, press, `mk-small ${name}`);
   }
 
   listen() {

@@ -9,13 +9,6 @@ const BLOB_BYTES = 4_000_000;
 const INPUT_GONE = "The input cannot be shown here: it may have expired.";
 const ENDED_EARLY = "The file ended early. Try again.";
 
-const makeJobButton = (text, title, press, name = "") => {
-  const button = make("button", `mk-button ${name}`.trim(), text);
-  button.type = "button";
-  if (title) button.title = title;
-  button.addEventListener("click", press);
-  return button;
-};
 const secondsText = (s) => {
   if (s < 60) return `${s} s`;
   const [minutes, rest] = [Math.floor(s / 60), s % 60];
@@ -28,10 +21,9 @@ const elapsedS = (since_ms) => Math.max(0, Math.floor((Date.now() - since_ms) / 
 // of the work is done is not known, so no share of it is shown.
 class JobTime {
   constructor() {
-    this.root = make("div", "mk-job-clock");
     this.words = make("div");
     this.bar = make("progress");
-    this.root.append(this.words, this.bar);
+    this.root = makeBox("", this.words, this.bar);
   }
 
   show(clock) {
@@ -61,7 +53,7 @@ class FormSlot {
     this.root = make("div", "mk-job-form");
     this.place = make("div");
     if (close) {
-      this.root.append(makeJobButton("Close this form", "Its jobs continue", close, "mk-quiet-button"));
+      this.root.append(makeButton("Close this form", "Its jobs continue", close, "mk-quiet-button"));
     }
     this.root.append(this.place);
     this.ready = this.open(model.widget_manager, id);
@@ -147,11 +139,8 @@ function drawCompare(stage, { result, before }, copyUrl) {
   };
   const [figure, box] = [make("figure", "mk-compare"), make("div", "mk-compare-stage")];
   const [last, first] = [show(copyUrl ?? result.url, "mk-compare-after", "After"), show(before, "mk-compare-before", "Before")];
-  const slider = make("input", "mk-compare-slider");
-  Object.assign(slider, { type: "range", min: 0, max: 100, step: 1, value: 50 });
-  slider.setAttribute("aria-label", "Before and after");
-  const trouble = make("div", "mk-job-quiet");
-  trouble.setAttribute("role", "status");
+  const slider = makeSlider("Before and after", { max: 100, step: 1, value: 50 });
+  const trouble = makeRole("mk-quiet", "status");
   const tags = [make("span", "mk-compare-tag", "Before"), make("span", "mk-compare-tag mk-compare-right", "After")];
   box.append(last, first, ...tags, make("div", "mk-compare-line"));
   figure.append(box, slider, trouble);
@@ -188,19 +177,15 @@ function drawCompare(stage, { result, before }, copyUrl) {
 }
 
 function playInStep(first, last, figure) {
-  const bar = make("div", "mk-compare-bar");
   const both = (what) => Promise.allSettled([last, first].map((each) => each[what]()));
-  const play = makeJobButton("Play", "", () => {
+  const play = makeButton("Play", "", () => {
     if (last.ended) last.currentTime = 0;
     follow();
     both(last.paused ? "play" : "pause");
   });
-  const seek = make("input", "mk-compare-seek");
-  Object.assign(seek, { type: "range", min: 0, max: 1, step: 0.01, value: 0 });
-  seek.setAttribute("aria-label", "Position in seconds");
-  const time = make("span", "mk-job-quiet");
-  bar.append(play, seek, time);
-  figure.append(bar);
+  const seek = makeSlider("Position in seconds", { max: 1, step: 0.01, value: 0 });
+  const time = make("span", "mk-quiet");
+  figure.append(makeBox("mk-row", play, seek, time));
   const follow = () => {
     const there = Math.min(last.currentTime, first.duration || last.currentTime);
     if (Math.abs(first.currentTime - there) > DRIFT_S) first.currentTime = there;
@@ -281,7 +266,7 @@ function scrollTo(element, block) {
 function enlarge(event, link) {
   if (event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  const [dialog, bar, size] = [make("dialog", "mk-own-size"), make("div"), make("span")];
+  const [dialog, size] = [make("dialog", "mk-own-size"), make("span")];
   dialog.setAttribute("aria-label", "The picture at its own size");
   const picture = make("img");
   picture.alt = link.querySelector("img").alt;
@@ -289,9 +274,8 @@ function enlarge(event, link) {
     write(size, `${picture.naturalWidth} × ${picture.naturalHeight} pixels`),
   );
   picture.src = link.href;
-  const close = makeJobButton("Close", "", () => dialog.close());
-  bar.append(close, size);
-  dialog.append(bar, picture);
+  const close = makeButton("Close", "", () => dialog.close());
+  dialog.append(makeBox("mk-row", close, size), picture);
   dialog.addEventListener("click", ({ target }) => {
     if (target === dialog || target === picture) dialog.close();
   });

@@ -79,8 +79,8 @@ class JobCards {
     this.model = model;
     this.cards = new Map();
     this.root = make("div", "mk-jobs");
-    this.list = make("div", "mk-job-list");
-    this.older = makeJobButton("", "", () => model.send({ jobs: "all" }), "mk-older");
+    this.list = make("div");
+    this.older = makeButton("", "", () => model.send({ jobs: "all" }), "mk-older");
     this.forms = new FormSlots(model, "mk-jobs-forms");
     this.root.append(this.list, this.older, this.forms.root);
   }
@@ -124,28 +124,24 @@ class JobCard {
     this.drawn = {};
     this.compares = false;
     this.buttons = new Map();
-    this.root = make("article", "mk-job");
+    this.root = make("article", "mk-frame mk-job");
     this.stage = make("div", "mk-job-stage");
-    this.beside = make("div", "mk-job-beside");
+    this.beside = makeRole("mk-job-beside", "status");
     this.prompt = make("div", "mk-job-prompt");
-    this.title = make("div", "mk-job-title");
+    this.title = makeRole("mk-job-title", "status");
     this.time = new JobTime();
-    this.actions = make("div", "mk-job-actions");
-    this.note = make("div", "mk-job-note");
-    this.details = make("details", "mk-job-details");
-    this.menu = make("div", "mk-use");
+    this.actions = make("div", "mk-row mk-job-actions");
+    this.note = makeRole("mk-job-note", "status");
+    this.menu = make("div", "mk-column mk-use");
     this.forms = new FormSlots(model, "mk-job-forms");
-    for (const said of [this.title, this.beside, this.note]) said.setAttribute("role", "status");
     this.facts = make("div");
-    this.details.append(make("summary", "", "Details"), this.facts);
-    const [main, left, right] = ["main", "left", "right"].map((name) => make("div", `mk-job-${name}`));
-    left.append(this.stage, this.beside);
-    this.standing = make("div", "mk-job-standing");
-    this.standing.append(this.title, this.time.root);
-    right.append(this.prompt, this.standing, this.actions, this.note, this.details);
-    main.append(left, right);
-    this.left = left;
-    this.root.append(main, this.menu, this.forms.root);
+    const details = make("details");
+    details.append(make("summary", "", "Details"), this.facts);
+    this.left = makeBox("mk-job-left", this.stage, this.beside);
+    this.standing = makeBox("", this.title, this.time.root);
+    const rest = [this.standing, this.actions, this.note, details];
+    const right = makeBox("mk-job-right", this.prompt, ...rest);
+    this.root.append(makeBox("mk-job-main", this.left, right), this.menu, this.forms.root);
     this.sizes = new ResizeObserver(() => this.forgetHeights());
     this.sizes.observe(this.root);
   }
@@ -210,20 +206,20 @@ class JobCard {
   }
 
   say(text, isAlert = false) {
-    const line = make("span", isAlert ? "mk-job-bad" : "", text);
+    const line = make("span", isAlert ? "mk-bad" : "", text);
     if (isAlert) line.setAttribute("role", "alert");
     this.note.replaceChildren(...(text ? [line] : []));
   }
 
   drawPrompt() {
     const { title, short, take } = this.job;
-    const aside = make("span", "mk-job-quiet", take ? ` · ${take}` : "");
+    const aside = make("span", "mk-quiet", take ? ` · ${take}` : "");
     if (!short) {
       this.prompt.replaceChildren(make("b", "", title), aside);
       return;
     }
     const [fold, head] = [make("details"), make("summary")];
-    const count = make("span", "mk-job-quiet", ` (all ${title.length.toLocaleString("en")} characters)`);
+    const count = make("span", "mk-quiet", ` (all ${title.length.toLocaleString("en")} characters)`);
     head.append(make("b", "", short), aside, count);
     fold.append(head, make("div", "mk-job-whole", title));
     this.prompt.replaceChildren(fold);
@@ -232,16 +228,16 @@ class JobCard {
   drawTitle() {
     const { job } = this;
     const line = make("div");
-    line.append(make("b", `mk-job-word mk-job-${job.tone}`, job.word), " ", make("span", "mk-job-quiet", job.line));
+    line.append(make("b", `mk-job-word mk-${job.tone}`, job.word), " ", make("span", "mk-quiet", job.line));
     const rows = [line];
     if (job.failure) {
       const [happened, advice, said] = job.failure;
       const why = make("div");
-      why.append(make("span", "mk-job-bad", happened), ` ${advice}`);
-      rows.push(why, make("div", "mk-job-quiet", said));
+      why.append(make("span", "mk-bad", happened), ` ${advice}`);
+      rows.push(why, make("div", "mk-quiet", said));
     }
     if (job.reused) rows.push(make("div", "", job.reused));
-    if (job.trouble) rows.push(make("div", "mk-job-warn", job.trouble));
+    if (job.trouble) rows.push(make("div", "mk-warn", job.trouble));
     this.title.replaceChildren(...rows);
   }
 
@@ -297,8 +293,7 @@ class JobCard {
   }
 
   linkPicture(picture, result) {
-    const link = make("a");
-    Object.assign(link, { href: result.url, target: "_blank", rel: "noopener noreferrer" });
+    const link = makeLink(result.url);
     link.addEventListener("click", (event) => enlarge(event, link));
     picture.replaceWith(link);
     link.append(picture);
@@ -329,9 +324,9 @@ class JobCard {
 
   sayOriginal(...sentences) {
     const { result } = this.job;
-    const rows = sentences.filter(Boolean).map((text) => make("div", "mk-job-quiet", text));
-    const link = make("a", "", `Open the ${sentences.length > 1 ? "original " : ""}${result.what} in a new tab`);
-    Object.assign(link, { href: result.url, target: "_blank", rel: "noopener noreferrer" });
+    const rows = sentences.filter(Boolean).map((text) => make("div", "mk-quiet", text));
+    const words = `Open the ${sentences.length > 1 ? "original " : ""}${result.what} in a new tab`;
+    const link = makeLink(result.url, words);
     this.beside.replaceChildren(...rows, link);
   }
 
@@ -357,7 +352,7 @@ class JobCard {
     if (!this.buttons.has(act)) {
       const [text, title] = JOB_ACTS[act];
       const paid = ["retry", "next"].includes(act) ? "mk-paid" : "";
-      this.buttons.set(act, makeJobButton(text, title, () => this.press(act), paid));
+      this.buttons.set(act, makeButton(text, title, () => this.press(act), paid));
     }
     return this.buttons.get(act);
   }
@@ -393,14 +388,14 @@ class JobCard {
       return;
     }
     const { medium } = job.result;
-    const row = make("div", "mk-use-row");
+    const row = make("div", "mk-row");
     const uses = this.model.get("job_uses")[medium] ?? [];
     for (const [path, title, words] of uses) {
       const choose = () => {
         this.menu.replaceChildren();
         this.act("use", { path });
       };
-      row.append(makeJobButton(title, words, choose));
+      row.append(makeButton(title, words, choose));
     }
     this.menu.replaceChildren(make("b", "", `Use this ${USED_AS[medium]} in`), row);
     row.firstChild?.focus();
@@ -414,8 +409,7 @@ class JobCard {
     if (points.length) words.append(make("ul"));
     words.querySelector("ul")?.append(...points.map((point) => make("li", "", point)));
     const parts = [words];
-    const box = make("input");
-    box.type = "checkbox";
+    const box = makeTick();
     if (tick && this.job.knows) {
       const label = make("label", "mk-tick");
       label.append(box, make("span", "", tick));
@@ -429,10 +423,10 @@ class JobCard {
       end();
       act(box.checked);
     };
-    const no = makeJobButton("Cancel", "Change nothing", end);
+    const no = makeButton("Cancel", "Change nothing", end);
     this.say("");
     this.question = name;
-    this.actions.replaceChildren(...parts, makeJobButton(yes, "This cannot be undone", answer, "mk-danger"), no);
+    this.actions.replaceChildren(...parts, makeButton(yes, "This cannot be undone", answer, "mk-danger"), no);
     no.focus();
   }
 
@@ -488,7 +482,7 @@ class JobLines {
     const jobs = this.model.get("jobs");
     write(this.words, text ?? "");
     this.bar.hidden = this.fold.hidden = !text;
-    this.bar.className = failed ? "mk-job-bad" : done === jobs.length ? "mk-job-good" : "";
+    this.bar.className = failed ? "mk-bad" : done === jobs.length ? "mk-good" : "";
     Object.assign(this.bar, { max: jobs.length || 1, value: done ?? 0 });
     write(this.summary, `Show the ${jobs.length} jobs`);
     const place = text ? this.fold : this.root;
@@ -499,7 +493,7 @@ class JobLines {
 
   drawLine({ word, tone, texts: [title, ...known], clock }, line) {
     const [head, rest] = line.children;
-    head.className = `mk-job-${tone}`;
+    head.className = `mk-${tone}`;
     write(head, word);
     const usual = clock?.usual_s ? `, usually ${secondsText(Math.round(clock.usual_s))}` : "";
     const time = clock && clock.sent_ms !== null ? [`${secondsText(elapsedS(clock.sent_ms))} so far${usual}`] : [];
@@ -513,13 +507,8 @@ class JobLines {
   close() {}
 }
 
-const makeLine = () => {
-  const line = make("div");
-  line.append(make("b"), " ", make("span", "mk-job-quiet"));
-  return line;
-};
+const makeLine = () => makeBox("mk-cut", make("b"), " ", make("span", "mk-quiet"));
 const makeFact = ([label, text, isCode]) => {
-  const row = make("div", "mk-job-fact");
-  row.append(make("span", "mk-job-quiet", `${label}:`), make(isCode ? "code" : "span", "", text));
-  return row;
+  const value = make(isCode ? "code" : "span", "", text);
+  return makeBox("mk-job-fact", make("span", "mk-quiet", `${label}:`), value);
 };

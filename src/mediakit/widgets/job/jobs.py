@@ -17,6 +17,7 @@ from mediakit.widgets.job.uses import uses_of
 from mediakit.widgets.job.view import Answer
 from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.cell_outputs import bundle_of, publish
+from mediakit.widgets.toolkit.styles import sheets
 from mediakit.widgets.toolkit.widget_factory import keep_in_order
 
 HERE = Path(__file__).parent
@@ -61,7 +62,7 @@ class JobsWidget(anywidget.AnyWidget):
     # with more to draw is `DRAWS_JOBS` and its own, which calls `hearJobs(model)` and
     # `drawJobs(model, element)`.
     _esm = f"{DRAWS_JOBS}\n{(HERE / 'jobs_widget.js').read_text('utf-8')}"
-    _css = (HERE / "jobs.css").read_text("utf-8")
+    _css = sheets(HERE / "jobs.css")
     # A layout would be a connection of its own; the style sheet does without.
     layout: Any = AnyTrait(None, allow_none=True)
     jobs: Any = List().tag(sync=True)

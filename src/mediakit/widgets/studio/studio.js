@@ -23,15 +23,9 @@ const KEPT = [
   ["no", "Not kept"],
 ];
 
-const button = (text, act, name = "mk-small", title = "") => {
-  const element = make("button", `jupyter-button ${name}`, text);
-  element.type = "button";
-  element.title = title;
-  element.addEventListener("click", act);
-  return element;
-};
+const button = (text, act, name = "mk-small", title = "") => makeButton(text, title, act, name);
 const labelled = (text, box, name = "") => {
-  const label = make("label", `mk-st-tool ${name}`);
+  const label = make("label", `mk-column mk-quiet mk-small-print mk-st-tool ${name}`);
   label.append(make("span", "", text), box);
   return label;
 };
@@ -62,42 +56,29 @@ class Studio {
   // -- built once ---------------------------------------------------------------------
 
   build() {
-    this.head = make("div", "mk-st-top");
-    const title = make("div", "mk-st-title");
     this.service = make("span", "mk-quiet");
-    title.append(make("h3", "", "Studio"), this.service);
-    this.tabs = make("div", "mk-st-tabs");
-    this.tabs.setAttribute("role", "tablist");
+    const heading = make("h3", "mk-heading", "Studio");
+    const title = makeBox("mk-facts mk-small-print", heading, this.service);
+    const tabs = PLACES.map((place) => button(place, () => this.tell("go", { place })));
+    for (const tab of tabs) tab.setAttribute("role", "tab");
+    this.tabs = makeRole("mk-few mk-st-tabs", "tablist", ...tabs);
     this.tabs.setAttribute("aria-label", "Studio");
-    for (const place of PLACES) {
-      const tab = button(place, () => this.tell("go", { place }), "");
-      tab.setAttribute("role", "tab");
-      this.tabs.append(tab);
-    }
     this.tabs.addEventListener("keydown", (event) => this.move(event));
-    this.facts = make("div", "mk-st-facts-line");
-    this.facts.setAttribute("role", "status");
-    const refresh = "Read the balance, charges and history again";
-    this.head.append(
-      title,
-      this.tabs,
-      this.facts,
-      button("Refresh", () => this.tell("refresh"), "mk-small", refresh),
-    );
-    this.said = make("div", "mk-st-said");
-    this.said.setAttribute("role", "status");
-    this.trouble = make("div", "mk-st-trouble");
-    this.trouble.setAttribute("role", "alert");
-    this.panel = make("div", "mk-st-panel");
+    this.facts = makeRole("mk-facts mk-quiet mk-small-print mk-st-facts-line", "status");
+    const words = "Read the balance, charges and history again";
+    const refresh = button("Refresh", () => this.tell("refresh"), "mk-small", words);
+    const head = makeBox("mk-row mk-st-top", title, this.tabs, this.facts, refresh);
+    this.said = makeRole("mk-notice mk-st-said", "status");
+    this.trouble = makeRole("mk-error mk-st-trouble", "alert");
     this.back = button("← All functions", () => this.tell("choose", { path: null }));
     this.list = button("← Back to the list", () => this.tell("stop_comparing"));
-    this.panel.append(this.back, this.list, this.buildFunctions(), this.buildHistory());
-    this.el.append(this.head, this.trouble, this.said, this.panel);
-    this.el.classList.add("mk-st-lists");
+    const parts = [this.back, this.list, this.buildFunctions(), this.buildHistory()];
+    this.panel = makeBox("mk-column mk-st-panel", ...parts);
+    this.el.append(head, this.trouble, this.said, this.panel);
+    this.el.classList.add("mk-column", "mk-st-lists");
   }
 
   buildFunctions() {
-    this.makes = make("div", "mk-st-make");
     this.searchBox = make("input", "mk-st-ask");
     this.searchBox.type = "search";
     this.searchBox.placeholder = "What do you want to make?";
@@ -108,9 +89,8 @@ class Studio {
       this.tell("search", { text: this.searchBox.value });
     });
     this.grid = make("div", "mk-st-grid");
-    this.none = make("div", "mk-quiet");
-    this.none.setAttribute("role", "status");
-    this.makes.append(this.searchBox, this.grid, this.none);
+    this.none = makeRole("mk-quiet", "status");
+    this.makes = makeBox("mk-column", this.searchBox, this.grid, this.none);
     this.showFunctions();
     return this.makes;
   }
@@ -118,7 +98,7 @@ class Studio {
   showFunctions() {
     this.cards = this.model.get("functions").map((each) => {
       const choose = () => this.tell("choose", { path: each.path });
-      const card = button("", choose, "mk-st-card");
+      const card = button("", choose, "mk-frame mk-column mk-st-card");
       card.setAttribute("aria-label", each.title);
       card.setAttribute("aria-description", `${each.choose} ${each.price}`);
       card.append(
@@ -156,7 +136,6 @@ class Studio {
   }
 
   buildHistory() {
-    this.history = make("div", "mk-st-history");
     this.boxes = {};
     const box = (tag, name, type) => {
       const made = make(tag);
@@ -170,8 +149,8 @@ class Studio {
       this.boxes[name] = made;
       return made;
     };
-    const tools = make("div", "mk-st-tools");
-    tools.append(
+    const tools = makeBox(
+      "mk-row mk-st-tools",
       labelled("Search history", box("input", "text", "search"), "mk-st-search"),
       labelled("Function", box("select", "kind")),
       labelled("State", box("select", "status")),
@@ -179,8 +158,8 @@ class Studio {
     );
     this.more = make("details", "mk-st-more");
     this.moreText = make("summary", "", "More filters");
-    const more = make("div", "mk-st-tools");
-    more.append(
+    const more = makeBox(
+      "mk-row mk-st-tools",
       labelled("Rating", box("select", "rating")),
       labelled("Kept", box("select", "keep")),
       labelled("Tag", box("select", "tag")),
@@ -188,19 +167,14 @@ class Studio {
       labelled("Sweep", box("select", "sweep")),
       labelled("From (UTC)", box("input", "since", "date")),
       labelled("To (UTC)", box("input", "until", "date")),
-      button("Clear filters", () => this.clear(), "mk-small mk-st-clear"),
+      button("Clear filters", () => this.clear()),
     );
     this.more.append(this.moreText, more);
     this.buildBar();
-    this.table = make("table", "mk-st-jobs");
+    this.table = make("table", "mk-table mk-st-jobs");
     const head = make("tr");
-    this.all = make("input");
-    this.all.type = "checkbox";
+    this.all = makeTick((on) => this.tell("select", { numbers: [...this.rows.keys()], on }));
     this.all.setAttribute("aria-label", "Select all on this page");
-    this.all.addEventListener("change", () => {
-      const numbers = [...this.rows.keys()];
-      this.tell("select", { numbers, on: this.all.checked });
-    });
     const first = make("th", "mk-st-tick");
     first.append(this.all);
     head.append(first);
@@ -211,20 +185,17 @@ class Studio {
     this.body = make("tbody");
     top.append(head);
     this.table.append(top, this.body);
-    this.pages = make("div", "mk-st-pages");
     this.previous = button("Previous", () => this.tell("turn", { by: -1 }));
     this.next = button("Next", () => this.tell("turn", { by: 1 }));
-    this.place = make("span", "mk-quiet");
-    this.place.setAttribute("role", "status");
-    this.pages.append(this.previous, this.next, this.place);
-    this.history.append(tools, this.more, this.bar, this.question, this.table, this.pages);
+    this.place = makeRole("mk-quiet", "status");
+    const pages = makeBox("mk-row", this.previous, this.next, this.place);
+    const parts = [tools, this.more, this.bar, this.question, this.table, pages];
+    this.history = makeBox("mk-column", ...parts);
     return this.history;
   }
 
   buildBar() {
-    this.bar = make("div", "mk-st-bar");
-    this.sum = make("span", "mk-st-sum");
-    this.sum.setAttribute("role", "status");
+    this.sum = makeRole("mk-st-sum", "status");
     this.acts = {
       select_match: button("Select all that match", () => this.tell("select_match")),
       clear: button("Clear", () => this.tell("clear")),
@@ -232,8 +203,8 @@ class Studio {
       save: button("Save to folder…", () => this.tell("question", { of: "save" })),
       erase: button("Erase…", () => this.tell("question", { of: "erase" })),
     };
-    this.bar.append(this.sum, ...Object.values(this.acts));
-    this.question = make("form", "mk-st-question");
+    this.bar = makeBox("mk-row mk-st-bar", this.sum, ...Object.values(this.acts));
+    this.question = make("form", "mk-frame mk-row mk-st-question");
     this.asked = make("span");
     this.folder = make("input");
     this.folder.type = "text";
@@ -255,11 +226,7 @@ class Studio {
       this.frame = requestAnimationFrame(() => this.attach());
       return;
     }
-    // The notebook's own keys (cut a cell, delete it, add one) must not hear what is
-    // typed anywhere in the studio.
-    root.addEventListener("keydown", (event) => {
-      if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
-    });
+    holdKeys(root);
     this.root = root;
     // What was opened below the list is brought into view as soon as it is there.
     this.sizes = new ResizeObserver(([{ target }]) => {
@@ -344,9 +311,10 @@ class Studio {
     const erases =
       `Erase ${results} for good? The service deletes the stored media and requests. ` +
       "Prompts, charges and files that you saved stay here.";
-    write(this.asked, saves ? "" : erases);
+    this.asked.hidden = saves;
+    write(this.asked, erases);
     write(this.yes, saves ? `Save ${results}` : `Yes, erase ${results}`);
-    this.yes.classList.toggle("mod-danger", state.question === "erase");
+    this.yes.classList.toggle("mk-danger", state.question === "erase");
     this.previous.disabled = !state.has_previous;
     this.next.disabled = !state.has_next;
     this.previous.hidden = this.next.hidden = !state.has_previous && !state.has_next;
@@ -414,18 +382,14 @@ class Studio {
       line.element.append(made);
       return made;
     };
-    line.tick = make("input");
-    line.tick.type = "checkbox";
+    line.tick = makeTick();
     line.tick.addEventListener("click", (event) => this.tick(line, event.shiftKey));
     cell("tick", line.tick);
-    line.thumb = make("span", "mk-st-thumb");
-    line.title = make("div", "mk-st-prompt");
-    line.facts = make("div", "mk-st-facts");
-    const words = make("div", "mk-st-words");
-    words.append(line.title, line.facts);
-    const what = make("div", "mk-st-what");
-    what.append(line.thumb, words);
-    cell("job", what);
+    line.thumb = makeBox("");
+    line.title = make("div", "mk-cut mk-st-prompt");
+    line.facts = make("div", "mk-cut mk-quiet");
+    const words = makeBox("", line.title, line.facts);
+    cell("job", makeBox("mk-row mk-st-what", line.thumb, words));
     line.state = cell("state");
     line.charge = cell("charge");
     line.date = cell("date");
@@ -445,10 +409,11 @@ class Studio {
     line.element.classList.toggle("mk-st-on", isSelected);
     if (line.thumbUrl !== row.thumb) {
       line.thumbUrl = row.thumb;
-      const image = make("img");
-      image.alt = "";
-      image.src = row.thumb;
-      line.thumb.replaceChildren(row.thumb ? image : (ICONS[row.media] ?? "·"));
+      const icon = make("div", "mk-thumb", ICONS[row.media] ?? "·");
+      const image = Object.assign(make("img", "mk-thumb"), { src: row.thumb, alt: "" });
+      const thumb = row.thumb ? image : icon;
+      line.thumb.replaceWith(thumb);
+      line.thumb = thumb;
     }
     write(line.title, row.title);
     line.title.title = row.title;

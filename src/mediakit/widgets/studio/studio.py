@@ -56,7 +56,7 @@ from mediakit.widgets.toolkit.browser_script import script_of
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, bundle_of
-from mediakit.widgets.toolkit.styles import CSS, data_url
+from mediakit.widgets.toolkit.styles import IPYWIDGETS, data_url, sheets
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
@@ -76,7 +76,7 @@ class StudioLists(anywidget.AnyWidget):
     """The part of the studio that its script draws; `state` is all that it shows."""
 
     _esm = script_of(HERE, "studio.js")
-    _css = CSS + (HERE / "studio.css").read_text("utf-8")
+    _css = sheets(IPYWIDGETS, HERE / "studio.css")
     functions: Any = traitlets.List().tag(sync=True)
     state: Any = traitlets.Dict().tag(sync=True)
 
@@ -143,7 +143,7 @@ class Studio:
         self._shut.on_click(guard(lambda _: self._show_job(None)))
         self.content = make(w.VBox, "mk-st-content")
         children = (hides, self.lists, self.content)
-        self.widget = make(w.VBox, "mk-form mk-studio", children=children)
+        self.widget = make(w.VBox, "mk-frame mk-form mk-studio", children=children)
         with self._lock:
             before = _open.replace(self._key, self)
             if before is not None:

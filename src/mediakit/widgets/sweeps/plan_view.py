@@ -21,7 +21,12 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, current_cell
-from mediakit.widgets.toolkit.styles import error_html, style_block
+from mediakit.widgets.toolkit.styles import (
+    IPYWIDGETS,
+    error_html,
+    sheets,
+    style_tag,
+)
 from mediakit.widgets.toolkit.throttle import Paced
 from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 
@@ -52,19 +57,18 @@ class PlanView:
         self._facts = make(w.HTML, "mk-live")
         self._budget = make(
             w.Text,
-            "mk-budget",
             description="Budget",
             placeholder="such as $5; leave blank for no limit",
             continuous_update=True,
         )
-        self._run = make(w.Button, "mk-go mk-paid", button_style="primary")
+        self._run = make(w.Button, "mk-go mk-paid")
         self._drafts = make(w.Button, "mk-small", description="Drafts first…")
-        self._error = make(w.HTML, "mk-error-box")
+        self._error = make(w.HTML)
         self._run.on_click(guard(lambda _: self._start()))
         self._drafts.on_click(guard(lambda _: self._show_drafts()))
-        self._row = make(w.HBox, "mk-pay-row")
+        self._row = make(w.HBox)
         self._lines = (self._facts, self._row, self._error)
-        self.widget = make(w.VBox, "mk-fields", children=self._lines)
+        self.widget = make(w.VBox, children=self._lines)
         self._updates = Paced(
             io_thread(), SystemClock(), UPDATES_EVERY_S, self._refresh, self._complain
         )
@@ -95,7 +99,7 @@ class PlanView:
             return
         _shown.add(cell, self)
         make = self._factory.make
-        style = make(w.HTML, value=style_block())
+        style = make(w.HTML, value=style_tag(sheets(IPYWIDGETS)))
         parts = (style, self.widget, self._factory.make(Namer, "mk-names"))
         shown = make(w.VBox, "mk-form", children=parts)
         self._handle.display_beside(shown)

@@ -66,50 +66,38 @@ class Timeline {
   // What is there once.
 
   build() {
-    this.root = make("div", "mk-timeline");
-    this.root.setAttribute("role", "group");
-    this.root.tabIndex = -1;
-    this.summary = make("span", "mk-tl-summary");
+    this.summary = make("span", "mk-quiet");
     this.zooms = ["−", "Fit", "+"].map((text, at) => {
       const words = ["Zoom out", "Fit all into view", "Zoom in"][at];
       return this.button(text, words, () => this.zoom(at - 1));
     });
-    const zooms = make("span", "mk-tl-buttons");
-    zooms.append(...this.zooms);
-    const bar = make("div", "mk-tl-bar");
-    bar.append(this.summary, zooms);
-    this.adds = make("div", "mk-tl-buttons mk-tl-adds");
-    this.says = make("div", "mk-tl-says");
-    this.says.setAttribute("role", "status");
-    this.spoken = make("div", "mk-tl-spoken");
+    const bar = makeBox("mk-row mk-tl-bar", this.summary, makeBox("mk-row", ...this.zooms));
+    this.adds = make("div", "mk-row mk-tl-adds");
+    this.says = makeRole("mk-tl-says", "status");
+    this.spoken = make("div", "mk-spoken");
     this.spoken.setAttribute("aria-live", "polite");
-    this.root.append(bar, this.buildScroll(), this.adds, this.says, this.spoken);
+    const parts = [bar, this.buildScroll(), this.adds, this.says, this.spoken];
+    this.root = makeRole("mk-timeline", "group", ...parts);
+    this.root.tabIndex = -1;
     this.listen();
   }
 
   buildScroll() {
-    this.scroll = make("div", "mk-tl-scroll");
-    this.body = make("div", "mk-tl-body");
-    this.ruler = make("div", "mk-tl-row mk-tl-ruler");
     this.ticks = make("div", "mk-tl-lane");
-    this.ruler.append(make("div", "mk-tl-head"), this.ticks);
+    this.ruler = makeBox("mk-tl-row mk-tl-ruler", make("div", "mk-tl-head"), this.ticks);
     this.gaps = make("div", "mk-tl-marks mk-tl-gaps");
-    this.marks = make("div", "mk-tl-marks");
     this.end = make("div", "mk-tl-end");
     this.beyond = make("div", "mk-tl-beyond");
     this.guide = make("div", "mk-tl-guide");
-    this.marks.append(this.end, this.beyond, this.guide);
-    this.body.append(this.gaps, this.ruler, this.marks);
-    this.scroll.append(this.body);
+    this.marks = makeBox("mk-tl-marks", this.end, this.beyond, this.guide);
+    this.body = makeBox("mk-tl-body", this.gaps, this.ruler, this.marks);
+    this.scroll = makeBox("mk-tl-scroll", this.body);
     return this.scroll;
   }
 
   button(text, words, press) {
-    const button = make("button", "mk-tl-button", text);
-    button.type = "button";
-    button.title = words;
+    const button = makeButton(text, words, press, "mk-small");
     button.setAttribute("aria-label", words);
-    button.addEventListener("click", press);
     return button;
   }
 
@@ -497,7 +485,7 @@ class Timeline {
     if (!lost && !(this.wantsFocus && heard)) return;
     const block = this.element(this.chosen);
     // A button that was pressed keeps the focus; it may be pressed again.
-    const busy = document.activeElement?.classList.contains("mk-tl-button");
+    const busy = document.activeElement?.classList.contains("mk-button");
     if (lost || !busy) (block ?? this.root).focus({ preventScroll: true });
     if (heard && this.wantsFocus && block) this.bringIntoView(this.chosen);
     if (heard) this.wantsFocus = false;
@@ -540,15 +528,12 @@ class Timeline {
 
   makeRow() {
     const root = make("div", "mk-tl-row");
-    const head = make("div", "mk-tl-head");
-    const name = make("div", "mk-tl-name");
-    const facts = make("div", "mk-tl-facts");
-    const kind = make("span", "mk-tl-kind");
+    const name = make("div", "mk-tl-name mk-cut");
+    const kind = make("span");
     const bare = make("button", "mk-tl-bare");
     const lane = make("div", "mk-tl-lane");
     bare.type = "button";
-    facts.append(kind, bare);
-    head.append(name, facts);
+    const head = makeBox("mk-tl-head", name, makeBox("mk-tl-facts", kind, bare));
     root.append(head, lane);
     this.body.insertBefore(root, this.marks);
     return { root, name, kind, bare, lane, blocks: new Map(), overlaps: [] };
@@ -597,10 +582,9 @@ class Timeline {
       picture.dataset.broken = picture.getAttribute("src");
       picture.hidden = true;
     });
-    const words = make("div", "mk-tl-words");
-    const label = make("div", "mk-tl-label");
-    const times = make("div", "mk-tl-times");
-    words.append(label, times);
+    const label = make("div", "mk-cut");
+    const times = make("div", "mk-tl-times mk-cut");
+    const words = makeBox("mk-tl-words", label, times);
     const [start, end] = ["start", "end"].map((edge) => {
       const handle = make("i", `mk-tl-edge mk-tl-${edge}`);
       handle.dataset.edge = edge;
@@ -710,10 +694,10 @@ class Timeline {
   drawWords() {
     const { hint, problems, cautions } = this.shown;
     const lines = [
-      ...(this.trouble ? [["mk-tl-caution", this.trouble]] : []),
-      ...problems.map((text) => ["mk-tl-problem", text]),
-      ...cautions.map((text) => ["mk-tl-caution", text]),
-      ...(hint ? [["mk-tl-hint", hint]] : []),
+      ...(this.trouble ? [["mk-warn", this.trouble]] : []),
+      ...problems.map((text) => ["mk-bad", text]),
+      ...cautions.map((text) => ["mk-warn", text]),
+      ...(hint ? [["mk-quiet", hint]] : []),
     ];
     const key = JSON.stringify(lines);
     if (this.wordsKey === key) return;

@@ -11,6 +11,38 @@ const make = (tag, name = "", text) => {
   if (text !== undefined) element.textContent = text;
   return element;
 };
+const makeBox = (name, ...children) => {
+  const box = make("div", name);
+  box.append(...children);
+  return box;
+};
+const makeRole = (name, role, ...children) => {
+  const box = makeBox(name, ...children);
+  box.setAttribute("role", role);
+  return box;
+};
+// A button of symbols has its title for a name.
+const makeButton = (text, title, press, name = "") => {
+  const button = make("button", `mk-button ${name}`.trim(), text);
+  button.type = "button";
+  if (title) button.title = title;
+  if (title && !/[a-z]/i.test(text)) button.setAttribute("aria-label", title);
+  button.addEventListener("click", press);
+  return button;
+};
+const makeTick = (turn) => {
+  const tick = make("input");
+  tick.type = "checkbox";
+  if (turn) tick.addEventListener("change", () => turn(tick.checked));
+  return tick;
+};
+const makeLink = (href, text = "") =>
+  Object.assign(make("a", "", text), { href, target: "_blank", rel: "noopener noreferrer" });
+const makeSlider = (label, traits, name = "") => {
+  const slider = Object.assign(make("input", name), { type: "range", ...traits });
+  slider.setAttribute("aria-label", label);
+  return slider;
+};
 // What does not change is not written: writing costs time and is announced again.
 const write = (element, text) => {
   if (element.textContent !== text) element.textContent = text;
@@ -50,6 +82,13 @@ const keepKeys = (root) => {
     document.execCommand("insertText", false, "\n");
   });
 };
+
+// Keeps from the notebook what is typed anywhere in an element: its own keys cut cells,
+// delete them and add others.
+const holdKeys = (root) =>
+  root.addEventListener("keydown", (event) => {
+    if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation();
+  });
 
 // Marks an element once the kernel of its widget is gone: JupyterLab marks views of its own
 // alone. Returns what ends that.

@@ -1,4 +1,4 @@
-"""The style sheet of the widgets, and small pieces of HTML."""
+"""The style sheets of the widgets, and small pieces of HTML."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from mediakit.safe_text import NO_HTML
 Tone = Literal["plain", "quiet", "warn", "bad", "good"]
 
 
-CSS = (Path(__file__).parent / "widgets.css").read_text("utf-8")
+TOOLKIT = Path(__file__).parent
+IPYWIDGETS = TOOLKIT / "ipywidgets.css"
 
 
-def style_block() -> Markup:
-    """Return the style sheet as a tag; one in each form is enough."""
-    return style_tag(CSS)
+def sheets(*files: Path) -> str:
+    """Return the style sheet of all widgets, and more of them."""
+    return "\n".join(each.read_text("utf-8") for each in (TOOLKIT / "base.css", *files))
 
 
 def style_tag(css: str) -> Markup:

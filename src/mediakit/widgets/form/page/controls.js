@@ -19,7 +19,7 @@ const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const fill = (input, text) => {
   if (input.value !== text) input.value = text;
 };
-const button = (text, title, press, name = "mk-small") => makeJobButton(text, title, press, name);
+const button = (text, title, press, name = "mk-small") => makeButton(text, title, press, name);
 const labelFor = (text, input) => {
   const label = make("label", "mk-label", text);
   input.id ||= newId();
@@ -76,8 +76,7 @@ const CONTROLS = {
   },
 
   switch(form, spec, at) {
-    const input = Object.assign(make("input"), { type: "checkbox" });
-    input.addEventListener("change", at.tell);
+    const input = makeTick(at.tell);
     return { root: input, input, isTick: true, read: () => input.checked, write: (on) => (input.checked = Boolean(on)) };
   },
 
@@ -166,8 +165,7 @@ function reachedNumber(spec, at) {
     follow();
     at.tell();
   });
-  const slider = spec.slides ? Object.assign(make("input", "mk-slider"), { type: "range", min: least, max: most, step }) : null;
-  slider?.setAttribute("aria-label", spec.label);
+  const slider = spec.slides ? makeSlider(spec.label, { min: least, max: most, step }, "mk-slider") : null;
   slider?.addEventListener("input", () => {
     input.value = slider.value;
     follow();
@@ -211,16 +209,14 @@ function reachedNumber(spec, at) {
 
 // What switches an optional value on, with its name.
 function switching(spec, turn) {
-  const [line, tick] = [make("label", "mk-check mk-optional"), make("input")];
-  tick.type = "checkbox";
-  tick.addEventListener("change", () => turn(tick.checked));
+  const [line, tick] = [make("label", "mk-check mk-optional"), makeTick(turn)];
   line.append(tick, make("span", "", spec.label));
   return { line, tick };
 }
 
 // Numbers or texts, a box for each.
 function itemsControl(spec, at) {
-  const [root, items] = [make("div", "mk-list"), make("div", spec.text ? "mk-items mk-column" : "mk-items")];
+  const [root, items] = [make("div", "mk-column mk-list"), make("div", spec.text ? "mk-items mk-texts" : "mk-items")];
   const boxes = [];
   const draw = () => {
     const [count, most] = [boxes.length, spec.most];
@@ -250,8 +246,7 @@ function itemsControl(spec, at) {
     draw();
     at.tell();
   });
-  const bar = make("div", "mk-row");
-  bar.append(head, more, less);
+  const bar = makeBox("mk-row", head, more, less);
   root.append(bar, items);
   return {
     root,
@@ -321,7 +316,7 @@ const isAround = (place, inner) =>
 
 // An object under its name, with a switch when it may be left out.
 function objectControl(form, spec, at) {
-  const root = make("div", "mk-list");
+  const root = make("div", "mk-column mk-list");
   const frame = new Frame(form, spec.fields ?? [], at);
   const common = {
     root,
@@ -376,7 +371,7 @@ const chooser = (spec, names, choose) => {
 // One of several kinds of object. What was filled in stays when another one is chosen, as
 // far as it has that field.
 function variantsControl(form, spec, at) {
-  const root = make("div", "mk-list");
+  const root = make("div", "mk-column mk-list");
   const few = !spec.none && spec.options.length <= 3;
   const tags = Object.keys(spec.variants);
   const kept = {};
@@ -418,8 +413,7 @@ function variantsControl(form, spec, at) {
     pick = made.pick;
     Object.assign(inner, { root: made.input, input: made.input });
   }
-  const head = make("div", "mk-cell");
-  head.append(inner.root);
+  const head = makeBox("mk-column", inner.root);
   if (at.isItem) {
     const name = spec.none ? spec.label : `${spec.label} *`;
     head.prepend(inner.input ? labelFor(name, inner.input) : make("span", "mk-label", name));
@@ -460,7 +454,7 @@ function carried(spec, before) {
 
 // A value of one of several shapes; what was filled in stays when another is chosen.
 function eitherControl(form, spec, at) {
-  const root = make("div", "mk-list");
+  const root = make("div", "mk-column mk-list");
   const shapes = Object.keys(spec.variants);
   const kept = {};
   let [shape, body] = [null, null];
@@ -501,11 +495,10 @@ function eitherControl(form, spec, at) {
 class Rows {
   constructor(form, spec, at) {
     Object.assign(this, { form, spec, at, rows: [], isGroup: true });
-    this.root = make("div", "mk-list");
+    this.root = make("div", "mk-column mk-list");
     this.count = make("span", "mk-quiet mk-count");
-    this.bar = make("div", "mk-row");
-    this.bar.append(this.count);
-    this.list = make("div", "mk-entries");
+    this.bar = makeBox("mk-row", this.count);
+    this.list = make("div", "mk-column mk-entries");
     this.more = button(`Add ${spec.one}`, `Add to ${spec.label.toLowerCase()}`, () => this.add(), "mk-small mk-add");
     this.root.append(this.bar, this.list, this.more);
   }
@@ -593,20 +586,19 @@ class Row {
     this.list = list;
     this.wire = wire;
     this.control = null;
-    this.root = make("div", "mk-entry");
+    this.root = make("div", "mk-frame mk-column mk-entry");
     this.note = make("div", "mk-note");
     this.fold = folding("", (on) => {
       this.turn(on);
       list.form.showState();
-    }, "mk-fold mk-title");
+    }, "mk-fold mk-title mk-cut");
     const { one } = list.spec;
     this.buttons = {
       up: button("Up", `Move this ${one} up`, () => list.move(this, -1)),
       down: button("Down", `Move this ${one} down`, () => list.move(this, 1)),
       remove: button("Remove", `Remove this ${one}`, () => list.remove(this)),
     };
-    this.head = make("div", "mk-row");
-    this.head.append(this.fold);
+    this.head = makeBox("mk-row", this.fold);
     this.root.append(this.head, this.note);
     this.where = () => `${list.at.where()}[${list.rows.indexOf(this)}]`;
     list.form.members.add(this);

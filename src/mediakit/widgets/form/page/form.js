@@ -22,15 +22,12 @@ function hearForm(model) {
 
 function showError(place, text) {
   if (place.textContent === text) return;
-  const line = make("div", "mk-error", text);
-  line.setAttribute("role", "alert");
-  place.replaceChildren(...(text ? [line] : []));
+  place.replaceChildren(...(text ? [makeRole("mk-error", "alert", text)] : []));
 }
 
 // Code behind a button, with another one that copies it.
 class Code {
   constructor(title, turn) {
-    this.root = make("div", "mk-codes");
     this.fold = folding(title, (isOpen) => {
       setFold(this.fold, isOpen);
       this.body.hidden = !isOpen;
@@ -45,7 +42,7 @@ class Code {
     this.code.setAttribute("aria-label", "Code");
     this.copy = button("Copy", "", () => this.take());
     this.body.append(this.hint, this.code, this.copy);
-    this.root.append(this.fold, this.body);
+    this.root = makeBox("mk-column", this.fold, this.body);
   }
 
   show(code, hint) {
@@ -110,14 +107,12 @@ class Form {
     this.root = make("div", "mk-form");
     keepKeys(this.root);
     this.endMark = markGone(this.model, this.root);
-    const [head, top, meta] = [make("div", "mk-head"), make("div", "mk-top"), make("div", "mk-meta")];
-    meta.append(...facts.map((fact) => make("span", "", fact)));
-    top.append(make("h3", "", title), meta);
-    head.append(top, make("div", "mk-quiet", doc));
-    const body = make("div", "mk-body");
-    this.controls = make("div", "mk-controls");
+    const meta = makeBox("mk-facts mk-quiet mk-small-print mk-meta", ...facts.map((fact) => make("span", "", fact)));
+    const top = makeBox("mk-facts", make("h3", "mk-heading", title), meta);
+    const head = makeBox("mk-head", top, make("div", "mk-quiet", doc));
+    this.controls = make("div", "mk-column mk-controls");
     this.results = make("div", "mk-results");
-    body.append(this.controls, this.results);
+    const body = makeBox("mk-body", this.controls, this.results);
     this.main = make("div", "mk-fields");
     this.more = make("div", "mk-fields");
     this.more.hidden = true;
@@ -127,7 +122,7 @@ class Form {
       this.showState();
     });
     this.pastText = make("span");
-    this.past = make("div", "mk-pay-row mk-past");
+    this.past = make("div", "mk-row mk-past");
     this.past.append(this.pastText, button("Show its results", "Nothing is sent", () => this.model.send({ do: "sweep", past: true })));
     this.code = new Code("Copy as Python", (open) => this.model.send({ do: "code", open }));
     this.controls.append(this.main, this.fold, this.more, this.buildPay(), this.code.root);
@@ -141,28 +136,19 @@ class Form {
   }
 
   buildPay() {
-    const pay = make("div", "mk-pay");
-    const row = (...parts) => {
-      const line = make("div", "mk-pay-row");
-      line.append(...parts);
-      return line;
-    };
-    this.amount = make("div", "mk-amount mk-price");
-    this.amount.setAttribute("role", "status"); // read aloud; the balance below is not
+    const pay = make("div", "mk-frame mk-column mk-pay");
+    const row = (...parts) => makeBox("mk-row", ...parts);
+    this.amount = makeRole("mk-price", "status"); // read aloud; the balance below is not
     this.go = button("Generate", "Send the request; you pay when it completes", () => this.generate(), "mk-go mk-paid");
     this.go.disabled = true;
     this.ownedText = make("span");
     this.ownedText.setAttribute("role", "status");
     this.owned = row(this.ownedText, button("Show it", "Show your existing result; nothing is sent or charged", () => this.model.send({ do: "show_owned" })));
-    this.owned.classList.add("mk-owned");
-    this.reason = make("div", "mk-reason mk-quiet");
-    this.reason.setAttribute("role", "status");
-    this.bar = make("div", "mk-bar");
-    this.bar.append(make("i"));
+    this.reason = makeRole("mk-reason mk-quiet", "status");
+    this.bar = makeBox("mk-bar", make("i"));
     this.funds = make("div", "mk-quiet mk-small-print mk-funds");
     this.caution = make("div", "mk-warn");
-    this.slots = make("div", "mk-slots");
-    this.slots.setAttribute("role", "status");
+    this.slots = makeRole("mk-notice mk-slots", "status");
     this.lines = make("div");
     this.lines.hidden = true;
     const breakdown = folding("Price breakdown", (isOpen) => {
@@ -178,8 +164,7 @@ class Form {
     }, "mk-small mk-opens");
     this.sweeping.title = "Turn fields into lists, and see what all combinations cost";
     this.error = make("div");
-    const balance = make("div", "mk-balance");
-    balance.append(this.bar, this.funds, this.caution);
+    const balance = makeBox("", this.bar, this.funds, this.caution);
     const buttons = row(breakdown, refresh, this.sweeping);
     pay.append(row(this.amount, this.go), this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
     return pay;
@@ -437,7 +422,7 @@ class Form {
     const key = JSON.stringify(price);
     if (this.priceKey !== key) {
       this.priceKey = key;
-      this.amount.className = `mk-amount mk-price mk-${price.tone}`;
+      this.amount.className = `mk-price mk-${price.tone}`;
       const parts = price.text ? [make("b", "", price.text)] : [make("span", "mk-quiet", price.gap ?? "")];
       if (price.kind) parts.push(make("span", "mk-tag", price.kind));
       this.amount.replaceChildren(...parts);
@@ -476,7 +461,7 @@ class Form {
       this.lines.replaceChildren(make("div", "mk-quiet", none));
       return;
     }
-    const table = make("table", "mk-lines");
+    const table = make("table", "mk-table mk-lines");
     const row = (tag, texts, span) => {
       const line = make("tr");
       texts.forEach((text, at) => {

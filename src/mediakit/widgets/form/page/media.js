@@ -22,7 +22,7 @@ class Medium {
       tell();
     });
     this.picture = make("div", "mk-media-picture");
-    this.facts = make("div", "mk-media-facts mk-quiet");
+    this.facts = make("div", "mk-media-facts mk-quiet mk-small-print");
   }
 
   get value() {
@@ -56,7 +56,7 @@ class Medium {
     this.drawn = key;
     this.picture.replaceChildren();
     if (source) {
-      const picture = Object.assign(make("img"), { src: source, alt: "" });
+      const picture = Object.assign(make("img", "mk-thumb"), { src: source, alt: "" });
       picture.addEventListener("error", () => picture.remove());
       this.picture.append(picture);
     }
@@ -74,7 +74,7 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
     buttons[1].focus();
   };
   const uploads = new Uploads(form, spec, zone, { take: arrived, count });
-  const panel = make("div", "mk-pick");
+  const panel = make("div", "mk-frame mk-column");
   panel.hidden = true;
   const opens = [["From history", `Choose one of your results for ${spec.label}`, () => new Picker(form, spec, panel, choose)]];
   if (spec.mask_of)
@@ -113,7 +113,7 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
 }
 
 function mediumControl(form, given, at) {
-  const [root, spec] = [make("div", "mk-media"), { ...given }];
+  const [root, spec] = [make("div", "mk-column mk-media"), { ...given }];
   const medium = new Medium(form, spec, at.tell);
   const take = (path, name) => {
     if (name) medium.take(path, name);
@@ -125,10 +125,8 @@ function mediumControl(form, given, at) {
     value: () => medium.value,
     changed: at.tell,
   });
-  const line = make("div", "mk-row");
-  line.append(medium.input, ...tools.all);
-  const found = make("div", "mk-media-found");
-  found.append(medium.picture, medium.facts);
+  const line = makeBox("mk-row", medium.input, ...tools.all);
+  const found = makeBox("mk-row mk-media-found", medium.picture, medium.facts);
   root.append(line, tools.uploads.state, tools.panel, found);
   form.media.add(medium);
   return {
@@ -153,7 +151,7 @@ function mediumControl(form, given, at) {
 
 // Several media, in an order that people can change, one line each.
 function mediaControl(form, spec, at) {
-  const [root, list] = [make("div", "mk-media mk-medialist"), make("div", "mk-mediarows")];
+  const [root, list] = [make("div", "mk-column mk-media"), make("div", "mk-column mk-mediarows")];
   const rows = [];
   const given = () => rows.filter((row) => row.medium.value.trim());
   const changed = () => {
@@ -161,7 +159,7 @@ function mediaControl(form, spec, at) {
     at.tell();
   };
   const grow = (wire = "") => {
-    const row = { root: make("div", "mk-mediarow"), note: make("div", "mk-note") };
+    const row = { root: make("div", "mk-row mk-mediarow"), note: make("div", "mk-note") };
     row.medium = new Medium(form, spec, changed);
     row.medium.value = wire;
     row.label = labelFor("", row.medium.input);
@@ -230,8 +228,7 @@ function mediaControl(form, spec, at) {
     row.medium.input.focus();
   });
   const tools = mediaTools(form, spec, root, { take, count: () => given().length, value: () => "", changed });
-  const bar = make("div", "mk-row");
-  bar.append(head, more, ...tools.all);
+  const bar = makeBox("mk-row", head, more, ...tools.all);
   root.append(bar, tools.uploads.state, tools.panel, list);
   arrange();
   return {
@@ -263,19 +260,16 @@ class Uploads {
     const words = spec.limits ? ` ${spec.limits}.` : "";
     this.button = button("Upload", `Upload from this computer, or drop a file here.${words}`, () => this.input.click());
     this.button.setAttribute("aria-label", `Upload: ${spec.label}`);
-    this.state = make("div", "mk-upload");
-    this.line = make("div", "mk-upload-state");
-    this.name = make("span", "mk-upload-name");
+    this.name = make("span", "mk-upload-name mk-cut");
     this.bar = make("progress", "mk-upload-bar");
-    this.words = make("span", "mk-upload-words mk-quiet");
+    this.words = make("span", "mk-quiet");
     this.cancelling = button("Cancel", "", () => {
       this.cancel();
       this.button.focus();
     });
-    this.failed = make("div", "mk-upload-problem mk-bad");
-    this.failed.setAttribute("role", "alert");
-    this.line.append(this.name, this.bar, this.words, this.cancelling);
-    this.state.append(this.input, this.line, this.failed);
+    this.failed = makeRole("mk-bad", "alert");
+    this.line = makeBox("mk-row", this.name, this.bar, this.words, this.cancelling);
+    this.state = makeBox("mk-small-print", this.input, this.line, this.failed);
     this.takeDrops(zone);
     this.draw();
   }
@@ -404,9 +398,8 @@ class Picker {
       this.timer = setTimeout(() => this.ask(false), SEARCH_MS);
     });
     this.search.setAttribute("aria-label", "Search results");
-    this.list = make("div", "mk-pick-list");
-    this.said = make("div", "mk-quiet", "Reading the history…");
-    this.said.setAttribute("role", "status");
+    this.list = make("div", "mk-column mk-pick-list");
+    this.said = makeRole("mk-quiet", "status", "Reading the history…");
     this.older = button("Show older results", "", () => this.ask(true), "mk-small mk-add");
     this.older.hidden = true;
     panel.append(this.search, this.list, this.said, this.older);
@@ -432,27 +425,24 @@ class Picker {
     for (const [at, place] of places.entries()) {
       const { poster } = await ask(form.model, { do: "poster", picker: id, at: first + at });
       if (asked !== this.asked) return;
-      if (poster) place.replaceChildren(Object.assign(make("img"), { src: poster, alt: "" }));
+      if (poster) place.replaceChildren(Object.assign(make("img", "mk-thumb"), { src: poster, alt: "" }));
     }
   }
 
   add({ url, title, facts }) {
-    const [row, place, words] = [make("div", "mk-pick-row"), make("div", "mk-pick-poster"), make("div", "mk-pick-words")];
-    const choose = make("button", "mk-pick-choose", title);
+    const place = makeBox("", make("span", "mk-thumb"));
+    const choose = make("button", "mk-pick-choose mk-cut", title);
     choose.type = "button";
     choose.title = `Use ${title} · ${facts}`;
     choose.addEventListener("click", () => this.choose(url));
-    place.append(make("span"));
-    words.append(choose, make("div", "mk-quiet mk-pick-facts", facts));
-    row.append(place, words);
-    this.list.append(row);
+    const words = makeBox("mk-pick-words", choose, make("div", "mk-quiet mk-small-print", facts));
+    this.list.append(makeBox("mk-row mk-pick-row", place, words));
     return place;
   }
 }
 
 function openPainter(form, spec, panel, value, done) {
-  const said = make("div", "mk-quiet", "Reading a frame of the video…");
-  said.setAttribute("role", "status");
+  const said = makeRole("mk-quiet", "status", "Reading a frame of the video…");
   panel.append(said);
   ask(form.model, { do: "frame", mask_of: spec.mask_of, value }).then(({ problem, width, height, buffers }) => {
     if (!said.isConnected) return;

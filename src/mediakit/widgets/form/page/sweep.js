@@ -4,26 +4,21 @@ class Sweep {
   constructor(form) {
     this.form = form;
     this.axes = new Map();
-    this.root = make("div", "mk-pay mk-sweep");
+    this.root = make("div", "mk-frame mk-column mk-pay mk-sweep");
     this.varies = make("div", "mk-ticks");
-    const ticks = make("div", "mk-field");
-    ticks.setAttribute("role", "group");
+    const ticks = makeRole("mk-field", "group", make("div", "mk-label", "What varies"), this.varies);
     ticks.setAttribute("aria-label", "What varies");
-    ticks.append(make("div", "mk-label", "What varies"), this.varies);
     this.boxes = make("div", "mk-fields");
     this.takes = this.textBox("Takes", { inputMode: "numeric", title: "How many draws of each combination" }, "takes");
     this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
-    this.plan = make("div", "mk-plan");
-    this.said = make("div", "mk-quiet");
-    this.fits = make("div", "mk-quiet");
-    for (const each of [this.plan, this.said, this.fits]) each.setAttribute("role", "status");
+    this.plan = makeRole("", "status");
+    this.said = makeRole("mk-quiet", "status");
+    this.fits = makeRole("mk-quiet", "status");
     this.run = button("Run", "Send the new ones; you pay for each when it completes", () => this.start(), "mk-go mk-paid");
     this.drafts = button("Drafts first…", "", () => this.tell({ drafts: true }));
     this.error = make("div");
-    const row = make("div", "mk-pay-row");
-    row.append(this.run, this.drafts);
-    const amounts = make("div", "mk-row mk-amounts");
-    amounts.append(this.takes.root, this.budget.root);
+    const row = makeBox("mk-row", this.run, this.drafts);
+    const amounts = makeBox("mk-row mk-amounts", this.takes.root, this.budget.root);
     this.code = new Code("Copy sweep as Python", () => {});
     this.root.append(ticks, this.boxes, amounts, this.plan, this.said, this.fits, row, this.error, this.code.root);
   }
@@ -41,10 +36,8 @@ class Sweep {
   }
 
   textBox(text, traits, name) {
-    const root = make("div", "mk-field mk-budget");
     const input = box("input", traits, () => this.tell({ [name]: input.value }));
-    root.append(labelFor(text, input), input);
-    return { root, input };
+    return { root: makeBox("mk-field mk-budget", labelFor(text, input), input), input };
   }
 
   show(sweep) {
@@ -110,9 +103,7 @@ class Sweep {
     if (way === "choices") {
       const inputs = options.map((text) => ticked(text, () => this.tell({ axis: name, ticked: chosen() })));
       const chosen = () => inputs.flatMap(({ input }, at) => (input.checked ? [at] : []));
-      const row = make("div", "mk-ticks");
-      row.append(...inputs.map(({ line }) => line));
-      root.append(row);
+      root.append(makeBox("mk-ticks", ...inputs.map(({ line }) => line)));
       show = (axis) => inputs.forEach(({ input }, at) => (input.checked = axis.ticked.includes(at)));
     } else if (way === "both") {
       root.append(make("div", "mk-quiet", "no and yes"));
@@ -135,9 +126,7 @@ class Sweep {
 }
 
 const ticked = (text, turn) => {
-  const [line, input] = [make("label", "mk-tick"), make("input")];
-  input.type = "checkbox";
-  input.addEventListener("change", () => turn(input.checked));
+  const [line, input] = [make("label", "mk-tick"), makeTick(turn)];
   line.append(input, make("span", "", text));
   return { line, input };
 };
