@@ -25,9 +25,9 @@ from mediakit.widgets.form.sweep_call import (
 )
 from mediakit.widgets.form.sweep_panel import (
     AMOUNT,
-    CHANGED,
     INCOMPLETE,
     NOTHING_VARIES,
+    PLAN_CHANGED,
     TAKES,
 )
 from tests.support.samples.media_samples import make_png
@@ -321,10 +321,10 @@ def test_a_click_on_a_plan_that_has_just_changed_submits_nothing(
     say(form, "sweep", axis="duration", text="3, 15")
     say(form, "sweep", run=text)
 
-    assert sweep(form)["error"] == CHANGED
+    assert sweep(form)["error"] == PLAN_CHANGED
     until_planned(form, "Run 2 cells · $1.224")
     say(form, "sweep", run=text)  # the price that was seen is another one
-    assert sweep(form)["error"] == CHANGED
+    assert sweep(form)["error"] == PLAN_CHANGED
     assert len(own_client.history.frame()) == 0
 
 

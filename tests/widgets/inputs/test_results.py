@@ -15,7 +15,7 @@ from mediakit.history import lineage
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs import result_search
-from mediakit.widgets.inputs.result_search import Found, Results
+from mediakit.widgets.inputs.result_search import Found, ResultSearch
 from mediakit.widgets.job.view import JobView
 from tests.support.widgets import (
     edit,
@@ -70,7 +70,7 @@ def make_form(own: Client, made: dict[str, Job]) -> Iterator[Callable[..., Form]
 
 
 def page_of(client: Client, medium: Any, text: str = "") -> Found:
-    results = Results(client)
+    results = ResultSearch(client)
     return io_thread().call(results.page, medium, text)
 
 
@@ -121,7 +121,7 @@ def test_results_come_newest_first_and_page_by_page(
     jobs = [own.submit("text-to-image", prompt=name) for name in names]
     for job in jobs:
         job.wait()
-    results = Results(own)
+    results = ResultSearch(own)
     first = io_thread().call(results.page, "image", "boat")
     second = io_thread().call(results.page, "image", "boat", first.last)
 

@@ -18,9 +18,8 @@ from mediakit.client.preparing import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms
-from mediakit.media import kernel_folder
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.draft import Draft, digest_of
-from mediakit.widgets.form.fields_payload import media_specs
 from mediakit.widgets.form.form_inputs import FormInputs
 from mediakit.widgets.form.form_jobs import FormJobs
 from mediakit.widgets.form.form_memory import FormMemory, origin_of
@@ -41,8 +40,7 @@ from mediakit.widgets.form.live_state import LiveState
 from mediakit.widgets.form.purchase import Purchases
 from mediakit.widgets.form.python_code import python_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.timelines import FormTimelines
-from mediakit.widgets.inputs.result_search import Results
+from mediakit.widgets.inputs.result_search import ResultSearch
 from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Elsewhere, Use, Uses
 from mediakit.widgets.job.view import JobView
@@ -50,7 +48,6 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bundle_of
-from mediakit.widgets.uploads.upload_folder import UploadFolder
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -61,7 +58,7 @@ OLD_S = 60.0
 """How old any other one is, once the form is used."""
 KEEPING_PAUSE_S = 1.0
 LEFT = "Not changed."
-CHANGED = (
+FORM_CHANGED = (
     "The form changed before this click arrived, so nothing was sent. Check it, and "
     "press the button again."
 )
@@ -100,86 +97,52 @@ class Form:
         cell: Cell | None = None,
         fresh: bool = False,
         lasting: bool = True,
-        asked_from: str | None = None,
+        submits_for: str | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
         self.client = client
         self.function = function
-        kind = _kind_of(client, function, name)
-        self._key = _open_forms.key(kind, cell)
+        self._key = _open_forms.key(_kind_of(client, function, name), cell)
         origin = origin_of(client.components.store, self._key) if lasting else None
         self._memory = FormMemory(client, origin)
-        self._asked_from = origin or asked_from
-        self._clock = clock or SystemClock()
-        self._live = LiveState(started(FormState.start(function)), self._show)
-        self._closed = False
-        self._keeping = self._shows_code = False
-        self._focuses = 0
-        self._handle = CardHandle()
-        self._timelines = FormTimelines(function)
-        self._page = FormPage(
-            function,
-            client.service.label,
-            self._live,
-            self._timelines,
-            self._hear,
-            self._handle.live_rules,
-        )
-        self.widget = self._page.widget
-        self._tasks = TaskRunner(client.io, self._page.say)
-        self._results = Results(client)
-        self._guard = guarded(self._page.say, self._live.lock)
+        # A form that keeps nothing itself may submit for another one.
+        self._origin = origin or submits_for
         self._given = plain_fields(function, full_names(function, values or {}))
-        self._live_values = FormValues(self._read_values, self._set_values)
-        self._sweep = FormSweep(
-            client,
-            self._live,
-            self.widget,
-            self._handle,
-            self._tasks,
-            self._clock,
-            show=self._guard(self._show),
-        )
-        self._inputs = FormInputs(
-            client,
-            self._results,
-            UploadFolder(client.components.home or kernel_folder()),
-            self.widget,
-            value_of=lambda name: self.state.values.get(name),
-            specs=lambda: media_specs(self._page.fields),
-            run=self._tasks.run,
-            work=self._work,
-        )
-        self._jobs = FormJobs(
-            client,
-            function.path,
-            self._live,
-            self.widget,
-            self._handle,
-            self._memory,
-            self._tasks,
-            self._make_host(elsewhere),
-        )
-        self._reads = FormReads(
+        self._closed = False
+        self._is_saving_soon = self._shows_code = False
+        self._focuses = 0
+        self._values = FormValues(self._read_values, self._set_values)
+
+        self._live = LiveState(started(FormState.start(function)), self._show)
+        self._handle = CardHandle()
+        service = client.service.label
+        hides = self._handle.live_rules
+        self._page = FormPage(function, service, self._live, self._hear, hides)
+        self.widget = self._page.widget
+        self._guard = guarded(self._page.say, self._live.lock)
+        self._tasks = TaskRunner(client.io, self._page.say)
+        self._clock = clock or SystemClock()
+        self._results = ResultSearch(client)
+        context = FormContext(
             client,
             function,
             self._live,
+            self._page,
+            self._handle,
             self._tasks,
             self._clock,
             self._results,
-            self._timelines.fitted,
         )
+        self._sweep = FormSweep(context)
+        self._inputs = FormInputs(context)
+        self._jobs = FormJobs(context, self._make_host(elsewhere))
+        self._reads = FormReads(context)
         self._purchases = Purchases(
-            client,
-            function,
-            self._live,
+            context,
             self._reads,
-            self._tasks,
-            self._clock,
-            self._asked_from,
-            say=self._page.say,
-            done=self._take_bought,
-            ended=self._refresh,
+            self._origin,
+            show_job=self._take_bought,
+            refresh_funds=self._refresh,
         )
         with self._live.lock:
             self._begin(_open_forms.replace(self._key, self), fresh=fresh)
@@ -188,7 +151,7 @@ class Form:
         self._ends = [leave, client.on_close(self.close)]
         self._refresh()
         self._tasks.run(self._reads.media)
-        self._jobs.watch_again(self._clock)
+        self._jobs.watch_again()
 
     # What people read.
 
@@ -203,7 +166,7 @@ class Form:
 
         None means "not sent": `form.values.duration = 7`.
         """
-        return self._live_values
+        return self._values
 
     def _read_values(self) -> dict[str, object]:
         values = {name: self.state.values[name] for name in self.function.fields}
@@ -260,7 +223,7 @@ class Form:
     # How it begins.
 
     def _begin(self, before: Form | None, *, fresh: bool) -> None:
-        draft, asked, said = self._remembered(fresh=fresh)
+        draft, earlier, said = self._remembered(fresh=fresh)
         views: Sequence[JobView] = ()
         if before is not None:
             if not fresh:
@@ -279,11 +242,11 @@ class Form:
                 self.state, touched=touched, submitted=draft.submitted
             )
         self._live.now = adapted(self.state)
-        self._live.now = self._timelines.began(self.state)
+        self._live.now = self._page.timelines.began(self.state)
         if before is None and not fresh:
-            views = self._jobs.recalled(asked)
+            views = self._jobs.recalled(earlier)
             self._memory.skip(self._draft)
-        self._jobs.begin(views, asked)
+        self._jobs.begin(views, earlier)
         if self._memory.keeps and not fresh:
             self.widget.show_form({"returns": True})
         self._page.say("\n".join(said))
@@ -306,11 +269,9 @@ class Form:
     # Its jobs.
 
     def _make_host(self, elsewhere: Elsewhere | None) -> JobHost:
-        client = self.client
-        origin = self._asked_from
-        open_form = partial(form_for, client, self._follow, origin)
-        uses = Uses(client.catalog, open_form, elsewhere)
-        return JobHost(self._take_in, self._vary, origin, uses)
+        open_form = partial(form_for, self.client, self._follow, self._origin)
+        uses = Uses(self.client.catalog, open_form, elsewhere)
+        return JobHost(self._take_in, self._vary, self._origin, uses)
 
     @property
     def _newest(self) -> Form:
@@ -353,9 +314,14 @@ class Form:
     @property
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._given.items()}
-        values = self._results.named(self.state.values)
-        draft = self._memory.draft_of(replace(self.state, values=values), given)
-        return replace(draft, sweep=self._sweep.last)
+        return Draft(
+            self._results.named(self.state.values),
+            given,
+            self.state.touched,
+            self.state.submitted,
+            self._memory.after,
+            self._sweep.last,
+        )
 
     def _set_values(self, values: Mapping[str, object]) -> None:
         """Set values in code, all or none."""
@@ -367,7 +333,7 @@ class Form:
                 self._live.now = assigned_together(self.state, given)
             finally:
                 self._live.now = adapted(self.state)
-            self._live.now = self._timelines.began(self.state, given)
+            self._live.now = self._page.timelines.began(self.state, given)
             self._show()
             for name in given:
                 self._look_at_media_of(name)
@@ -403,7 +369,7 @@ class Form:
     def _edit_timeline(self, said: Mapping[str, Any]) -> None:
         name = str(said["name"])
         before = self.state
-        self._live.now, place = self._timelines.hear(before, name, said["edit"])
+        self._live.now, place = self._page.timelines.hear(before, name, said["edit"])
         more = {} if place is None else {"reveal": place}
         self._show(**more)
         if self.state.values[name] != before.values[name]:
@@ -424,7 +390,7 @@ class Form:
         self._page.hears(said)
         self._page.take({name: said["values"][name] for name in said["edited"]})
         if self._page.differs(said["values"]):
-            self._page.say(CHANGED, until_edited=True)
+            self._page.say(FORM_CHANGED, until_edited=True)
         else:
             self._page.say("")
             seen = said["price"] and tuple(said["price"])
@@ -464,14 +430,6 @@ class Form:
         if age_s > (STALE_S if is_short else OLD_S):
             self._refresh()
 
-    def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
-        """Do something on a worker thread, and hand over what it returns."""
-
-        async def run() -> None:
-            self._guard(done)(await to_thread.run_sync(work))
-
-        self._tasks.run(run)
-
     # What is shown.
 
     def _show(self, **more: object) -> None:
@@ -486,14 +444,14 @@ class Form:
     def _keep_values_soon(self) -> None:
         """Write down what the form holds, at most once a second."""
         wanted = self._handle.is_displayed or self._memory.keeps
-        if wanted and not self._keeping:
-            self._keeping = True
+        if wanted and not self._is_saving_soon:
+            self._is_saving_soon = True
             self._tasks.run(self._keep_values_later)
 
     async def _keep_values_later(self) -> None:
         await self._clock.sleep(KEEPING_PAUSE_S)
         with self._live.lock:
-            self._keeping = False
+            self._is_saving_soon = False
             if not self._closed and self._handle.is_displayed:
                 self._keep_values()
         await self._save_draft()
@@ -535,12 +493,12 @@ atexit.register(_save_drafts)
 def form_for(
     client: Client,
     follow: Callable[[HasCard], None],
-    asked_from: str | None,
+    submits_for: str | None,
     use: Use,
 ) -> Form:
     """Return the form in which a result is used; `follow` keeps its cards."""
     # Under a name of its own, it replaces no other form.
     name = f"use {uuid4().hex}"
-    form = Form(client, use.function, name=name, lasting=False, asked_from=asked_from)
+    form = Form(client, use.function, name=name, lasting=False, submits_for=submits_for)
     form.on_job(lambda: follow(form.jobs[0]))
     return form

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from anyio import to_thread
 
 from mediakit.history import Entry
-from mediakit.media import is_url
-from mediakit.schema import FieldSpec
-from mediakit.widgets.form.fields_payload import SEVERAL
-from mediakit.widgets.form.widget import FormWidget
+from mediakit.media import is_url, kernel_folder
+from mediakit.widgets.form.context import FormContext
+from mediakit.widgets.form.fields_payload import SEVERAL, media_specs
 from mediakit.widgets.inputs.frames import frame_of
-from mediakit.widgets.inputs.result_search import Result, Results
+from mediakit.widgets.inputs.result_search import Result
 from mediakit.widgets.toolkit.styles import data_url
 from mediakit.widgets.uploads.accepted_files import refusal
-from mediakit.widgets.uploads.chunked_upload import Receiver, Work
+from mediakit.widgets.uploads.chunked_upload import Receiver
 from mediakit.widgets.uploads.upload_folder import UploadFolder
-
-if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
 
 NO_CLIP = "Choose the video first: the mask is painted on a frame of it."
 UNREADABLE = "No frame of the video can be read, so there is nothing to paint on."
@@ -33,29 +29,14 @@ Said = Mapping[str, Any]
 class FormInputs:
     """Answers the page where it asks for uploads, earlier results and frames."""
 
-    def __init__(
-        self,
-        client: Client,
-        results: Results,
-        uploads: UploadFolder,
-        widget: FormWidget,
-        *,
-        value_of: Callable[[str], object],
-        specs: Callable[[], Mapping[str, FieldSpec]],
-        run: Callable[[Callable[[], Awaitable[object]]], object],
-        work: Work,
-    ) -> None:
-        self._remote = client.components.remote_media
-        self._results = results
-        self._widget = widget
-        self._value_of = value_of
-        self._specs = specs
-        self._run = run
+    def __init__(self, context: FormContext) -> None:
+        self._context = context
+        self._widget = context.page.widget
         self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
         self._receiver = Receiver(
-            lambda message: widget.send({"upload": message}),
-            uploads,
-            work,
+            lambda message: self._widget.send({"upload": message}),
+            UploadFolder(context.client.components.home or kernel_folder()),
+            self._work,
             check=self._refusal,
         )
 
@@ -64,18 +45,29 @@ class FormInputs:
             case "upload":
                 self._receiver.hear(said, buffers)
             case "results":
-                self._run(partial(self._send_results, said))
+                self._context.tasks.run(partial(self._send_results, said))
             case "poster":
-                self._run(partial(self._send_poster, said))
+                self._context.tasks.run(partial(self._send_poster, said))
             case "frame":
-                self._run(partial(self._send_frame, said))
+                self._context.tasks.run(partial(self._send_frame, said))
 
     def close(self) -> None:
         """Remove what has not arrived in full."""
         self._receiver.close()
 
+    def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
+        """Do something on a worker thread, and hand over what it returns."""
+
+        async def run() -> None:
+            found = await to_thread.run_sync(work)
+            with self._context.live.lock:
+                done(found)
+
+        self._context.tasks.run(run)
+
     def _refusal(self, offer: Said) -> str | None:
-        spec, name = self._specs()[str(offer["path"])], str(offer["name"])
+        spec = media_specs(self._context.page.fields)[str(offer["path"])]
+        name = str(offer["name"])
         most = spec.max_length if spec.item else None
         if most is not None and int(offer["count"]) >= most:
             files = "file" if most == 1 else "files"
@@ -88,7 +80,7 @@ class FormInputs:
         before, last = self._pages.get(picker, ([], None))
         if not said["more"]:
             before, last = [], None
-        found = await self._results.page(medium, text, last)
+        found = await self._context.results.page(medium, text, last)
         self._pages[picker] = ([*before, *found.results], found.last)
         name, words = SEVERAL[medium], ""
         if not before and not found.results:
@@ -104,16 +96,17 @@ class FormInputs:
 
     async def _send_poster(self, said: Said) -> None:
         shown, _ = self._pages[str(said["picker"])]
-        poster = await self._results.poster(shown[int(said["at"])])
+        poster = await self._context.results.poster(shown[int(said["at"])])
         self._widget.answer(said, poster=data_url(poster) if poster else "")
 
     async def _send_frame(self, said: Said) -> None:
         """Send a frame of the clip, and the mask that is there to continue with."""
-        clip = self._value_of(str(said["mask_of"]))
+        clip = self._context.live.now.values.get(str(said["mask_of"]))
         if not isinstance(clip, str) or not clip:
             self._widget.answer(said, problem=NO_CLIP)
             return
-        frame = await frame_of("video", clip, self._remote)
+        remote = self._context.client.components.remote_media
+        frame = await frame_of("video", clip, remote)
         base = await to_thread.run_sync(_file_at, str(said["value"]))
         if frame is None:
             self._widget.answer(said, problem=UNREADABLE)

@@ -1,53 +1,34 @@
-"""The jobs that a form asked for, also in an earlier kernel: newest first."""
+"""The jobs that a form submitted, also in an earlier kernel: newest first."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mediakit.client import AsyncJob
-from mediakit.clock import Clock
-from mediakit.history import Entry
+from mediakit.client.sending import may_resend_unasked
+from mediakit.history import Entry, EntryState, History
 from mediakit.records import JobStatus
-from mediakit.widgets.form.form_memory import FormMemory, is_over, is_same
-from mediakit.widgets.form.live_state import LiveState
+from mediakit.schema import canonical_json
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.form.widget import FormWidget
 from mediakit.widgets.job.payload import JobHost
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
-from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
-if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
+ANSWER_PAUSE_S = 1.0
+ANSWER_LOOKS = 300
 
 
 class FormJobs:
     """The views of a form's jobs, and which of its requests were submitted."""
 
-    def __init__(
-        self,
-        client: Client,
-        path: str,
-        live: LiveState,
-        widget: FormWidget,
-        handle: CardHandle,
-        memory: FormMemory,
-        tasks: TaskRunner,
-        host: JobHost,
-    ) -> None:
+    def __init__(self, context: FormContext, host: JobHost) -> None:
         self.views: tuple[JobView, ...] = ()
-        self._client = client
-        self._path = path
-        self._live = live
-        self._widget = widget
-        self._handle = handle
-        self._memory = memory
-        self._tasks = tasks
+        self._context = context
+        self._live = context.live
         self._host = host
-        self._asked: Sequence[Entry] = ()
+        self._earlier: Sequence[Entry] = ()
         self._listeners: list[Callable[[], None]] = []
         self._closed = False
 
@@ -55,42 +36,66 @@ class FormJobs:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    def recalled(self, asked: Sequence[Entry]) -> list[JobView]:
+    def recalled(self, entries: Sequence[Entry]) -> list[JobView]:
         """Return views of the jobs that an earlier kernel submitted."""
-        for entry in asked:
+        for entry in entries:
             self._live.now = self._with_same(self._live.now, entry)
-        jobs = [
-            self._memory.recalled(each) for each in asked if each.job_id is not None
-        ]
+        jobs = [self._recalled(each) for each in entries if each.job_id is not None]
         return [self._view(job, recalled=True) for job in jobs]
 
-    def begin(self, views: Sequence[JobView], asked: Sequence[Entry]) -> None:
+    def begin(self, views: Sequence[JobView], earlier: Sequence[Entry]) -> None:
         """Show the first jobs, with the entries of an earlier kernel."""
-        self._asked = asked
+        self._earlier = earlier
         self.views = tuple(views)
         for view in self.views:
             self._note_failure(view)
-        self._widget.show_jobs(self.views)
+        self._context.page.widget.show_jobs(self.views)
 
-    def watch_again(self, clock: Clock) -> None:
+    def watch_again(self) -> None:
         """Watch what an earlier kernel left, once the form is on the page."""
-        self._handle.follow(*reversed(self.views))
-        if any(not is_over(entry) for entry in self._asked):
-            self._tasks.run(partial(self._watch_again, clock))
+        self._context.handle.follow(*reversed(self.views))
+        if any(not _is_over(entry) for entry in self._earlier):
+            self._context.tasks.run(self._watch_again)
 
-    async def _watch_again(self, clock: Clock) -> None:
-        await self._memory.watch(self._asked)
-        for entry in await self._memory.answered(self._asked, clock):
+    async def _watch_again(self) -> None:
+        for entry in self._earlier:
+            if entry.job_id is not None and not _is_over(entry):
+                await self._context.client.components.jobs.resume(entry)
+        for entry in await self._answered():
             self._live.change(partial(self._with_same, entry=entry))
-            self.accept(self._memory.recalled(entry))
+            self.accept(self._recalled(entry))
+
+    async def _answered(self) -> Sequence[Entry]:
+        """Wait until requests left unanswered have a job; return their entries."""
+        clock = self._context.clock
+        ask = self._context.client.components.account_history.ask
+        # The client asks for them again; see `resume`.
+        keys = [
+            entry.key
+            for entry in self._earlier
+            if entry.state is EntryState.UNANSWERED
+            and may_resend_unasked(entry, clock.now())
+        ]
+        found: list[Entry] = []
+        for _ in range(ANSWER_LOOKS if keys else 0):
+            read = [await ask(History.find_key, key) for key in keys]
+            known = [entry for entry in read if entry is not None]
+            found += [entry for entry in known if entry.job_id is not None]
+            keys = [e.key for e in known if e.state is EntryState.UNANSWERED]
+            if not keys:
+                break
+            await clock.sleep(ANSWER_PAUSE_S)
+        return found
 
     def _with_same(self, state: FormState, entry: Entry) -> FormState:
         """Note that an earlier kernel submitted what the form holds."""
         job_id = entry.job_id
-        is_new = job_id is not None and job_id not in state.submitted
-        if not is_new or entry.function != self._path or not is_same(state, entry):
+        is_own = entry.function == self._context.function.path
+        if job_id is None or job_id in state.submitted or not is_own:
             return state
-        return state.with_submitted(str(job_id), state.body_digest)
+        if not _is_same(state, entry):
+            return state
+        return state.with_submitted(job_id, state.body_digest)
 
     def accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         """Show a job, unless it is shown; `submitted` is its body's digest."""
@@ -103,8 +108,8 @@ class FormJobs:
             self.views = (view, *self.views)
             self._note_failure(view)
             if not self._closed:
-                self._widget.show_jobs(self.views)
-        self._handle.follow(view)
+                self._context.page.widget.show_jobs(self.views)
+        self._context.handle.follow(view)
         for listener in tuple(self._listeners):
             listener()
 
@@ -119,12 +124,15 @@ class FormJobs:
         for view in self.views:
             view.close()
 
+    def _recalled(self, entry: Entry) -> AsyncJob:
+        return self._context.client.components.jobs.recalled(entry)
+
     def _view(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         # The history also has the jobs that were made from a result of the form.
-        is_own = job.state.function == self._path
+        is_own = job.state.function == self._context.function.path
         host = self._host if is_own else replace(self._host, vary=None)
-        arrives = not recalled
-        return JobView(job, self._client, home=host, recalled=recalled, arrives=arrives)
+        client = self._context.client
+        return JobView(job, client, home=host, recalled=recalled, arrives=not recalled)
 
     def _note_failure(self, view: JobView) -> None:
         """Forget the submission of a job once it fails: it is not charged."""
@@ -133,11 +141,24 @@ class FormJobs:
             record = view.state.record
             failed = record.status is JobStatus.FAILED
             if failed and record.id in self._live.now.submitted:
-                # Not here: a view that tells of a change holds a lock of its own.
-                self._tasks.run(partial(self._forget, record.id))
+                # Not here: a view that reports a change holds a lock of its own.
+                self._context.tasks.run(partial(self._forget, record.id))
 
         view.on_card(note)
         note()
 
     async def _forget(self, job_id: str) -> None:
         self._live.change(lambda now: now.without_submitted(job_id))
+
+
+def _is_over(entry: Entry) -> bool:
+    """Return whether nothing more will happen to a request."""
+    return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
+
+
+def _is_same(state: FormState, entry: Entry) -> bool:
+    """Return whether a form holds an entry's request, without local files."""
+    if state.media.files or state.problems:
+        return False
+    body = state.function.canonical_body(state.body())
+    return canonical_json(body) == entry.body

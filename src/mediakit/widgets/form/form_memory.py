@@ -1,4 +1,4 @@
-"""Saves a form's draft and jobs in the history, and restores them in a new kernel."""
+"""Saves a form's draft in the history, and restores it in a new kernel."""
 
 from __future__ import annotations
 
@@ -7,18 +7,12 @@ import json
 import logging
 import os
 import platform
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mediakit.client import AsyncJob
-from mediakit.client.sending import may_resend_unasked
-from mediakit.clock import Clock
 from mediakit.errors import MediakitError
-from mediakit.history import Entry, EntryState, History, forms
-from mediakit.schema import canonical_json
+from mediakit.history import Entry, History, forms
 from mediakit.widgets.form.draft import Draft
-from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.cell_identity import CellPlace
 from mediakit.widgets.toolkit.cell_outputs import in_kernel
 
@@ -29,8 +23,6 @@ log = logging.getLogger("mediakit.widgets")
 
 MOST_JOBS = 100
 """How many jobs come back; older ones are in the history."""
-ANSWER_PAUSE_S = 1.0
-ANSWER_LOOKS = 300
 
 FormKey = tuple[tuple[str, str, str], CellPlace]
 """Service, function and name of a form, and its place among the cells."""
@@ -56,19 +48,6 @@ def origin_of(store: History, key: FormKey) -> str | None:
     return json.dumps(["" if store.is_local else _person(), notebook, *place, *kind])
 
 
-def is_over(entry: Entry) -> bool:
-    """Return whether nothing more will happen to a request."""
-    return entry.state in (EntryState.SETTLED, EntryState.REFUSED)
-
-
-def is_same(state: FormState, entry: Entry) -> bool:
-    """Return whether a form holds an entry's request, without local files."""
-    if state.media.files or state.problems:
-        return False
-    body = state.function.canonical_body(state.body())
-    return canonical_json(body) == entry.body
-
-
 def _person() -> str:
     hub_user = os.environ.get("JUPYTERHUB_USER")
     return hub_user or f"{getpass.getuser()}@{platform.node()}"
@@ -78,12 +57,12 @@ class FormMemory:
     """Saves and restores one form; without an origin it keeps nothing."""
 
     def __init__(self, client: Client, origin: str | None) -> None:
-        self._components = client.components
+        self.origin = origin
+        self.after = 0
+        """Only jobs whose entries have a higher number belong to the form."""
         self._store = client.components.store
         self._secret = client.service.api_key
-        self.origin = origin
         self._saved: str | None = None
-        self._after = 0
 
     @property
     def keeps(self) -> bool:
@@ -95,11 +74,11 @@ class FormMemory:
             return None
         self._saved = forms.draft(self._store, self.origin)
         draft = Draft.read(self._saved)
-        self._after = 0 if draft is None else draft.after
+        self.after = 0 if draft is None else draft.after
         if not fresh:
             return draft
         newest = forms.asked_from(self._store, self.origin, limit=1)
-        self._after = newest[0].number if newest else 0
+        self.after = newest[0].number if newest else 0
         return None
 
     def entries(self) -> list[Entry]:
@@ -107,17 +86,7 @@ class FormMemory:
         if self.origin is None:
             return []
         return forms.asked_from(
-            self._store, self.origin, limit=MOST_JOBS, after=self._after
-        )
-
-    def recalled(self, entry: Entry) -> AsyncJob:
-        """Return a job as the history knows it, without the network."""
-        return self._components.jobs.recalled(entry)
-
-    def draft_of(self, state: FormState, given: Mapping[str, str]) -> Draft:
-        """Return what a form holds now; `given` are digests."""
-        return Draft(
-            state.values, given, state.touched, state.submitted, after=self._after
+            self._store, self.origin, limit=MOST_JOBS, after=self.after
         )
 
     def skip(self, draft: Draft) -> None:
@@ -138,32 +107,3 @@ class FormMemory:
         except MediakitError as error:
             # It is written at the next change.
             log.warning("what a form holds was not saved: %s", error)
-
-    async def watch(self, entries: Sequence[Entry]) -> None:
-        """Watch the jobs again whose charge is not settled."""
-        for entry in entries:
-            if entry.job_id is not None and not is_over(entry):
-                await self._components.jobs.resume(entry)
-
-    async def answered(self, entries: Sequence[Entry], clock: Clock) -> Sequence[Entry]:
-        """Wait until requests left unanswered have a job; return their entries."""
-        # The client asks for them again; see `resume`.
-        keys = [
-            entry.key
-            for entry in entries
-            if entry.state is EntryState.UNANSWERED
-            and may_resend_unasked(entry, clock.now())
-        ]
-        found: list[Entry] = []
-        for _ in range(ANSWER_LOOKS if keys else 0):
-            read = [
-                await self._components.account_history.ask(History.find_key, k)
-                for k in keys
-            ]
-            known = [entry for entry in read if entry is not None]
-            found += [entry for entry in known if entry.job_id is not None]
-            keys = [e.key for e in known if e.state is EntryState.UNANSWERED]
-            if not keys:
-                break
-            await clock.sleep(ANSWER_PAUSE_S)
-        return found

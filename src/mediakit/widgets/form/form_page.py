@@ -25,17 +25,11 @@ class FormPage:
     """Keeps the page and the state of a form in step."""
 
     def __init__(
-        self,
-        function: Function,
-        service: str,
-        live: LiveState,
-        timelines: FormTimelines,
-        hear: Hear,
-        hides: str,
+        self, function: Function, service: str, live: LiveState, hear: Hear, hides: str
     ) -> None:
+        self.timelines = FormTimelines(function)
         self._function = function
         self._live = live
-        self._timelines = timelines
         self._heard: dict[str, int] = {}
         self._wires: dict[str, Wire] = {}
         self._said = ""
@@ -43,7 +37,7 @@ class FormPage:
         self._closed = False
         specs = function.fields.values()
         inner = (each for spec in specs for each in spec.with_inner())
-        edits = bool(timelines.names) or any(each.mask_of for each in inner)
+        edits = bool(self.timelines.names) or any(each.mask_of for each in inner)
         self.widget = (EditorsWidget if edits else FormWidget)(hear, hides=hides)
         head = head_payload(function, service, "* required")
         self.widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})
@@ -81,7 +75,7 @@ class FormPage:
             self._wires[name] = wire
             if repr(value) != repr(state.values.get(name)):
                 changed.append(name)
-                state = state.with_value(name, self._timelines.listed(name, value))
+                state = state.with_value(name, self.timelines.listed(name, value))
         self._live.now = adapted(state)
         return changed
 
@@ -91,7 +85,7 @@ class FormPage:
         return any(
             repr(held_in(self._function, spec, wires[name])) != repr(values.get(name))
             for name, spec in self.fields.items()
-            if name in wires and name not in self._timelines.names
+            if name in wires and name not in self.timelines.names
         )
 
     def show(self, parts: Payload, **more: object) -> None:
@@ -107,7 +101,7 @@ class FormPage:
             "values": wires,
             "names": own_names(wires),
             "found": found_payload(state.inspections),
-            "timelines": self._timelines.payload(state),
+            "timelines": self.timelines.payload(state),
             **state_payload(state, fields),
             "error": self._said,
             **parts,

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mediakit.catalog import Function
-from mediakit.clock import Clock
 from mediakit.errors import MediakitError
 from mediakit.records import JobStatus
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.form.live_state import LiveState
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.python_code import is_extra
 from mediakit.widgets.form.state import FormState, Owned
 from mediakit.widgets.inputs.inspector import Inspector
-from mediakit.widgets.inputs.result_search import Results
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
-
-if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
 
 TYPING_PAUSE_S = 0.4
 
@@ -26,24 +19,10 @@ TYPING_PAUSE_S = 0.4
 class FormReads:
     """Inspects media and searches the history, once typing has paused."""
 
-    def __init__(
-        self,
-        client: Client,
-        function: Function,
-        live: LiveState,
-        tasks: TaskRunner,
-        clock: Clock,
-        results: Results,
-        fitted: Callable[[FormState], FormState],
-    ) -> None:
-        self._components = client.components
-        self._inspector = Inspector(client.components.remote_media)
-        self._function = function
-        self._live = live
-        self._results = results
-        self._tasks = tasks
-        self._clock = clock
-        self._fitted = fitted
+    def __init__(self, context: FormContext) -> None:
+        self._context = context
+        self._live = context.live
+        self._inspector = Inspector(context.client.components.remote_media)
         self._edits: dict[str, int] = {}
         self._asked: tuple[str, bool] | None = None
 
@@ -54,7 +33,7 @@ class FormReads:
     async def media(self) -> None:
         """Inspect the media that the form holds."""
         await self.files(self._live.now)
-        results = await self._results.recognised(self._live.now.media.remote)
+        results = await self._context.results.recognised(self._live.now.media.remote)
         if results:
             self._take(results)
         remote = self._live.now.media.unmeasured
@@ -66,7 +45,8 @@ class FormReads:
         self._take(await self._inspector.look(state.media.files))
 
     def _take(self, found: Mapping[MediaKey, Inspection]) -> None:
-        self._live.change(lambda now: self._fitted(now.with_inspections(found)))
+        fitted = self._context.page.timelines.fitted
+        self._live.change(lambda now: fitted(now.with_inspections(found)))
 
     def owned_soon(self) -> None:
         """Look for a job of what the form holds, once for each request."""
@@ -85,9 +65,9 @@ class FormReads:
         if state.problems or state.media.unseen:
             return
         try:
-            entry = await self._components.owned_entry(
-                self._function.path, **await self.arguments(state.body())
-            )
+            arguments = await self.arguments(state.body())
+            components = self._context.client.components
+            entry = await components.owned_entry(state.function.path, **arguments)
         except MediakitError:
             return  # a click on the button says what is wrong
         owned = None
@@ -97,9 +77,11 @@ class FormReads:
 
     async def arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `submit` takes for a body, with results as jobs."""
-        extra = {n: v for n, v in body.items() if is_extra(self._function, n, v)}
+        function = self._context.function
+        extra = {n: v for n, v in body.items() if is_extra(function, n, v)}
         plain = {n: value for n, value in body.items() if n not in extra}
-        return {**await self._results.as_jobs(self._function, plain), "extra": extra}
+        as_jobs = await self._context.results.as_jobs(function, plain)
+        return {**as_jobs, "extra": extra}
 
     def close(self) -> None:
         """Start no more searches."""
@@ -109,8 +91,8 @@ class FormReads:
         edits = self._edits[what] = self._edits.get(what, 0) + 1
 
         async def after_typing() -> None:
-            await self._clock.sleep(TYPING_PAUSE_S)
+            await self._context.clock.sleep(TYPING_PAUSE_S)
             if self._edits.get(what) == edits:
                 await look()
 
-        self._tasks.run(after_typing)
+        self._context.tasks.run(after_typing)

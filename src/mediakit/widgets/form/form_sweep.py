@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mediakit.clock import Clock
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.fields_payload import Payload
-from mediakit.widgets.form.live_state import LiveState
-from mediakit.widgets.form.widget import FormWidget
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
-from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
 if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
     from mediakit.widgets.form.sweep_call import SweepChoice
     from mediakit.widgets.form.sweep_panel import SweepPanel
 
@@ -25,28 +20,12 @@ PAST = (
 
 
 class FormSweep:
-    """Makes the panel when somebody opens it; it imports pandas."""
+    """Makes the panel when somebody opens it, because it imports pandas."""
 
-    def __init__(
-        self,
-        client: Client,
-        live: LiveState,
-        widget: FormWidget,
-        handle: CardHandle,
-        tasks: TaskRunner,
-        clock: Clock,
-        *,
-        show: Callable[[], object],
-    ) -> None:
+    def __init__(self, context: FormContext) -> None:
         self.last = ""
         """The id of the sweep that ran last; empty for none."""
-        self._client = client
-        self._live = live
-        self._widget = widget
-        self._handle = handle
-        self._tasks = tasks
-        self._clock = clock
-        self._show = show
+        self._context = context
         self._panel: SweepPanel | None = None
         self._choice: SweepChoice | None = None
         self._has_wall = False
@@ -63,19 +42,19 @@ class FormSweep:
     def hear(self, said: Mapping[str, Any]) -> None:
         panel = self._panel = self._panel or self._make_panel()
         if "past" in said:
-            self._tasks.run(partial(panel.show_past, self.last))
+            self._context.tasks.run(partial(panel.show_past, self.last))
         elif "open" in said:
             panel.is_open = bool(said["open"])
         else:
             panel.hear(said)
-        self._show()
+        self._context.live.show()
 
     def payload(self) -> Payload:
         """Return what the page draws of it, for what the form holds now."""
         past = PAST.format(self.last) if self.last and not self._has_wall else ""
         if self._panel is None:
             return {"sweep": None, "past": past}
-        self._panel.follow(self._live.now)
+        self._panel.follow()
         return {"sweep": self._panel.payload, "past": past}
 
     def close(self) -> None:
@@ -87,21 +66,14 @@ class FormSweep:
         from mediakit.widgets.form.sweep_call import SweepChoice
         from mediakit.widgets.form.sweep_panel import SweepPanel
 
-        handle = self._handle.another()
-        self._widget.hides += handle.live_rules
-        return SweepPanel(
-            self._client,
-            self._live.now,
-            self._choice or SweepChoice(),
-            tasks=self._tasks,
-            clock=self._clock,
-            handle=handle,
-            show=self._show,
-            place=self._place,
-        )
+        handle = self._context.handle.another()
+        self._context.page.widget.hides += handle.live_rules
+        choice = self._choice or SweepChoice()
+        return SweepPanel(self._context, choice, handle, show_wall=self._show_wall)
 
-    def _place(self, wall: Any, sweep: str) -> None:
+    def _show_wall(self, wall: Any, sweep: str) -> None:
         self.last = sweep
         self._has_wall = True
-        self._widget.show_form({"wall": [wall.model_id], "past": ""}, brings=True)
-        self._show()
+        parts = {"wall": [wall.model_id], "past": ""}
+        self._context.page.widget.show_form(parts, brings=True)
+        self._context.live.show()

@@ -21,3 +21,8 @@ class LiveState:
         with self.lock:
             self.now = changed(self.now)
             self._show()
+
+    def show(self) -> None:
+        """Show what is held, because something beside it has changed."""
+        with self.lock:
+            self._show()

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mediakit.catalog import Function
 from mediakit.client import AsyncJob
-from mediakit.client.progress import DelayMessages
 from mediakit.client.submitting import asking_from
-from mediakit.clock import Clock
 from mediakit.errors import MediakitError
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.form_reads import FormReads
-from mediakit.widgets.form.live_state import LiveState
 from mediakit.widgets.form.payload import Ends, is_dearer
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import sentence_of
-
-if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
 
 ANOTHER = (
     "This request has already been submitted. This click sent nothing; press the "
@@ -38,105 +30,79 @@ SILENT_STEPS = 3
 
 
 class Purchases:
-    """Submits requests, one at a time."""
+    """Submits a form's requests, one at a time, as jobs of the form `origin`."""
 
     def __init__(
         self,
-        client: Client,
-        function: Function,
-        live: LiveState,
+        context: FormContext,
         reads: FormReads,
-        tasks: TaskRunner,
-        clock: Clock,
-        asked_from: str | None,
+        origin: str | None,
         *,
-        say: Callable[..., object],
-        done: Callable[[AsyncJob, str], Awaitable[object]],
-        ended: Callable[[], object],
+        show_job: Callable[[AsyncJob, str], Awaitable[object]],
+        refresh_funds: Callable[[], object],
     ) -> None:
-        self._client = client
-        self._function = function
-        self._live = live
+        self._context = context
+        self._live = context.live
         self._reads = reads
-        self._tasks = tasks
-        self._clock = clock
-        self._asked_from = asked_from
-        self._say = say
-        self._done = done
-        self._ended = ended
+        self._origin = origin
+        self._show_job = show_job
+        self._refresh_funds = refresh_funds
 
     def start(self, seen: Ends | None, *, another: bool) -> None:
         """Submit what the form holds, never at a higher price than was seen."""
         clicked = self._live.now
         self._live.now = replace(clicked, sending=SENDING_TEXT)
-        self._tasks.run(partial(self._send, clicked, seen, another=another))
+        send = partial(self._send, clicked, seen, another=another)
+        self._context.tasks.run(send)
 
     async def _send(
         self, clicked: FormState, seen: Ends | None, *, another: bool
     ) -> None:
+        say = self._context.page.say
         try:
             await self._reads.files(clicked)  # one may have vanished
             await self._reads.owned(clicked)
             ready = replace(self._live.now, values=clicked.values, sending=None)
             price = ready.estimate
             if ready.submit_reason is not None:
-                self._say(f"{ready.submit_reason} Nothing was sent.")
+                say(f"{ready.submit_reason} Nothing was sent.")
             elif ready.is_another_take and not another:
-                self._say(ANOTHER)
+                say(ANOTHER)
             elif seen and price and is_dearer((price.low, price.high), seen):
-                self._say(RISEN.format(price.text), until_edited=True)
+                say(RISEN.format(price.text), until_edited=True)
             else:
-                await self._done(await self._explained(ready), ready.body_digest)
+                job = await self._submit_and_explain(ready)
+                await self._show_job(job, ready.body_digest)
         except MediakitError as error:
-            self._say(sentence_of(error))
+            say(sentence_of(error))
         finally:
             self._live.change(lambda now: replace(now, sending=None))
-        self._ended()
+        self._refresh_funds()
 
-    async def _explained(self, ready: FormState) -> AsyncJob:
+    async def _submit_and_explain(self, ready: FormState) -> AsyncJob:
         """Submit a request, and show meanwhile what it waits for."""
-        names = {Path(path).name for _, path in ready.media.files}
-        delays = self._client.components.delays
-        async with explained(delays, names, self._clock, self._show_delay):
+        explaining = asyncio.ensure_future(self._explain_delay(ready))
+        try:
             return await self.submit(ready.body())
+        finally:
+            explaining.cancel()
 
-    def _show_delay(self, text: str) -> None:
-        self._live.change(lambda now: replace(now, sending=text))
+    async def _explain_delay(self, ready: FormState) -> None:
+        names = {Path(path).name for _, path in ready.media.files}
+        delays = self._context.client.components.delays
+        silent_steps = 0
+        while True:
+            await self._context.clock.sleep(STEP_S)
+            uploading = delays.upload_text(names)
+            silent_steps = 0 if uploading else silent_steps + 1
+            is_late = silent_steps >= SILENT_STEPS
+            text = uploading or (delays.submit_text() if is_late else SENDING_TEXT)
+            self._live.change(partial(replace, sending=text))
 
     async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
         """Submit the next take of a body."""
         arguments = await self._reads.arguments(body)
-        with asking_from(self._asked_from):
-            return await self._client.core.submit(
-                self._function.path, take="next", **arguments
+        with asking_from(self._origin):
+            return await self._context.client.core.submit(
+                self._context.function.path, take="next", **arguments
             )
-
-
-@asynccontextmanager
-async def explained(
-    delays: DelayMessages,
-    names: Collection[str],
-    clock: Clock,
-    show: Callable[[str], None],
-) -> AsyncIterator[None]:
-    """Show once a second what a request waits for, while it is being sent."""
-    telling = asyncio.ensure_future(_tell(delays, names, clock, show))
-    try:
-        yield
-    finally:
-        telling.cancel()
-
-
-async def _tell(
-    delays: DelayMessages,
-    names: Collection[str],
-    clock: Clock,
-    show: Callable[[str], None],
-) -> None:
-    silent_steps = 0
-    while True:
-        await clock.sleep(STEP_S)
-        uploading = delays.upload_text(names)
-        silent_steps = 0 if uploading else silent_steps + 1
-        is_late = silent_steps >= SILENT_STEPS
-        show(uploading or (delays.submit_text() if is_late else SENDING_TEXT))

@@ -10,15 +10,14 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from mediakit.clock import Clock
 from mediakit.errors import InputError, MediakitError
 from mediakit.money import MicroUSD, format_usd, parse_usd
 from mediakit.schema import FieldSpec
 from mediakit.sweep import AsyncResults, CellState, past_plan, plan_of
 from mediakit.widgets.controls.messages import label_of
+from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.fields_payload import Payload, name_of, option_label
 from mediakit.widgets.form.python_code import sweep_call
-from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.sweep_call import (
     NUMBERS,
     SweepCall,
@@ -30,17 +29,15 @@ from mediakit.widgets.form.sweep_call import (
 )
 from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import plan_html, run_text
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import sentence_of
 from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
 if TYPE_CHECKING:
-    from mediakit.blocking_client import Client
     from mediakit.widgets.gallery import Gallery
 
 PAUSE_S = 0.4
 MOST_TAKES = 1_000
-CHANGED = "The plan has changed. Press Run after the price updates."
+PLAN_CHANGED = "The plan has changed. Press Run after the price updates."
 NOTHING_VARIES = "Select what varies, or set more than one take."
 TAKES = f"Takes: enter a whole number from 1 to {MOST_TAKES:,}."
 AMOUNT = "Enter an amount, such as $5."
@@ -61,25 +58,19 @@ class SweepPanel:
 
     def __init__(
         self,
-        client: Client,
-        state: FormState,
+        context: FormContext,
         choice: SweepChoice,
-        *,
-        tasks: TaskRunner,
-        clock: Clock,
         handle: CardHandle,
-        show: Callable[[], object],
-        place: Callable[[Any, str], object],
+        *,
+        show_wall: Callable[[Any, str], object],
     ) -> None:
         self.choice = choice
         self.is_open = False
-        self._client = client
-        self._state = state
-        self._tasks = tasks
-        self._clock = clock
+        self._context = context
+        self._client = context.client
+        self._live = context.live
         self._handle = handle
-        self._show = show
-        self._place = place
+        self._place_wall = show_wall
         self._edits = 0
         self._call = SweepCall({}, 1, (), {})
         self._plan: AsyncPlan | None = None
@@ -92,19 +83,17 @@ class SweepPanel:
         self._runs = False
         self._plan_soon()
 
-    def follow(self, state: FormState) -> None:
-        """Plan again if the form has changed."""
-        self._state = state
-        call = call_of(state, self.choice)
+    def follow(self) -> None:
+        """Plan again if the form or the choice has changed."""
+        call = call_of(self._live.now, self.choice)
         if call != self._call:
             self._call = call
             self._plan_soon()
 
     def as_python(self) -> str:
         """Return the call that makes the same plan, as code."""
-        arguments = self._call.arguments
-        function = self._state.function
-        return sweep_call(self._client.catalog, function, arguments)
+        function = self._context.function
+        return sweep_call(self._client.catalog, function, self._call.arguments)
 
     async def show_past(self, sweep: str) -> None:
         """Show the wall of a sweep that an earlier form ran; nothing is sent."""
@@ -122,14 +111,15 @@ class SweepPanel:
 
     def hear(self, said: Mapping[str, Any]) -> None:
         choice = self.choice
+        state = self._live.now
         match said:
             case {"vary": name, "on": True}:
-                value = self._state.values.get(name, self._state.further.get(name))
-                choice = choice.with_varied(axes_of(self._state)[name], value)
+                value = state.values.get(name, state.further.get(name))
+                choice = choice.with_varied(axes_of(state)[name], value)
             case {"vary": name}:
                 choice = choice.without(name)
             case {"axis": name, "ticked": ticked}:
-                choices = axes_of(self._state)[name].choices
+                choices = axes_of(state)[name].choices
                 choice = choice.with_entry(name, tuple(choices[at] for at in ticked))
             case {"axis": name, "text": text}:
                 choice = choice.with_entry(name, str(text))
@@ -144,15 +134,15 @@ class SweepPanel:
             case {"run": text}:
                 self._run(str(text))
             case {"drafts": True}:
-                self._tasks.run(self._show_drafts)
+                self._context.tasks.run(self._show_drafts)
         self.choice = choice
-        self.follow(self._state)
+        self.follow()
 
     # -- what is shown ------------------------------------------------------------
 
     @property
     def payload(self) -> Payload:
-        specs = axes_of(self._state)
+        specs = axes_of(self._live.now)
         plan = self._plan
         axes = [*(n for n in self.choice.varied if n in specs), *self._call.slots]
         return {
@@ -273,10 +263,10 @@ class SweepPanel:
             # What stands there fades until the new plan is made.
             self._said = ""
             make = partial(self._plan_after_typing, self._call, self._edits)
-            self._tasks.run(make)
+            self._context.tasks.run(make)
 
     async def _plan_after_typing(self, call: SweepCall, edits: int) -> None:
-        await self._clock.sleep(PAUSE_S)
+        await self._context.clock.sleep(PAUSE_S)
         if edits != self._edits:
             return
         plan = None
@@ -285,7 +275,7 @@ class SweepPanel:
             plan = await plan_of(
                 self._client.core,
                 AsyncPlan,
-                self._state.function.path,
+                self._context.function.path,
                 takes=call.takes,
                 **call.axes,
             )
@@ -298,7 +288,7 @@ class SweepPanel:
         self._plan = plan
         self._said = said
         self._html = "" if plan is None else str(plan_html(plan))
-        self._show()
+        self._live.show()
 
     async def _show_drafts(self) -> None:
         """Show the plan of drafts, whose price is then on the button."""
@@ -316,7 +306,7 @@ class SweepPanel:
         if self._runs:
             return
         if plan is None or text != self._run_text:
-            self._error = CHANGED
+            self._error = PLAN_CHANGED
             return
         self._runs = True
         self._error = ""
@@ -331,13 +321,13 @@ class SweepPanel:
                 return
             finally:
                 self._runs = False
-                self._show()
+                self._live.show()
             await results.wait()
             await plan._refresh()
             if self._plan is plan:
                 self._change(plan)
 
-        self._tasks.run(run)
+        self._context.tasks.run(run)
 
     def _show_wall(self, results: AsyncResults) -> None:
         from mediakit.widgets.sweeps.displayed import form_opener
@@ -345,7 +335,7 @@ class SweepPanel:
 
         wall = wall_of(results, None, None, form_opener(results.plan))
         before, self._gallery = self._gallery, wall
-        self._place(wall.view, results.id)
+        self._place_wall(wall.view, results.id)
         wall.follow_with(self._handle)
         if before is not None:
             before.close()

@@ -53,7 +53,7 @@ class Found:
     last: Entry | None  # the last entry that was read; None at the end
 
 
-class Results:
+class ResultSearch:
     """Finds results of a client's service in its history, without the network."""
 
     def __init__(self, client: Client) -> None:
