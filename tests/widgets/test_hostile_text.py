@@ -25,6 +25,7 @@ from mediakit.widgets.form.state import FormState
 from mediakit.widgets.gallery import WallSummary, static_html
 from mediakit.widgets.job.card import card_html, waited_html
 from mediakit.widgets.job.player import Still, player_html
+from mediakit.widgets.job.preview import Preview
 from mediakit.widgets.studio.head import saved_html
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
@@ -113,9 +114,9 @@ def month_of(text: str) -> Iterator[str]:
 
 
 PRODUCERS: dict[str, Callable[[str], str | Iterator[str]]] = {
-    "card": lambda text: card_html(job_of(text), poster=JPEG),
+    "card": lambda text: card_html(job_of(text), Preview(JPEG)),
     "card with a player": lambda text: card_html(
-        replace(job_of(text), media_type="video"), poster=JPEG, player=True
+        replace(job_of(text), media_type="video"), Preview(JPEG)
     ),
     "card of a failure": lambda text: card_html(
         failed("internal", text, prompt=text * 20)

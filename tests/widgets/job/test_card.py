@@ -8,7 +8,7 @@ from PIL import Image
 from mediakit.client import JobState
 from mediakit.records import ErrorCode
 from mediakit.widgets.job.card import card_html, card_text
-from mediakit.widgets.job.preview import POSTER_MAX_BYTES, OutputFacts
+from mediakit.widgets.job.preview import POSTER_MAX_BYTES, OutputFacts, Preview
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -51,7 +51,7 @@ def poster() -> bytes:
 def test_every_state_has_a_card_with_its_facts_that_needs_no_style_sheet_or_script(
     state: JobState, poster: bytes
 ) -> None:
-    page = Markup(card_html(state, poster=poster))
+    page = Markup(card_html(state, Preview(poster)))
     for fact in ("Text to video", JOB_ID, "Estimate: ", "Charge: ", "sandbox"):
         assert fact in page.text
     assert {tag for tag, _ in page.tags} <= TAGS
@@ -92,7 +92,7 @@ def test_a_completed_video_shows_player_poster_prompt_price_charge_and_link(
     poster: bytes,
 ) -> None:
     state = state_of("completed", **settled(340_000))
-    page = Markup(card_html(state, poster=poster, player=True))
+    page = Markup(card_html(state, Preview(poster)))
     video = page.first("video")
     assert video is not None
     assert video["src"] == URL
@@ -107,17 +107,13 @@ def test_a_completed_video_shows_player_poster_prompt_price_charge_and_link(
 
 def test_a_result_is_its_poster_and_leads_to_the_whole(poster: bytes) -> None:
     state = state_of("completed", media_type="image", url="https://media.test/x.png")
-    clip = state_of("completed", url="https://media.test/x.png")
-    for page in (
-        Markup(card_html(state, poster=poster)),
-        Markup(card_html(clip, poster=poster, player=False)),
-    ):
-        picture = page.first("img")
-        assert page.first("video") is None
-        assert picture is not None
-        assert (picture["src"] or "").startswith("data:image/jpeg;base64,")
-        assert "a kite over dunes" in (picture["alt"] or "")
-        assert "https://media.test/x.png" in page.addresses()
+    page = Markup(card_html(state, Preview(poster)))
+    picture = page.first("img")
+    assert page.first("video") is None
+    assert picture is not None
+    assert (picture["src"] or "").startswith("data:image/jpeg;base64,")
+    assert "a kite over dunes" in (picture["alt"] or "")
+    assert "https://media.test/x.png" in page.addresses()
 
 
 def test_fifty_results_with_the_largest_posters_are_under_two_megabytes() -> None:
@@ -127,14 +123,16 @@ def test_fifty_results_with_the_largest_posters_are_under_two_megabytes() -> Non
     assert len(poster) < POSTER_MAX_BYTES
     poster += bytes(POSTER_MAX_BYTES - len(poster))
     state = state_of("completed", prompt="word " * 40, **settled(340_000))
-    kept = json.dumps({"html": card_html(state, poster=poster), "t": card_text(state)})
+    kept = json.dumps(
+        {"html": card_html(state, Preview(poster)), "t": card_text(state)}
+    )
     assert 50 * len(kept) < 2_000_000
 
 
 def test_an_erased_job_keeps_no_picture_of_what_was_erased(poster: bytes) -> None:
     for url in (URL, None):
         state = state_of("completed", url=url, deleted_at=ERASED_AT)
-        page = Markup(card_html(state, poster=poster))
+        page = Markup(card_html(state, Preview(poster)))
         assert page.addresses() == []
         assert "Erased" in page.text
         assert "client.job" not in page.text
@@ -162,7 +160,7 @@ def test_a_long_prompt_is_shortened_and_unfolds_whole() -> None:
 def test_a_card_leads_with_prompt_and_one_line_and_folds_the_rest() -> None:
     facts = OutputFacts(1280, 720, 3.0, 1_200_000)
     state = state_of("completed", **settled(340_000))
-    page = Markup(card_html(state, facts=facts))
+    page = Markup(card_html(state, Preview(facts=facts)))
     open_text, folded = page.text.split("Details")
     assert open_text.index("a kite over dunes") < open_text.index("Completed")
     times = "\N{MULTIPLICATION SIGN}"

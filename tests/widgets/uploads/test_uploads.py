@@ -17,6 +17,7 @@ from mediakit.widgets.uploads.chunked_upload import PIECE_BYTES
 from mediakit.widgets.uploads.upload_folder import (
     DAY_S,
     KEPT_DAYS,
+    Spool,
     UploadFolder,
     own_name,
 )
@@ -341,6 +342,12 @@ def test_vary_brings_the_file_back_or_else_the_url_that_the_service_has(
     assert form.request()["image_url"] == view.state.body["image_url"]
 
 
+def keep(folder: UploadFolder, name: str, content: bytes) -> Path:
+    spool = Spool(folder, name)
+    spool.write(content)
+    return spool.finish()
+
+
 def age(path: Path, seconds: float) -> None:
     import os
 
@@ -351,10 +358,10 @@ def age(path: Path, seconds: float) -> None:
 def test_the_same_file_is_kept_once_and_each_name_is_its_own(
     folder: UploadFolder, tmp_path: Path
 ) -> None:
-    first = folder.keep("a.png", b"same")
-    assert folder.keep("a.png", b"same") == first
-    assert folder.keep("b.png", b"same").parent == first.parent
-    assert folder.keep("a.png", b"other") != first
+    first = keep(folder, "a.png", b"same")
+    assert keep(folder, "a.png", b"same") == first
+    assert keep(folder, "b.png", b"same").parent == first.parent
+    assert keep(folder, "a.png", b"other") != first
     assert len(files_in(tmp_path / "home")) == 3
     assert (tmp_path / "home" / "uploads").stat().st_mode & 0o077 == 0
 
@@ -362,7 +369,7 @@ def test_the_same_file_is_kept_once_and_each_name_is_its_own(
 def test_what_was_not_used_for_long_goes_when_another_file_comes(
     folder: UploadFolder, tmp_path: Path
 ) -> None:
-    old, used = folder.keep("old.png", b"old"), folder.keep("used.png", b"used")
+    old, used = keep(folder, "old.png", b"old"), keep(folder, "used.png", b"used")
     for path in (old, used):
         age(path.parent, (KEPT_DAYS + 1) * DAY_S)
     left = tmp_path / "home" / "uploads" / "left.part"
@@ -370,7 +377,7 @@ def test_what_was_not_used_for_long_goes_when_another_file_comes(
     age(left, 2 * DAY_S)
 
     folder_module.note_use(str(used))
-    folder.keep("new.png", b"new")
+    keep(folder, "new.png", b"new")
     assert not old.exists()
     assert not left.exists()
     assert used.exists()
@@ -378,11 +385,11 @@ def test_what_was_not_used_for_long_goes_when_another_file_comes(
 
 def test_the_longest_unused_go_when_all_is_too_much(tmp_path: Path) -> None:
     folder = UploadFolder(tmp_path / "home", max_bytes=250)
-    kept = [folder.keep(f"{n}.png", bytes([n]) * 100) for n in range(3)]
+    kept = [keep(folder, f"{n}.png", bytes([n]) * 100) for n in range(3)]
     for days, path in zip((4, 3, 2), kept, strict=True):
         age(path.parent, days * DAY_S)
 
-    folder.keep("new.png", b"n" * 100)
+    keep(folder, "new.png", b"n" * 100)
     assert [path.exists() for path in kept] == [False, False, True]
-    today = [folder.keep(f"today{n}.png", bytes([n + 9]) * 100) for n in range(4)]
+    today = [keep(folder, f"today{n}.png", bytes([n + 9]) * 100) for n in range(4)]
     assert all(path.exists() for path in today)

@@ -8,7 +8,6 @@ from mediakit.schema import FieldSpec
 
 LONG_TEXT = 100
 SHORT_TEXT = 24
-SUMMARY_FACTS = 4
 FEW_FIELDS = 3
 OPTION_WORDS = {
     "choice": "preset",

@@ -9,7 +9,6 @@ from mediakit.schema import FieldSpec
 
 # The widest range that each step of a slider suits.
 STEPS = ((0.2, 0.001), (2.0, 0.01), (20.0, 0.1))
-WIDEST_SLIDER = 1_000
 DIGITS = 6
 FINEST_STEP = 10**-DIGITS
 

@@ -19,25 +19,21 @@ from mediakit.client.job_words import take_text
 from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.saved_media import link_html
 from mediakit.widgets.job.player import (
-    CARD_MAX_PX,
+    MAX_PX,
     NO_ENVIRONMENT,
-    WHAT,
     Embedded,
     Still,
-    browser_url,
     player_html,
-    web_url,
 )
-from mediakit.widgets.job.preview import NO_FACTS, OutputFacts
+from mediakit.widgets.job.preview import NO_FACTS, NO_PREVIEW, OutputFacts, Preview
 from mediakit.widgets.job.text import (
-    Failure,
     asked_text,
     charge_text,
     erased,
     estimate_text,
     failure_of,
+    file_of,
     has_output,
     price_text,
     ran_text,
@@ -109,36 +105,41 @@ def line_texts(state: JobState, facts: OutputFacts = NO_FACTS) -> list[str]:
 
 def card_html(
     state: JobState,
+    preview: Preview = NO_PREVIEW,
     *,
-    poster: bytes | None = None,
-    player: bool = True,
-    codec: str | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
-    facts: OutputFacts = NO_FACTS,
 ) -> Markup:
     """Return a job as HTML that stays readable whatever is stripped from it."""
-    media = _media_html(
-        state, poster, codec, environment, player=player, embedded=embedded
-    )
-    if media:
-        place = Markup('<div style="flex:0 1 {}px">{}</div>')
-        media = place.format(CARD_MAX_PX, media)
+    output = file_of(state)
+    media = NO_HTML
+    if output is not None:
+        player = player_html(
+            output.url,
+            state.media_type,
+            output.content_type,
+            preview.codec,
+            still=_still_of(state, preview.poster),
+            environment=environment,
+            embedded=embedded,
+        )
+        media = Markup('<div style="flex:0 1 {}px">{}</div>').format(MAX_PX, player)
     return Markup(
         '<div style="display:flex;flex-wrap:wrap;gap:8px 16px;padding:12px;'
         'margin:4px 0;max-width:960px;border:1px solid {};border-radius:4px">{}'
-        '<div style="flex:1 1 300px">{}{}{}</div></div>'
+        '<div style="flex:1 1 300px">{}{}{}{}{}</div></div>'
     ).format(
-        LINE, media, prompt_html(state), head_html(state, facts), details_html(state)
+        LINE,
+        media,
+        _prompt_html(state),
+        _standing_html(state, preview.facts),
+        _failure_html(state),
+        _reused_html(state),
+        _details_html(state),
     )
 
 
-def head_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
-    failure = failure_html(failure_of(state))
-    return line_html(state, facts) + failure + reused_html(state)
-
-
-def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
+def _standing_html(state: JobState, facts: OutputFacts) -> Markup:
     return Markup(
         '<div style="margin:0 0 6px;font-variant-numeric:tabular-nums"><b style="'
         "border:1px solid currentColor;border-radius:9px;padding:0 8px;"
@@ -151,15 +152,15 @@ def line_html(state: JobState, facts: OutputFacts = NO_FACTS) -> Markup:
     )
 
 
-def details_html(state: JobState) -> Markup:
-    """Return what few people need, folded away."""
+def _details_html(state: JobState) -> Markup:
+    """Return what few people need, folded away, one line each without styles too."""
     return Markup(
         '<details style="margin:6px 0 0"><summary style="cursor:pointer;{}">'
         "Details</summary>{}</details>"
-    ).format(QUIET, facts_html(facts_of(state)))
+    ).format(QUIET, NO_HTML.join(map(_fact_html, facts_of(state))))
 
 
-def prompt_html(state: JobState) -> Markup:
+def _prompt_html(state: JobState) -> Markup:
     """Return the prompt, or the title of a job without one, and the take."""
     prompt, take = state.prompt or state.subject, NO_HTML
     if take_text(state.entry):
@@ -183,8 +184,9 @@ def prompt_html(state: JobState) -> Markup:
     )
 
 
-def failure_html(failure: Failure | None) -> Markup:
+def _failure_html(state: JobState) -> Markup:
     """Return why a job failed and what to do; the service's words come last."""
+    failure = failure_of(state)
     if failure is None:
         return NO_HTML
     return Markup(
@@ -199,15 +201,10 @@ def failure_html(failure: Failure | None) -> Markup:
     )
 
 
-def reused_html(state: JobState) -> Markup:
+def _reused_html(state: JobState) -> Markup:
     if not state.reused:
         return NO_HTML
     return Markup('<div style="margin:0 0 6px">{}</div>').format(REUSED)
-
-
-def facts_html(facts: list[Fact]) -> Markup:
-    """Return facts as lines that read as lines without any style too."""
-    return NO_HTML.join(map(_fact_html, facts))
 
 
 def _fact_html(fact: Fact) -> Markup:
@@ -223,36 +220,7 @@ def _fact_html(fact: Fact) -> Markup:
     ).format(QUIET, html_text(fact.label), text)
 
 
-def _media_html(
-    state: JobState,
-    poster: bytes | None,
-    codec: str | None,
-    environment: Mapping[str, str],
-    *,
-    player: bool,
-    embedded: Embedded | None,
-) -> Markup:
-    output = state.record.output
-    if erased(state) or output is None or output.file is None:
-        return NO_HTML
-    still = still_of(state, poster)
-    if player or still is None or web_url(output.file.url) is None:
-        return player_html(
-            output.file.url,
-            output.media_type,
-            output.file.content_type,
-            codec,
-            still=still,
-            max_px=CARD_MAX_PX,
-            environment=environment,
-            embedded=embedded,
-        )
-    what = WHAT.get(output.media_type, "result")
-    link = link_html(browser_url(output.file.url, environment), f"Open the {what}")
-    return still.html(CARD_MAX_PX) + Markup("<div>{}</div>").format(link)
-
-
-def still_of(state: JobState, poster: bytes | None) -> Still | None:
+def _still_of(state: JobState, poster: bytes | None) -> Still | None:
     """Return the poster with words for those who cannot see it."""
     if poster is None:
         return None
@@ -294,9 +262,9 @@ def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
         yield REUSED
     for fact in facts_of(state):
         yield f"{fact.label}: {fact.text}"
-    output = state.record.output
-    if output is not None and output.file is not None and not erased(state):
-        yield f"Result: {output.file.url}"
+    output = file_of(state)
+    if output is not None:
+        yield f"Result: {output.url}"
 
 
 # -- jobs that a cell waited for --------------------------------------------------

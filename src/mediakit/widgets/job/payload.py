@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -30,12 +30,13 @@ from mediakit.widgets.job.player import (
     playback_notice,
     web_url,
 )
-from mediakit.widgets.job.preview import CLIP_NOTE, Preview
+from mediakit.widgets.job.preview import CLIP_NOTE, NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
     clock_of,
     date_text,
     erased,
     failure_of,
+    file_of,
     has_output,
     sent_at,
     shortened,
@@ -83,7 +84,7 @@ class JobHost:
 class Shown:
     """What a job's view shows beside the state of the job."""
 
-    preview: Preview = field(default_factory=Preview)
+    preview: Preview = NO_PREVIEW
     note: str = ""  # a sentence about what was done last
     is_alert: bool = False  # the note says what went wrong
     busy: frozenset[str] = frozenset()  # what is being done at the moment
@@ -159,10 +160,8 @@ def before_of(state: JobState) -> str | None:
 
 
 def _output_url(state: JobState) -> str | None:
-    output = state.record.output
-    if not has_output(state) or output is None or output.file is None:
-        return None
-    return web_url(output.file.url)
+    file = file_of(state)
+    return None if file is None else web_url(file.url)
 
 
 # -- what is drawn ----------------------------------------------------------------
@@ -253,10 +252,10 @@ def _place(state: JobState) -> list[int] | None:
 def _result(
     state: JobState, preview: Preview, environment: Mapping[str, str]
 ) -> Payload | None:
-    output = state.record.output
-    if not has_output(state) or output is None or output.file is None:
+    file = file_of(state)
+    if file is None:
         return None
-    file, address = output.file, web_url(output.file.url)
+    address = web_url(file.url)
     if address is None:
         return {"address": file.url[:200]}
     medium, facts = state.media_type, preview.facts

@@ -18,8 +18,7 @@ HUB_PREFIX = "JUPYTERHUB_SERVICE_PREFIX"
 DEFAULT_PORTS = {"http": 80, "https": 443}
 NO_ENVIRONMENT: Mapping[str, str] = {}
 
-VIEW_MAX_PX = 640
-CARD_MAX_PX = 320
+MAX_PX = 320
 WARN = "color:#b26a00;color:var(--jp-warn-color1,#b26a00)"
 
 WHAT = {"video": "video", "image": "picture", "audio": "sound"}
@@ -77,13 +76,9 @@ class Still:
         return data_url(self.jpeg)
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Return its width and height, in the proportions of the result."""
-        return jpeg_size(self.jpeg)
-
-    def html(self, max_px: int) -> Markup:
-        box = _box(self.shape, max_px)
-        return Markup('<img src="{}" alt="{}"{}>').format(self.uri, self.alt, box)
+    def html(self) -> Markup:
+        img = Markup('<img src="{}" alt="{}"{}>')
+        return img.format(self.uri, self.alt, _box(self))
 
 
 @dataclass(frozen=True)
@@ -133,13 +128,6 @@ def _mb(size_mb: float) -> str:
     return f"{size_mb:.1f} MB" if size_mb >= 1 else f"{size_mb * 1000:.0f} kB"
 
 
-def jpeg_size(jpeg: bytes) -> tuple[int, int]:
-    from PIL import Image
-
-    with Image.open(BytesIO(jpeg)) as image:
-        return image.size
-
-
 def player_html(
     url: str,
     media_type: str,
@@ -147,8 +135,6 @@ def player_html(
     codec: str | None = None,
     *,
     still: Still | None = None,
-    shape: tuple[int, int] | None = None,
-    max_px: int = VIEW_MAX_PX,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
     embedded: Embedded | None = None,
 ) -> Markup:
@@ -163,51 +149,47 @@ def player_html(
     medium = media_type
     if medium not in WHAT:
         medium = (content_type or "").split("/", 1)[0]
+    what = WHAT.get(medium, "result")
     notice = playback_notice(codec) if medium == "video" else ""
     if notice and still is not None and embedded is None:
         # A player would play the sound alone, and look broken.
-        tag = link_html(src, still.html(max_px))
+        tag = link_html(src, still.html)
     else:
         tag = medium_html(
             src if embedded is None else embedded.uri,
             medium,
-            still.alt if still else f"The {WHAT.get(medium)} that was made",
+            still.alt if still else f"The {what} that was made",
             poster=still.uri if still else "",
-            box=_box(still.shape if still else shape, max_px),
+            box=_box(still),
             preload="metadata",
         )
-    said = (notice_html(notice), embedded.note if embedded else "")
-    return rows_html([tag, *said, original_html(src, medium, notice)], max_px)
-
-
-def original_html(src: str, medium: str, notice: str = "") -> Markup:
-    """Return the link to a result; `notice` is why it may not play."""
-    what = WHAT.get(medium, "result")
+    rows: list[str] = [tag] if tag else []
+    if notice:
+        rows.append(Markup('<span style="{}">{}</span>').format(WARN, notice))
+    if embedded is not None:
+        rows.append(embedded.note)
     words = f"Open the original {what}" if notice else f"Open the {what} in a new tab"
-    return link_html(src, words)
-
-
-def rows_html(parts: list[str], max_px: int) -> Markup:
-    """Return pieces of HTML or text below each other; empty ones take no room."""
+    rows.append(link_html(src, words))
     row = Markup('<div style="margin:0 0 4px">{}</div>')
-    rows = NO_HTML.join(row.format(part) for part in parts if part)
-    return Markup('<div style="max-width:{}px">{}</div>').format(max_px, rows)
+    box = Markup('<div style="max-width:{}px">{}</div>')
+    return box.format(MAX_PX, NO_HTML.join(row.format(each) for each in rows))
 
 
-def notice_html(notice: str) -> Markup:
-    if not notice:
-        return NO_HTML
-    return Markup('<span style="{}">{}</span>').format(WARN, notice)
-
-
-def _box(shape: tuple[int, int] | None, max_px: int) -> Markup:
+def _box(still: Still | None) -> Markup:
     """Return the attributes that give a medium its place before it is loaded."""
     # A style may be stripped, and then the attributes bound the size as well.
     style = "display:block;height:auto;border-radius:3px;max-width:100%"
-    if shape is None:
-        return Markup(' style="{};max-height:{}px"').format(style, max_px)
-    width, height = fitted(shape, max_px)
+    if still is None:
+        return Markup(' style="{};max-height:{}px"').format(style, MAX_PX)
+    width, height = fitted(_size_of(still.jpeg), MAX_PX)
     return Markup(' width="{}" height="{}" style="{}"').format(width, height, style)
+
+
+def _size_of(jpeg: bytes) -> tuple[int, int]:
+    from PIL import Image
+
+    with Image.open(BytesIO(jpeg)) as image:
+        return image.size
 
 
 def fitted(shape: tuple[int, int], max_px: int) -> tuple[int, int]:

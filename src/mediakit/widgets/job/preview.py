@@ -23,7 +23,7 @@ from mediakit.media.probing import probe_file
 from mediakit.media.remote import PROBE_BYTES
 from mediakit.media_limits import MediaName
 from mediakit.widgets.job.player import Embedded, playback_notice
-from mediakit.widgets.job.text import erased, has_output
+from mediakit.widgets.job.text import erased, file_of, has_output
 
 FETCH_MAX_BYTES = 64 * 1024 * 1024
 PICTURE_MAX_BYTES = 16 * 1024 * 1024
@@ -105,6 +105,9 @@ class Preview:
         return bool(playback_notice(self.codec))
 
 
+NO_PREVIEW = Preview()
+
+
 async def look_at(job: AsyncJob) -> Preview:
     """Return a job's preview, from this machine where it was made before."""
     kept = await to_thread.run_sync(_kept, job)
@@ -119,8 +122,8 @@ async def look_at(job: AsyncJob) -> Preview:
 def poster_kept(job: AsyncJob) -> Preview:
     """Return what is known of a job's output without fetching anything."""
     if not has_output(job.state):
-        return Preview()
-    return _kept(job) or Preview()
+        return NO_PREVIEW
+    return _kept(job) or NO_PREVIEW
 
 
 async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
@@ -129,10 +132,9 @@ async def embedded_of(job: AsyncJob, preview: Preview) -> Embedded:
         clip = await playable_copy(job)
         return Embedded(clip, "video", "video/mp4", is_copy=True)
     data = await job.fetch_output(EMBED_MAX_BYTES)
-    output = job.state.record.output
-    file = output.file if output is not None else None
-    content_type = (file.content_type if file is not None else None) or ""
-    return Embedded(data, job.state.media_type, content_type)
+    file = file_of(job.state)
+    content_type = file.content_type if file is not None else None
+    return Embedded(data, job.state.media_type, content_type or "")
 
 
 async def playable_copy(job: AsyncJob) -> bytes:

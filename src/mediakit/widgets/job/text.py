@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
@@ -13,7 +13,7 @@ from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry
 from mediakit.money import format_usd
-from mediakit.records import BillingState, ErrorCode, JobStatus
+from mediakit.records import BillingState, ErrorCode, JobStatus, MediaFile
 from mediakit.safe_text import with_shown_urls
 
 MINUTE_S = 60
@@ -131,9 +131,9 @@ def seconds_text(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
-def date_text(instant: datetime, zone: tzinfo = UTC) -> str:
-    """Return an instant to the minute, such as "2026-05-01 14:30"."""
-    return f"{instant.astimezone(zone):%Y-%m-%d %H:%M}"
+def date_text(instant: datetime) -> str:
+    """Return an instant to the minute in UTC, such as "2026-05-01 14:30"."""
+    return f"{instant.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def function_of(entry: Entry, catalog: Catalog) -> Function | None:
@@ -155,10 +155,15 @@ def erased(state: JobState) -> bool:
     return state.record.deleted_at is not None
 
 
+def file_of(state: JobState) -> MediaFile | None:
+    """Return the file of a result that can be shown and saved; None without one."""
+    output = state.record.output
+    return None if output is None or erased(state) else output.file
+
+
 def has_output(state: JobState) -> bool:
     """Return whether there is a result that can be shown and saved."""
-    output = state.record.output
-    return output is not None and output.file is not None and not erased(state)
+    return file_of(state) is not None
 
 
 @dataclass(frozen=True)
@@ -204,15 +209,11 @@ def times_text(state: JobState) -> str:
     start, begun, end = state.submitted_at, state.started_at, state.finished_at
     if end is None or not state.record.status.terminal:
         return ""
-    ran_s = state.record.runtime_s
-    if begun is not None:
-        ran_s = ran_s if ran_s is not None else elapsed_s(begun, end)
-        ran = f"ran {seconds_text(ran_s)}"
-        if start is None:
-            return ran
-        return f"{seconds_text(elapsed_s(start, begun))} in the queue, {ran}"
+    ran = ran_text(state)
     if start is None:
-        return f"ran {seconds_text(ran_s)}" if ran_s is not None else ""
+        return ran
+    if begun is not None:
+        return f"{seconds_text(elapsed_s(start, begun))} in the queue, {ran}"
     # Nobody saw it start, perhaps because nobody looked: only the end is known.
     return f"ended within {seconds_text(elapsed_s(start, end))} of being submitted"
 

@@ -34,7 +34,7 @@ from mediakit.widgets.job.payload import (
 from mediakit.widgets.job.player import Embedded
 from mediakit.widgets.job.preview import (
     FETCH_MAX_BYTES,
-    Preview,
+    NO_PREVIEW,
     embedded_of,
     look_at,
     playable_copy,
@@ -42,7 +42,7 @@ from mediakit.widgets.job.preview import (
 )
 from mediakit.widgets.job.text import erased, has_output
 from mediakit.widgets.job.uses import Opened, medium_of, uses_of
-from mediakit.widgets.toolkit.background_tasks import NamedTasks
+from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class JobView:
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
-        self._shown = Shown(poster_kept(job) if recalled else Preview())
+        self._shown = Shown(poster_kept(job) if recalled else NO_PREVIEW)
         self._embed = embed
         self._embedded: Embedded | None = None
         self._opened = self._looked = self._closed = False
@@ -92,10 +92,10 @@ class JobView:
         self._paid_at_s = float("-inf")
         self._guard = guarded(self._complain)
         io = client.io if client is not None else io_thread()
-        self._tasks = NamedTasks(io, self._complain)
+        self._tasks = TaskRunner(io, self._complain)
         self._unsubscribe = job.subscribe(self._guard(self._on_state))
         if client is not None:
-            self._tasks.start("names", partial(self._learn_names, client))
+            self._tasks.run(partial(self._learn_names, client), "names")
 
     # -- what is shown ------------------------------------------------------------
 
@@ -128,14 +128,11 @@ class JobView:
     @property
     def card_html(self) -> str:
         """Return the job as it stays in a saved notebook."""
-        preview = self._shown.preview
         return card_html(
             self.state,
-            poster=preview.poster,
-            codec=preview.codec,
+            self._shown.preview,
             environment=self._environment,
             embedded=self._embedded,
-            facts=preview.facts,
         )
 
     @property
@@ -181,7 +178,7 @@ class JobView:
         if self._closed:
             return
         if erased(self.state):
-            self._change(preview=Preview())
+            self._change(preview=NO_PREVIEW)
             self._embedded = None
         self._look()
         self._tell(card=True)
@@ -189,7 +186,7 @@ class JobView:
     def _look(self) -> None:
         if self._opened and not self._looked and has_output(self.state):
             self._looked = True
-            self._tasks.start("look", self._bring_result)
+            self._tasks.run(self._bring_result, "look")
 
     async def _bring_result(self) -> None:
         try:
@@ -232,7 +229,7 @@ class JobView:
         """Do what the page asks for; `answer` sends what it waits for."""
         if name in ("copy", "file"):
             task = partial(self._send, name, answer)
-            self._tasks.start(f"{name} {said.get('number')}", task)
+            self._tasks.run(task, f"{name} {said.get('number')}")
         elif name == "close_form":
             self._close_form(str(said.get("path")))
         elif name in offered(self.state, self._home, self._environment):
@@ -301,7 +298,7 @@ class JobView:
                 self._change(busy=self._shown.busy - {name})
                 self._say(note, alert=alert)
 
-        self._tasks.start(name, run)
+        self._tasks.run(run, name)
 
     async def _save(self, answer: Answer, *, overwrite: bool) -> str:
         try:

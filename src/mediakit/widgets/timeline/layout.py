@@ -70,17 +70,6 @@ class Timeline:
     hint: str  # empty once a block is there
     chosen: Place | None
 
-    @property
-    def pictures(self) -> tuple[tuple[str, str], ...]:
-        """Return the medium and the URL of each block that may have a picture."""
-        found = (
-            (row.medium, block.url)
-            for row in self.rows
-            for block in row.blocks
-            if block.url and row.medium in VISIBLE
-        )
-        return tuple(dict.fromkeys(found))
-
 
 def timeline_of(
     axis: Axis,

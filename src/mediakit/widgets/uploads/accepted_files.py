@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from mimetypes import guess_type
 from pathlib import PurePath
 
-from mediakit.errors import MediakitError
 from mediakit.media import size_text
 from mediakit.media_limits import MediaName
 from mediakit.rules import any_of
@@ -37,10 +36,6 @@ _TYPES: Mapping[MediaName, tuple[str, ...]] = {
     "video": ("video/",),
     "audio": ("audio/", "video/"),
 }
-
-
-class UploadRefusedError(MediakitError):
-    """A file from the browser is not taken; its sentence says why."""
 
 
 def suffixes(spec: FieldSpec) -> tuple[str, ...]:

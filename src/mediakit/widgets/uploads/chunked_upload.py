@@ -47,7 +47,7 @@ class Incoming:
         if not self.folder.has_room(self.size_bytes):
             size = size_text(self.size_bytes)
             raise OSError(f"the disk has no room for it ({size})")
-        self.spool = self.folder.spool(self.name)
+        self.spool = Spool(self.folder, self.name)
 
     def write(self, content: memoryview) -> Path | None:
         """Write a piece; return where the file is, once it is whole."""

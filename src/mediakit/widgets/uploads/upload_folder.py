@@ -12,9 +12,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from mediakit.client.media_inputs import HASH_LENGTH, UPLOADS
-from mediakit.clock import Clock, SystemClock
+from mediakit.clock import SystemClock
 from mediakit.media import is_url, plain_name
-from mediakit.widgets.uploads.accepted_files import UploadRefusedError
 
 # A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that `home=`
 # and `MEDIAKIT_HOME` name. So its path is good in another process and on another day.
@@ -62,44 +61,25 @@ def note_use(value: str) -> None:
 class UploadFolder:
     """Keeps files from the browser beside the history, each under its own name."""
 
-    def __init__(
-        self, home: Path, clock: Clock | None = None, max_bytes: int = MAX_BYTES
-    ) -> None:
+    def __init__(self, home: Path, max_bytes: int = MAX_BYTES) -> None:
         self._folder = home.absolute() / UPLOADS
-        self._clock = clock or SystemClock()
         self._max_bytes = max_bytes
-
-    def spool(self, name: str) -> Spool:
-        """Begin to keep a file that comes in pieces."""
-        return Spool(self, name)
-
-    def keep(self, name: str, content: bytes) -> Path:
-        """Keep a file and return its path, the same for the same file."""
-        try:
-            spool = self.spool(name)
-            try:
-                spool.write(content)
-                return spool.finish()
-            except OSError:
-                spool.discard()
-                raise
-        except OSError as error:
-            why = error.strerror or error
-            raise UploadRefusedError(f"{name} was not uploaded: {why}.") from None
 
     def has_room(self, size_bytes: int) -> bool:
         """Return whether the disk can take a file of this length and go on."""
-        self._make()
-        return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
+        free_bytes = shutil.disk_usage(self._made()).free
+        return free_bytes >= size_bytes + MIN_FREE_BYTES
 
-    def _make(self) -> Path:
+    def _made(self) -> Path:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._folder
 
-    def _part(self) -> Path:
-        return self._make() / f"{uuid4().hex}.part"
+    def new_part(self) -> Path:
+        """Return where a file can be written until it is whole."""
+        return self._made() / f"{uuid4().hex}.part"
 
-    def _publish(self, part: Path, name: str, digest: str) -> Path:
+    def publish(self, part: Path, name: str, digest: str) -> Path:
+        """Move a file that is whole to its place, and make room."""
         folder = self._folder / digest[:HASH_LENGTH]
         folder.mkdir(mode=0o700, exist_ok=True)
         path = folder / plain_name(name)
@@ -112,7 +92,7 @@ class UploadFolder:
         return path
 
     def _make_room(self) -> None:
-        now_s = self._clock.now().timestamp()
+        now_s = SystemClock().now().timestamp()
         entries = []
         for path in self._folder.iterdir():
             with suppress(OSError):  # another process may have removed it
@@ -134,9 +114,8 @@ class Spool:
         self._digest = sha256()
         self._lock = threading.Lock()
         self._gone = False
-        self._part = folder._part()
+        self._part = folder.new_part()
         self._file = self._part.open("xb")
-        self.size_bytes = 0
 
     def write(self, content: bytes | memoryview) -> None:
         """Add a piece, unless it was discarded; it may block."""
@@ -145,15 +124,13 @@ class Spool:
                 return
             self._file.write(content)
             self._digest.update(content)
-            self.size_bytes += len(content)
 
     def finish(self) -> Path:
         """Keep what was written and return its path."""
         with self._lock:
             self._file.close()
-            return self._folder._publish(
-                self._part, self._name, self._digest.hexdigest()
-            )
+            digest = self._digest.hexdigest()
+            return self._folder.publish(self._part, self._name, digest)
 
     def discard(self) -> None:
         with self._lock:
