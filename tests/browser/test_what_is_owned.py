@@ -69,6 +69,6 @@ def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
 
     lab.run_cell(4)
     other.get_by_label("Prompt").first.fill("a kite over coded dunes")
-    expect(other.get_by_text("You have this clip.")).to_be_visible()
+    expect(other.get_by_text("You have this clip.")).to_be_visible(timeout=JOB_MS)
     expect(go(other)).to_have_text("Another take · $0.204")
     assert jobs(lab, 3) == 2
