@@ -10,6 +10,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import mediakit
 
 ROOT = Path(__file__).parents[2]
@@ -115,13 +117,24 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert project_metadata()["version"] == released[0] == mediakit.__version__
 
 
-def test_importing_mediakit_loads_nothing_heavy() -> None:
-    code = "import sys, mediakit; print(*sys.modules)"
+@pytest.mark.parametrize(
+    ("module", "heavy"),
+    [
+        (
+            "mediakit",
+            {"IPython", "av", "ipywidgets", "matplotlib", "pandas", "sqlalchemy"}
+            | {"starlette"},
+        ),
+        ("mediakit.widgets.form.controller", {"matplotlib", "pandas", "starlette"}),
+    ],
+)
+def test_neither_mediakit_nor_a_form_loads_what_it_does_not_need_yet(
+    module: str, heavy: set[str]
+) -> None:
+    code = f"import sys, {module}; print(*sys.modules)"
     told = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    heavy = {"pandas", "matplotlib", "ipywidgets", "IPython", "av", "sqlalchemy"}
-    heavy |= {"starlette"}
     loaded = set(told.stdout.split())
-    assert "mediakit" in loaded
+    assert module in loaded
     assert heavy & loaded == set()

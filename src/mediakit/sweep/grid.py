@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -14,6 +13,7 @@ from mediakit.catalog import Function
 from mediakit.client.media_inputs import job_of
 from mediakit.client.preparing import full_names
 from mediakit.errors import InputError
+from mediakit.prompt_templates import fill, slots_in
 from mediakit.rules import all_of
 from mediakit.schema import FieldSpec
 
@@ -25,7 +25,6 @@ RESERVED = frozenset(
     | {"job_id", "output_url", "media_type", "parent_job_id", "runtime_s"}
     | {"low_micro_usd", "high_micro_usd", "estimate_kind"}
 )
-_SLOT = re.compile(r"\{\{|\}\}|\{([A-Za-z_]\w*)\}")
 
 Values = Mapping[str, object]
 Dimension = Mapping[str, tuple[object, ...]]
@@ -95,7 +94,7 @@ def grid_of(
         at = _values_at(dimensions, number)
         values = {**fixed, **at}
         filled = {
-            field: _filled(values[name], values) if name in templates else values[name]
+            field: fill(values[name], values) if name in templates else values[name]
             for name, field in field_of.items()
         }
         return Point(at, filled)
@@ -152,7 +151,7 @@ def _takes(takes: object) -> int:
 
 def _check_names(function: Function, names: Mapping[str, object]) -> None:
     """Raise an error for a name that is neither a field nor a template slot."""
-    slots = {slot for value in names.values() for slot in slots_in(value)}
+    slots = {slot for value in names.values() for slot in slots_in(_listed(value))}
     known = fields_by_name(function)
     for name in sorted(slots & RESERVED - set(known)):
         accepted = "another name: the results have a column with this one"
@@ -160,7 +159,7 @@ def _check_names(function: Function, names: Mapping[str, object]) -> None:
     for name, value in names.items():
         is_field = _field_of(function, name, names) in known
         if not (is_field or name in slots or function.is_open):
-            values = _as_list(value) if _is_listing(value) else [value]
+            values = _listed(value)
             problems = function.check({name: values[0] if values else None})
             raise InputError.of([p for p in problems if p.root == name] or problems[:1])
 
@@ -238,6 +237,10 @@ def _is_listing(value: object) -> bool:
     )
 
 
+def _listed(value: object) -> list[object]:
+    return _as_list(value) if _is_listing(value) else [value]
+
+
 def _as_list(value: Any) -> list[object]:
     if hasattr(value, "tolist"):
         return list(value.tolist())
@@ -311,13 +314,6 @@ def _present(value: object) -> object:
 # -- templates --------------------------------------------------------------------
 
 
-def slots_in(value: object) -> set[str]:
-    """Return the names of the slots of a template, or of a list of templates."""
-    values = _as_list(value) if _is_listing(value) else [value]
-    texts = [each for each in values if isinstance(each, str)]
-    return {name for text in texts for name in _SLOT.findall(text) if name}
-
-
 def _templates(
     function: Function, fixed: Values, axes: Dimension
 ) -> dict[str, set[str]]:
@@ -329,7 +325,7 @@ def _templates(
     for name, its_values in values.items():
         spec = specs.get(_field_of(function, name, values))
         is_text = function.is_open if spec is None else spec.kind == "text"
-        slots = slots_in(list(its_values)) if is_text else set()
+        slots = slots_in(its_values) if is_text else set()
         for slot in sorted(slots):
             _refuse_missing(name, slot, values)
         if slots:
@@ -354,18 +350,6 @@ def _refuse_missing(
             got=None,
             accepted=f"set in every row, because {name} has the slot {{{slot}}}",
         )
-
-
-def _filled(template: object, values: Values) -> object:
-    """Fill the slots of a template; doubled braces are literal braces."""
-    if not isinstance(template, str):
-        return template
-
-    def found(match: re.Match[str]) -> str:
-        name = match[1]
-        return str(values[name]) if name else match[0][0]
-
-    return _SLOT.sub(found, template)
 
 
 # -- the call that makes it again ----------------------------------------------------

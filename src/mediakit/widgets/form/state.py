@@ -15,9 +15,9 @@ from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.money import format_cents, format_usd
+from mediakit.prompt_templates import slots_in
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
-from mediakit.sweep.grid import slots_in
 from mediakit.widgets.controls.json_values import FURTHER, sendable, unreadable
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.controls.messages import (
@@ -215,7 +215,7 @@ class FormState:
     def _slots(self, name: str) -> list[str]:
         """Return the slots that are left in a long text."""
         value = self._body.get(name)
-        return sorted(slots_in(value)) if self._spec(name).multiline else []
+        return sorted(slots_in([value])) if self._spec(name).multiline else []
 
     def _unfilled_slots(self) -> Iterator[Problem]:
         for name, value in self.body().items():

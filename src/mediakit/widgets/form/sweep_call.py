@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Literal
 
+from mediakit.prompt_templates import slots_in
 from mediakit.schema import FieldSpec
-from mediakit.sweep.grid import slots_in
 from mediakit.widgets.controls.json_values import (
     FURTHER,
     NotJson,
@@ -196,7 +196,7 @@ def _slots(
 
 
 def _in_order(value: object) -> list[str]:
-    return sorted(slots_in(value), key=lambda slot: str(value).index(f"{{{slot}}}"))
+    return sorted(slots_in([value]), key=lambda slot: str(value).index(f"{{{slot}}}"))
 
 
 # -- values -----------------------------------------------------------------------
