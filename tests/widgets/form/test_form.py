@@ -14,7 +14,7 @@ from mediakit.errors import ConflictError, InputError
 from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import (
-    STALE_S,
+    SHORT_BALANCE_AGE_S,
     Form,
     is_open,
 )
@@ -280,7 +280,7 @@ def test_a_balance_that_keeps_from_generating_is_read_again_while_people_work(
     until(lambda: not form._tasks._tasks)
     assert admission.reads == reads
     admission.usd = 50
-    clock.skip(STALE_S + 1)
+    clock.skip(SHORT_BALANCE_AGE_S + 1)
     box(form, "prompt").value = "a kite"
     until(lambda: not generate_button(form).disabled, form)
     finish(form)

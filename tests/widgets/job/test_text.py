@@ -7,12 +7,12 @@ from mediakit.estimates import Estimate, EstimateKind, per_second
 from mediakit.money import MicroUSD
 from mediakit.records import ErrorCode
 from mediakit.widgets.job.text import (
-    asked_text,
     charge_text,
     clock_of,
     estimate_text,
     failure_of,
     seconds_text,
+    settings_text,
     times_text,
 )
 from tests.support.job_states import (
@@ -251,4 +251,4 @@ def test_a_very_long_message_of_the_service_is_cut() -> None:
     ],
 )
 def test_what_was_asked_for_is_one_line(body: dict[str, object], text: str) -> None:
-    assert asked_text(body) == text
+    assert settings_text(body) == text

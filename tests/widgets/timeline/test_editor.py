@@ -42,7 +42,7 @@ class Person:
         self.number += 1
         known = self.drawn["shape"] if shape is None else shape
         content = {"edit": edit, "shape": known, "number": self.number, **more}
-        self.value, self.place = self.editor.hear(content, self.value)
+        self.value, self.place = self.editor.apply(content, self.value)
 
     @property
     def drawn(self) -> dict[str, Any]:

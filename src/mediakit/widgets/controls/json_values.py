@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from mediakit.rules import Problem
@@ -82,6 +82,17 @@ def sendable(value: object) -> object:
             for name, item in value.items()
             if not isinstance(item, NotJson)
         }
+    return value
+
+
+def with_texts(value: object, change: Callable[[str], str]) -> object:
+    """Return a value with a function applied to each text in it."""
+    if isinstance(value, Mapping):
+        return {name: with_texts(each, change) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_texts(each, change) for each in value]
+    if isinstance(value, str) and not isinstance(value, NotJson):
+        return change(value)
     return value
 
 

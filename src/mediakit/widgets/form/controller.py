@@ -52,11 +52,11 @@ from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bun
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
-STALE_S = 10.0
-"""How old a balance that does not suffice is read again."""
-OLD_S = 60.0
-"""How old any other one is, once the form is used."""
-KEEPING_PAUSE_S = 1.0
+SHORT_BALANCE_AGE_S = 10.0
+"""The age at which a balance that does not cover the price is read again."""
+BALANCE_AGE_S = 60.0
+"""The age at which any other balance is, when the form is used."""
+SAVE_PAUSE_S = 1.0
 LEFT = "Not changed."
 FORM_CHANGED = (
     "The form changed before this click arrived, so nothing was sent. Check it, and "
@@ -117,7 +117,7 @@ class Form:
         self._handle = CardHandle()
         service = client.service.label
         hides = self._handle.live_rules
-        self._page = FormPage(function, service, self._live, self._hear, hides)
+        self._page = FormPage(function, service, self._live, self._on_message, hides)
         self.widget = self._page.widget
         self._guard = guarded(self._page.say, self._live.lock)
         self._tasks = TaskRunner(client.io, self._page.say)
@@ -191,7 +191,7 @@ class Form:
 
     def _ipython_display_(self) -> None:
         """Show the live form, and a place where the cards of its jobs stay."""
-        self._keep_values()
+        self._write_static_copy()
         # The cards say more than a fallback would: one of them is enough.
         self._handle.display_beside(self.widget)
 
@@ -212,7 +212,7 @@ class Form:
             for end in self._ends:
                 end()
             _open_forms.remove(self._key, self)
-            self._keep_values()
+            self._write_static_copy()
             self._handle.close()
             self._sweep.close()
             self._inputs.close()
@@ -223,7 +223,7 @@ class Form:
     # How it begins.
 
     def _begin(self, before: Form | None, *, fresh: bool) -> None:
-        draft, earlier, said = self._remembered(fresh=fresh)
+        draft, earlier, sentences = self._remembered(fresh=fresh)
         views: Sequence[JobView] = ()
         if before is not None:
             if not fresh:
@@ -234,7 +234,7 @@ class Form:
         values = self._given if draft is None else self._begun_with(draft)
         for name, value in values.items():
             self._live.now, problem = assigned(self.state, name, value)
-            said += [f"{problem.sentence}. {LEFT}"] if problem else []
+            sentences += [f"{problem.sentence}. {LEFT}"] if problem else []
         if draft is not None:
             self._sweep.last = draft.sweep
             touched = draft.touched | set(self._given)
@@ -249,7 +249,7 @@ class Form:
         self._jobs.begin(views, earlier)
         if self._memory.keeps and not fresh:
             self.widget.show_form({"returns": True})
-        self._page.say("\n".join(said))
+        self._page.say("\n".join(sentences))
 
     def _begun_with(self, draft: Draft) -> Mapping[str, object]:
         """Return the values to continue with; results are where they are now."""
@@ -259,7 +259,7 @@ class Form:
     def _remembered(
         self, *, fresh: bool
     ) -> tuple[Draft | None, Sequence[Entry], list[str]]:
-        """Return what the form held in an earlier kernel, and what keeps from it."""
+        """Return what the form held in an earlier kernel, or why it is unknown."""
         try:
             draft = self._memory.begin(fresh=fresh)
             return draft, self._memory.entries(), []
@@ -289,7 +289,7 @@ class Form:
         form._jobs.accept(job, submitted)
 
     def _take_in(self, job: AsyncJob) -> None:
-        """Show a job that was asked for from another one's view."""
+        """Show a job that was submitted from another one's view."""
         self._accept(job)
         self._refresh()
 
@@ -315,12 +315,12 @@ class Form:
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._given.items()}
         return Draft(
-            self._results.named(self.state.values),
-            given,
-            self.state.touched,
-            self.state.submitted,
-            self._memory.after,
-            self._sweep.last,
+            values=self._results.named(self.state.values),
+            given=given,
+            touched=self.state.touched,
+            submitted=self.state.submitted,
+            after=self._memory.after,
+            sweep=self._sweep.last,
         )
 
     def _set_values(self, values: Mapping[str, object]) -> None:
@@ -340,7 +340,9 @@ class Form:
 
     # What people do.
 
-    def _hear(self, said: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
+    def _on_message(
+        self, message: Mapping[str, Any], buffers: Sequence[memoryview]
+    ) -> None:
         """Handle a message of the page, on whichever thread it arrives."""
         act = {
             "edit": self._edit,
@@ -349,27 +351,29 @@ class Form:
             "show_owned": lambda _: self._show_owned(),
             "refresh": lambda _: self._refresh(),
             "code": self._turn_code,
-            "sweep": self._sweep.hear,
-        }.get(str(said.get("do")))
+            "sweep": self._sweep.on_message,
+        }.get(str(message.get("do")))
         if act is not None:
-            self._guard(act)(said)
+            self._guard(act)(message)
         else:
-            self._guard(self._inputs.hear)(said, buffers)
+            self._guard(self._inputs.on_message)(message, buffers)
 
-    def _edit(self, said: Mapping[str, Any]) -> None:
+    def _edit(self, message: Mapping[str, Any]) -> None:
         """Take what was edited and not heard yet; a later message holds that too."""
-        if not self._page.hears(said):
+        if not self._page.is_news(message):
             return
-        names = self._page.take(said["values"])
-        self._show(heard=[said["view"], said["number"]])
+        names = self._page.take(message["values"])
+        self._show(heard=[message["view"], message["number"]])
         for name in names:
             self._look_at_media_of(name)
         self._refresh_stale()
 
-    def _edit_timeline(self, said: Mapping[str, Any]) -> None:
-        name = str(said["name"])
+    def _edit_timeline(self, message: Mapping[str, Any]) -> None:
+        name = str(message["name"])
         before = self.state
-        self._live.now, place = self._page.timelines.hear(before, name, said["edit"])
+        self._live.now, place = self._page.timelines.apply(
+            before, name, message["edit"]
+        )
         more = {} if place is None else {"reveal": place}
         self._show(**more)
         if self.state.values[name] != before.values[name]:
@@ -383,19 +387,19 @@ class Form:
         if holds_media or self.state.media.unmeasured:
             self._reads.media_soon()
 
-    def _generate(self, said: Mapping[str, Any]) -> None:
+    def _generate(self, message: Mapping[str, Any]) -> None:
         """Submit what stood on the page, at the price that stood on its button."""
         if self.state.sending is not None:
             return
-        self._page.hears(said)
-        self._page.take({name: said["values"][name] for name in said["edited"]})
-        if self._page.differs(said["values"]):
+        self._page.is_news(message)
+        self._page.take({name: message["values"][name] for name in message["edited"]})
+        if self._page.differs(message["values"]):
             self._page.say(FORM_CHANGED, until_edited=True)
         else:
             self._page.say("")
-            seen = said["price"] and tuple(said["price"])
-            self._purchases.start(seen, another=said["another"])
-        self._show(heard=[said["view"], said["number"]])
+            seen = message["price"] and tuple(message["price"])
+            self._purchases.start(seen, another=message["another"])
+        self._show(heard=[message["view"], message["number"]])
 
     def _show_owned(self) -> None:
         owned = self.state.owned
@@ -410,8 +414,8 @@ class Form:
         self._accept(job, body_digest)
         await self._save_draft()
 
-    def _turn_code(self, said: Mapping[str, Any]) -> None:
-        self._shows_code = bool(said["open"])
+    def _turn_code(self, message: Mapping[str, Any]) -> None:
+        self._shows_code = bool(message["open"])
         self._show()
 
     def _refresh(self) -> None:
@@ -419,7 +423,7 @@ class Form:
 
     def _take_funds(self, funds: Funds) -> None:
         self._live.now = self.state.with_balance(funds)
-        self._reads.ask_again()
+        self._reads.search_again()
         self._show()
 
     def _refresh_stale(self) -> None:
@@ -427,7 +431,7 @@ class Form:
         is_short = self.state.affordability.covered is False
         read_at = self.state.funds.read_at or self._clock.now()
         age_s = (self._clock.now() - read_at).total_seconds()
-        if age_s > (STALE_S if is_short else OLD_S):
+        if age_s > (SHORT_BALANCE_AGE_S if is_short else BALANCE_AGE_S):
             self._refresh()
 
     # What is shown.
@@ -439,28 +443,28 @@ class Form:
         code = self.as_python() if self._shows_code else ""
         self._page.show({"code": code, **self._sweep.payload()}, **more)
         self._reads.owned_soon()
-        self._keep_values_soon()
+        self._save_soon()
 
-    def _keep_values_soon(self) -> None:
-        """Write down what the form holds, at most once a second."""
+    def _save_soon(self) -> None:
+        """Save what the form holds, at most once a second."""
         wanted = self._handle.is_displayed or self._memory.keeps
         if wanted and not self._is_saving_soon:
             self._is_saving_soon = True
-            self._tasks.run(self._keep_values_later)
+            self._tasks.run(self._save_later)
 
-    async def _keep_values_later(self) -> None:
-        await self._clock.sleep(KEEPING_PAUSE_S)
+    async def _save_later(self) -> None:
+        await self._clock.sleep(SAVE_PAUSE_S)
         with self._live.lock:
             self._is_saving_soon = False
             if not self._closed and self._handle.is_displayed:
-                self._keep_values()
+                self._write_static_copy()
         await self._save_draft()
 
     async def _save_draft(self) -> None:
         if self._memory.keeps and not self._closed:
             await to_thread.run_sync(self._memory.save, self._draft)
 
-    def _keep_values(self) -> None:
+    def _write_static_copy(self) -> None:
         self._handle.show(values_html(self.state))
 
 

@@ -64,7 +64,7 @@ class Draft:
 
     def _text(self, values: Mapping[str, object]) -> str:
         newest = list(self.submitted.items())[-MOST_SUBMITTED:]
-        said = {
+        draft = {
             "values": values,
             "given": dict(self.given),
             "touched": sorted(self.touched),
@@ -72,20 +72,20 @@ class Draft:
             "after": self.after,
             "sweep": self.sweep,
         }
-        return json.dumps(said)
+        return json.dumps(draft)
 
     @classmethod
     def read(cls, text: str | None) -> Draft | None:
         """Parse what `text` returned; None for anything else."""
         try:
-            said = json.loads(text or "null", object_hook=_typed)
+            saved = json.loads(text or "null", object_hook=_typed)
             return cls(
-                values=dict(said["values"]),
-                given=dict(said["given"]),
-                touched=frozenset(said["touched"]),
-                submitted=dict(said["submitted"]),
-                after=int(said["after"]),
-                sweep=str(said.get("sweep", "")),
+                values=dict(saved["values"]),
+                given=dict(saved["given"]),
+                touched=frozenset(saved["touched"]),
+                submitted=dict(saved["submitted"]),
+                after=int(saved["after"]),
+                sweep=str(saved.get("sweep", "")),
             )
         except (ValueError, KeyError, TypeError):
             return None

@@ -23,7 +23,7 @@ from mediakit.widgets.uploads.upload_folder import UploadFolder
 NO_CLIP = "Choose the video first: the mask is painted on a frame of it."
 UNREADABLE = "No frame of the video can be read, so there is nothing to paint on."
 
-Said = Mapping[str, Any]
+Message = Mapping[str, Any]
 
 
 class FormInputs:
@@ -40,16 +40,16 @@ class FormInputs:
             check=self._refusal,
         )
 
-    def hear(self, said: Said, buffers: Sequence[memoryview]) -> None:
-        match said.get("do"):
+    def on_message(self, message: Message, buffers: Sequence[memoryview]) -> None:
+        match message.get("do"):
             case "upload":
-                self._receiver.hear(said, buffers)
+                self._receiver.on_message(message, buffers)
             case "results":
-                self._context.tasks.run(partial(self._send_results, said))
+                self._context.tasks.run(partial(self._send_results, message))
             case "poster":
-                self._context.tasks.run(partial(self._send_poster, said))
+                self._context.tasks.run(partial(self._send_poster, message))
             case "frame":
-                self._context.tasks.run(partial(self._send_frame, said))
+                self._context.tasks.run(partial(self._send_frame, message))
 
     def close(self) -> None:
         """Remove what has not arrived in full."""
@@ -65,7 +65,7 @@ class FormInputs:
 
         self._context.tasks.run(run)
 
-    def _refusal(self, offer: Said) -> str | None:
+    def _refusal(self, offer: Message) -> str | None:
         spec = media_specs(self._context.page.fields)[str(offer["path"])]
         name = str(offer["name"])
         most = spec.max_length if spec.item else None
@@ -74,11 +74,13 @@ class FormInputs:
             return f"{name} was not uploaded: this field takes {most} {files}."
         return refusal(spec, name, int(offer["size"]), str(offer["type"]))
 
-    async def _send_results(self, said: Said) -> None:
+    async def _send_results(self, message: Message) -> None:
         """Send some results of the history, newest first."""
-        picker, medium, text = str(said["picker"]), said["medium"], str(said["text"])
+        picker = str(message["picker"])
+        medium = message["medium"]
+        text = str(message["text"])
         before, last = self._pages.get(picker, ([], None))
-        if not said["more"]:
+        if not message["more"]:
             before, last = [], None
         found = await self._context.results.page(medium, text, last)
         self._pages[picker] = ([*before, *found.results], found.last)
@@ -92,28 +94,28 @@ class FormInputs:
             for each in found.results
         ]
         more = found.last is not None
-        self._widget.answer(said, rows=rows, more=more, words=words)
+        self._widget.answer(message, rows=rows, more=more, words=words)
 
-    async def _send_poster(self, said: Said) -> None:
-        shown, _ = self._pages[str(said["picker"])]
-        poster = await self._context.results.poster(shown[int(said["at"])])
-        self._widget.answer(said, poster=data_url(poster) if poster else "")
+    async def _send_poster(self, message: Message) -> None:
+        shown, _ = self._pages[str(message["picker"])]
+        poster = await self._context.results.poster(shown[int(message["at"])])
+        self._widget.answer(message, poster=data_url(poster) if poster else "")
 
-    async def _send_frame(self, said: Said) -> None:
+    async def _send_frame(self, message: Message) -> None:
         """Send a frame of the clip, and the mask that is there to continue with."""
-        clip = self._context.live.now.values.get(str(said["mask_of"]))
+        clip = self._context.live.now.values.get(str(message["mask_of"]))
         if not isinstance(clip, str) or not clip:
-            self._widget.answer(said, problem=NO_CLIP)
+            self._widget.answer(message, problem=NO_CLIP)
             return
         remote = self._context.client.components.remote_media
-        frame = await frame_of("video", clip, remote)
-        base = await to_thread.run_sync(_file_at, str(said["value"]))
+        frame = await frame_of(clip, remote)
+        base = await to_thread.run_sync(_file_at, str(message["value"]))
         if frame is None:
-            self._widget.answer(said, problem=UNREADABLE)
+            self._widget.answer(message, problem=UNREADABLE)
             return
         width, height = frame.size
         buffers = [frame.jpeg, base]
-        self._widget.answer(said, width=width, height=height, buffers=buffers)
+        self._widget.answer(message, width=width, height=height, buffers=buffers)
 
 
 def _file_at(value: str) -> bytes:

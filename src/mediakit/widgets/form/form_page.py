@@ -18,27 +18,32 @@ from mediakit.widgets.form.payload import (
     state_payload,
 )
 from mediakit.widgets.form.timelines import FormTimelines
-from mediakit.widgets.form.widget import EditorsWidget, FormWidget, Hear
+from mediakit.widgets.form.widget import EditorsWidget, FormWidget, OnMessage
 
 
 class FormPage:
     """Keeps the page and the state of a form in step."""
 
     def __init__(
-        self, function: Function, service: str, live: LiveState, hear: Hear, hides: str
+        self,
+        function: Function,
+        service: str,
+        live: LiveState,
+        on_message: OnMessage,
+        hides: str,
     ) -> None:
         self.timelines = FormTimelines(function)
         self._function = function
         self._live = live
         self._heard: dict[str, int] = {}
         self._wires: dict[str, Wire] = {}
-        self._said = ""
+        self._sentence = ""
         self._until_edited = False
         self._closed = False
         specs = function.fields.values()
         inner = (each for spec in specs for each in spec.with_inner())
         edits = bool(self.timelines.names) or any(each.mask_of for each in inner)
-        self.widget = (EditorsWidget if edits else FormWidget)(hear, hides=hides)
+        self.widget = (EditorsWidget if edits else FormWidget)(on_message, hides=hides)
         head = head_payload(function, service, "* required")
         self.widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})
 
@@ -51,10 +56,10 @@ class FormPage:
             return fields
         return {n: s for n, s in fields.items() if n not in state.disabled}
 
-    def hears(self, said: Mapping[str, Any]) -> bool:
-        """Note a message; return whether it is the latest of its view."""
-        view = str(said["view"])
-        number = int(said["number"])
+    def is_news(self, message: Mapping[str, Any]) -> bool:
+        """Note a message; return whether it is newer than all of its view."""
+        view = str(message["view"])
+        number = int(message["number"])
         is_new = number > self._heard.get(view, 0)
         if is_new:
             self._heard[view] = number
@@ -66,7 +71,7 @@ class FormPage:
         changed = []
         if self._until_edited:
             self._until_edited = False
-            self._said = ""
+            self._sentence = ""
         state = self._live.now
         for name, wire in wires.items():
             if name not in fields:
@@ -103,7 +108,7 @@ class FormPage:
             "found": found_payload(state.inspections),
             "timelines": self.timelines.payload(state),
             **state_payload(state, fields),
-            "error": self._said,
+            "error": self._sentence,
             **parts,
         }
         self.widget.show_form(shown_parts, **more)
@@ -124,7 +129,7 @@ class FormPage:
     def say(self, text: str, *, until_edited: bool = False) -> None:
         """Show a sentence below the price, if wanted until the next edit."""
         with self._live.lock:
-            self._said = text
+            self._sentence = text
             self._until_edited = until_edited
             if not self._closed:
                 self.widget.show_form({"error": text})

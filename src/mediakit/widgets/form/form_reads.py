@@ -24,7 +24,7 @@ class FormReads:
         self._live = context.live
         self._inspector = Inspector(context.client.components.remote_media)
         self._edits: dict[str, int] = {}
-        self._asked: tuple[str, bool] | None = None
+        self._searched: tuple[str, bool] | None = None
 
     def media_soon(self) -> None:
         """Inspect the media, unless they are edited again meanwhile."""
@@ -52,13 +52,13 @@ class FormReads:
         """Look for a job of what the form holds, once for each request."""
         state = self._live.now
         wanted = (state.body_digest, bool(state.media.unseen))
-        if wanted != self._asked and not state.problems:
-            self._asked = wanted
+        if wanted != self._searched and not state.problems:
+            self._searched = wanted
             self._soon("owned", lambda: self.owned(self._live.now))
 
-    def ask_again(self) -> None:
+    def search_again(self) -> None:
         """Search again: another form may have submitted the request."""
-        self._asked = None
+        self._searched = None
 
     async def owned(self, state: FormState) -> None:
         """Ask the history for a job of the request that a form holds."""

@@ -39,14 +39,14 @@ class FormSweep:
     def choice(self, choice: SweepChoice | None) -> None:
         self._choice = choice
 
-    def hear(self, said: Mapping[str, Any]) -> None:
+    def on_message(self, message: Mapping[str, Any]) -> None:
         panel = self._panel = self._panel or self._make_panel()
-        if "past" in said:
+        if "past" in message:
             self._context.tasks.run(partial(panel.show_past, self.last))
-        elif "open" in said:
-            panel.is_open = bool(said["open"])
+        elif "open" in message:
+            panel.is_open = bool(message["open"])
         else:
-            panel.hear(said)
+            panel.on_message(message)
         self._context.live.show()
 
     def payload(self) -> Payload:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from markupsafe import Markup
 
 from mediakit.safe_text import NO_HTML, html_text, shown_url
+from mediakit.widgets.controls.json_values import with_texts
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
-from mediakit.widgets.uploads.upload_folder import with_own_names
+from mediakit.widgets.uploads.upload_folder import shown_path
 
 WEBHOOK = "webhook_url"
 """The field whose whole value may be a token."""
@@ -32,26 +32,16 @@ def values_html(state: FormState) -> Markup:
 
 
 def _value_html(state: FormState, name: str, value: object) -> Markup:
-    value = "not shown here" if name == WEBHOOK else _without_secrets(value)
+    value = "not shown here" if name == WEBHOOK else with_texts(value, shown_url)
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
     seen = state.inspections.items()
     titles = {url: each.title for (_, url), each in seen if each.title}
     picture = "" if axis is None else still_html(axis, value, titles)
-    value = with_own_names(value)
+    value = with_texts(value, shown_path)
     text = (
         json.dumps(value, ensure_ascii=False)
         if isinstance(value, dict | list)
         else str(value)
     )
     return picture + html_text(text)
-
-
-def _without_secrets(value: object) -> object:
-    if isinstance(value, str):
-        return shown_url(value)
-    if isinstance(value, list | tuple):
-        return [_without_secrets(each) for each in value]
-    if isinstance(value, Mapping):
-        return {name: _without_secrets(each) for name, each in value.items()}
-    return value

@@ -43,7 +43,7 @@ def head_payload(function: Function, *facts: str) -> Payload:
 def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
     """Return everything that the page draws beside the values."""
     return {
-        "problems": [each for name in fields for each in _said(state, name)],
+        "problems": [each for name in fields for each in _beside(state, name)],
         "off": {n: sentence_case(rule_text(t)) for n, t in state.disabled.items()},
         "required": sorted(state.required),
         "price": price_payload(state),
@@ -62,7 +62,7 @@ def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
 # -- what is wrong ----------------------------------------------------------------
 
 
-def _said(state: FormState, name: str) -> Iterator[Payload]:
+def _beside(state: FormState, name: str) -> Iterator[Payload]:
     """Yield what stands beside a field: its problems, else its warnings."""
     if name in state.disabled:
         return

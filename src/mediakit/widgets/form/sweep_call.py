@@ -60,9 +60,6 @@ class SweepChoice:
     def with_entry(self, name: str, entry: Entry) -> SweepChoice:
         return replace(self, entries={**self.entries, name: entry})
 
-    def with_takes(self, takes: int) -> SweepChoice:
-        return replace(self, takes=takes)
-
 
 @dataclass(frozen=True)
 class SweepCall:

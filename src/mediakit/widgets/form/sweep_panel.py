@@ -6,6 +6,7 @@ It depends on pandas, so a form imports it when it is opened first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -75,9 +76,11 @@ class SweepPanel:
         self._call = SweepCall({}, 1, (), {})
         self._plan: AsyncPlan | None = None
         self._html = ""
-        self._said = ""
+        self._sentence = ""
         self._error = ""
         self._budget = ""
+        self._limit: MicroUSD | None = None
+        self._has_amount = True
         self._takes = str(choice.takes)
         self._gallery: Gallery | None = None
         self._runs = False
@@ -109,10 +112,10 @@ class SweepPanel:
 
     # -- what people do -----------------------------------------------------------
 
-    def hear(self, said: Mapping[str, Any]) -> None:
+    def on_message(self, message: Mapping[str, Any]) -> None:
         choice = self.choice
         state = self._live.now
-        match said:
+        match message:
             case {"vary": name, "on": True}:
                 value = state.values.get(name, state.further.get(name))
                 choice = choice.with_varied(axes_of(state)[name], value)
@@ -126,11 +129,10 @@ class SweepPanel:
             case {"takes": text}:
                 self._takes = str(text).strip()
                 if self._has_takes:
-                    choice = choice.with_takes(int(self._takes))
+                    choice = replace(choice, takes=int(self._takes))
                 self._plan_soon()
             case {"budget": text}:
-                self._budget = str(text).strip()
-                self._error = ""
+                self._set_budget(str(text).strip())
             case {"run": text}:
                 self._run(str(text))
             case {"drafts": True}:
@@ -155,7 +157,7 @@ class SweepPanel:
             "takes": self._takes,
             "plan": self._html,
             "fades": plan is None and bool(self._html),
-            "said": self._said,
+            "said": self._sentence,
             "budget": self._budget,
             "fits": "" if plan is None else self._fits(plan),
             "run": self._run_text,
@@ -192,10 +194,14 @@ class SweepPanel:
         text = self._takes
         return text.isdecimal() and 1 <= int(text) <= MOST_TAKES
 
-    @property
-    def _limit(self) -> MicroUSD | None:
-        """Return the budget, None for none; raise an `InputError` for no amount."""
-        return parse_usd(self._budget) if self._budget else None
+    def _set_budget(self, text: str) -> None:
+        self._budget = text
+        self._error = ""
+        try:
+            self._limit = parse_usd(text) if text else None
+            self._has_amount = True
+        except InputError:
+            self._has_amount = False
 
     def _fitting(self, plan: AsyncPlan, limit: MicroUSD) -> tuple[int, int]:
         """Return how many of the new clips a budget pays for, and of how many."""
@@ -205,23 +211,20 @@ class SweepPanel:
 
     def _fits(self, plan: AsyncPlan) -> str:
         """Return how many of the new clips a budget pays for, as a sentence."""
-        try:
-            limit = self._limit
-        except InputError:
+        if not self._has_amount:
             return AMOUNT
-        if limit is None:
+        if self._limit is None:
             return ""
-        fitting, count = self._fitting(plan, limit)
+        fitting, count = self._fitting(plan, self._limit)
         if not count:
             return ""
-        return f"{fitting:,} of {count:,} fit in {format_usd(limit)}."
+        return f"{fitting:,} of {count:,} fit in {format_usd(self._limit)}."
 
     def _can_pay(self, plan: AsyncPlan) -> bool:
-        try:
-            limit = self._limit
-        except InputError:
+        if not self._has_amount:
             return False
         is_new = plan.counts[CellState.NEW] > 0
+        limit = self._limit
         return limit is None or not is_new or self._fitting(plan, limit)[0] > 0
 
     @property
@@ -230,12 +233,9 @@ class SweepPanel:
         plan = self._plan
         if self._runs:
             return RUNNING
-        if plan is None:
+        if plan is None or not self._has_amount:
             return "Run"
-        try:
-            limit = self._limit
-        except InputError:
-            return "Run"
+        limit = self._limit
         high = plan.estimate().high
         fits = limit is None or (high is not None and high <= limit)
         if limit is None or fits or not plan.counts[CellState.NEW]:
@@ -252,16 +252,16 @@ class SweepPanel:
         others = [t for n, t in self._call.problems.items() if n not in axes]
         if not self._has_takes:
             self._html = ""
-            self._said = TAKES
+            self._sentence = TAKES
         elif self._call.problems:
             self._html = ""
-            self._said = " ".join(others) or INCOMPLETE
+            self._sentence = " ".join(others) or INCOMPLETE
         elif not axes and self.choice.takes == 1:
             self._html = ""
-            self._said = NOTHING_VARIES
+            self._sentence = NOTHING_VARIES
         else:
             # What stands there fades until the new plan is made.
-            self._said = ""
+            self._sentence = ""
             make = partial(self._plan_after_typing, self._call, self._edits)
             self._context.tasks.run(make)
 
@@ -270,7 +270,7 @@ class SweepPanel:
         if edits != self._edits:
             return
         plan = None
-        said = ""
+        sentence = ""
         try:
             plan = await plan_of(
                 self._client.core,
@@ -280,13 +280,13 @@ class SweepPanel:
                 **call.axes,
             )
         except MediakitError as error:
-            said = str(error)
+            sentence = str(error)
         if edits == self._edits:
-            self._change(plan, said)
+            self._change(plan, sentence)
 
-    def _change(self, plan: AsyncPlan | None, said: str = "") -> None:
+    def _change(self, plan: AsyncPlan | None, sentence: str = "") -> None:
         self._plan = plan
-        self._said = said
+        self._sentence = sentence
         self._html = "" if plan is None else str(plan_html(plan))
         self._live.show()
 

@@ -36,12 +36,12 @@ class FormTimelines:
         """Return the value of a field as its timeline lists it."""
         return self._editors[name].listed(value) if name in self.names else value
 
-    def hear(
+    def apply(
         self, state: FormState, name: str, edit: Mapping[str, Any]
     ) -> tuple[FormState, str | None]:
         """Return a form after an edit on a timeline, and the place it is about."""
         before = state.values[name]
-        after, place = self._editors[name].hear(edit, before)
+        after, place = self._editors[name].apply(edit, before)
         if after != before:
             state = state.with_value(name, after)
         return self.fitted(state), place

@@ -16,7 +16,7 @@ HERE = Path(__file__).parent
 BY_NAME = ("values", "names", "found", "posters")
 """Parts of which only the entries that have changed are sent."""
 
-Hear = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
+OnMessage = Callable[[Mapping[str, Any], Sequence[memoryview]], object]
 
 
 def _text(*names: str) -> str:
@@ -38,10 +38,10 @@ class FormWidget(JobsWidget):
     _css = _text(*STYLES)
     form: Any = AnyTrait().tag(sync=True)
 
-    def __init__(self, hear: Hear, **traits: Any) -> None:
+    def __init__(self, on_message: OnMessage, **traits: Any) -> None:
         super().__init__(form={}, **traits)
         self._form_lock = threading.RLock()
-        self.on_msg(lambda _, said, buffers: hear(said, buffers))
+        self.on_msg(lambda _, message, buffers: on_message(message, buffers))
 
     def _should_send_property(self, key: str, value: object) -> bool:
         return key != "form" and super()._should_send_property(key, value)

@@ -11,34 +11,34 @@ from anyio import to_thread
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.errors import InputError
 from mediakit.media import is_url, poster_jpeg, probe
-from mediakit.media_limits import MediaInfo, MediaName
+from mediakit.media_limits import MediaInfo
 
 FRAME_MAX_PX = 960
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame of a clip, or a picture."""
+    """A frame of a clip."""
 
     jpeg: bytes = field(repr=False)  # at most `FRAME_MAX_PX` on its longer side
     size: tuple[int, int]  # of the clip itself, in pixels
 
 
-async def frame_of(kind: MediaName, value: str, remote: RemoteMedia) -> Frame | None:
+async def frame_of(value: str, remote: RemoteMedia) -> Frame | None:
     """Return a frame of a clip at a path or URL; None when it cannot be read."""
     if not is_url(value):
-        return await to_thread.run_sync(_frame_of_file, kind, Path(value))
+        return await to_thread.run_sync(_frame_of_file, Path(value))
     jpeg = await remote.poster(value, FRAME_MAX_PX)
     if jpeg is None:
         return None
-    info = (await remote.probe([(kind, value)]))[kind, value]
+    info = (await remote.probe([("video", value)]))["video", value]
     return Frame(jpeg, _size(info, jpeg))
 
 
-def _frame_of_file(kind: MediaName, path: Path) -> Frame | None:
+def _frame_of_file(path: Path) -> Frame | None:
     try:
         path = path.expanduser()
-        info = probe(path, kind, "")
+        info = probe(path, "video", "")
         jpeg = poster_jpeg(path, FRAME_MAX_PX)
     except (InputError, OSError, RuntimeError, ValueError):
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, is_url
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.records import JobStatus
+from mediakit.widgets.controls.json_values import with_texts
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.job.text import date_text, seconds_text, shortened
 
@@ -131,7 +132,7 @@ class ResultSearch:
             made = self._outputs.get(text)
             return text if made is None else f"{NAMED}{made.id}"
 
-        return {key: _renamed(value, name) for key, value in values.items()}
+        return {key: with_texts(value, name) for key, value in values.items()}
 
     def located(self, values: Mapping[str, object]) -> dict[str, object]:
         """Return what `named` was given, with the URLs of today."""
@@ -142,7 +143,7 @@ class ResultSearch:
             entry = self._client.components.store.find(text.removeprefix(NAMED))
             return (entry.output_url or "") if entry is not None else ""
 
-        return {key: _renamed(value, locate) for key, value in values.items()}
+        return {key: with_texts(value, locate) for key, value in values.items()}
 
     async def _entries(self, urls: Iterable[str]) -> dict[str, Entry]:
         store, service = self._client.components.store, self._client.service
@@ -169,16 +170,6 @@ class ResultSearch:
         except InputError:  # the job is newer than what the entry says
             return None
         return result_of(entry, made, self._client.components.media_names.known)
-
-
-def _renamed(value: object, rename: Callable[[str], str]) -> object:
-    """Return a value with a function applied to each text in it."""
-    if isinstance(value, Mapping):
-        return {name: _renamed(each, rename) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_renamed(each, rename) for each in value]
-    # A text of another class has a meaning of its own.
-    return rename(value) if type(value) is str else value
 
 
 def result_of(entry: Entry, made: JobOutput, names: Mapping[str, str]) -> Result:

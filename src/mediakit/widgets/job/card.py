@@ -28,7 +28,6 @@ from mediakit.widgets.job.player import (
 )
 from mediakit.widgets.job.preview import NO_FACTS, NO_PREVIEW, OutputFacts, Preview
 from mediakit.widgets.job.text import (
-    asked_text,
     charge_text,
     erased,
     estimate_text,
@@ -37,6 +36,7 @@ from mediakit.widgets.job.text import (
     has_output,
     price_text,
     ran_text,
+    settings_text,
     shortened,
     status_word,
     times_text,
@@ -86,7 +86,7 @@ def facts_of(state: JobState) -> list[Fact]:
     facts = [
         Fact("Function", state.function_title),
         Fact("Path", state.function, code=True),
-        Fact("Settings", asked_text(state.body, state.names)),
+        Fact("Settings", settings_text(state.body, state.names)),
         Fact("Estimate", estimate_text(state.estimate)),
         Fact("Charge", charge_text(state)),
         Fact("Time", times_text(state)),

@@ -50,7 +50,7 @@ class ShownJob(Protocol):
     def open(self) -> None:
         """Prepare to be drawn."""
 
-    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+    def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
         """Do what the page asks for."""
 
 
@@ -80,7 +80,7 @@ class JobsWidget(anywidget.AnyWidget):
         self._ends: dict[ShownJob, Callable[[], None]] = {}
         self._shows_all = self.jobs_as == "lines"
         keep_in_order(self.comm)
-        self.on_msg(self._hear_jobs)
+        self.on_msg(self._on_jobs_message)
 
     def _should_send_property(self, key: str, value: object) -> bool:
         return key != "jobs" and super()._should_send_property(key, value)
@@ -147,21 +147,25 @@ class JobsWidget(anywidget.AnyWidget):
                 for medium in ("video", "image", "audio")
             }
 
-    def _hear_jobs(self, _: object, said: Mapping[str, Any], __: object) -> None:
-        if said.get("jobs") == "all":
+    def _on_jobs_message(
+        self, _: object, message: Mapping[str, Any], __: object
+    ) -> None:
+        if message.get("jobs") == "all":
             with self._jobs_lock:
                 self._shows_all = True
                 self._draw_jobs()
-        view = next((view for view in self._views if view.id == said.get("job")), None)
+        view = next(
+            (view for view in self._views if view.id == message.get("job")), None
+        )
         if view is not None:
-            view.act(str(said.get("act")), said, partial(self.answer, said))
+            view.act(str(message.get("act")), message, partial(self.answer, message))
 
     def answer(
         self,
-        said: Mapping[str, Any],
+        message: Mapping[str, Any],
         *,
         buffers: Sequence[bytes] = (),
         **values: object,
     ) -> None:
-        """Answer a numbered question of the page."""
-        self.send({**values, "answer": said.get("number")}, list(buffers))
+        """Answer a numbered message of the page."""
+        self.send({**values, "answer": message.get("number")}, list(buffers))

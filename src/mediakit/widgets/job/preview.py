@@ -197,9 +197,9 @@ def _kept(job: AsyncJob) -> Preview | None:
     if text is None:
         return None
     try:
-        said = json.loads(text)
-        preview = Preview(codec=said["codec"], facts=OutputFacts(**said["facts"]))
-        has_poster = bool(said["poster"])
+        saved = json.loads(text)
+        preview = Preview(codec=saved["codec"], facts=OutputFacts(**saved["facts"]))
+        has_poster = bool(saved["poster"])
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
     poster = cache.read(job.id, POSTER) if has_poster else None
@@ -212,9 +212,9 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     has_poster = preview.poster is not None
     if preview.poster is not None:
         job.preview_cache.keep(job.id, POSTER, preview.poster)
-    said: dict[str, Any] = {"codec": preview.codec, "poster": has_poster}
-    said["facts"] = asdict(preview.facts)
-    job.preview_cache.keep(job.id, LOOK, json.dumps(said).encode())
+    saved: dict[str, Any] = {"codec": preview.codec, "poster": has_poster}
+    saved["facts"] = asdict(preview.facts)
+    job.preview_cache.keep(job.id, LOOK, json.dumps(saved).encode())
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:

@@ -81,7 +81,7 @@ KINDS: Mapping[EstimateKind, str] = {
 
 # Fields whose value says by itself what it is.
 _TELLING = {"aspect_ratio", "model", "ratio", "resolution", "upscale_factor"}
-_NOT_ASKED = {"prompt", "negative_prompt", "webhook_url"}
+_NOT_SETTINGS = {"prompt", "negative_prompt", "webhook_url"}
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def failure_of(state: JobState) -> Failure | None:
         return None
     code = record.error.code if record.error else ErrorCode.PROVIDER_ERROR
     happened, advice = FAILURES[code]
-    said = record.error.message if record.error else ""
-    return Failure(code.value, happened, advice, shortened(said, DIAGNOSTIC_LENGTH))
+    words = record.error.message if record.error else ""
+    return Failure(code.value, happened, advice, shortened(words, DIAGNOSTIC_LENGTH))
 
 
 def shortened(text: str, length: int) -> str:
@@ -286,7 +286,9 @@ def _compared(charge: int, estimate: Estimate | None) -> str:
     return "as estimated" if estimate.low == estimate.high else "within the estimate"
 
 
-def asked_text(body: Mapping[str, object], names: Mapping[str, str] = NO_NAMES) -> str:
+def settings_text(
+    body: Mapping[str, object], names: Mapping[str, str] = NO_NAMES
+) -> str:
     """Return the settings of a request in one line: "5 s · 720p · 16:9"."""
     return with_shown_urls(" · ".join(_settings(body, names)))
 
@@ -294,7 +296,7 @@ def asked_text(body: Mapping[str, object], names: Mapping[str, str] = NO_NAMES) 
 def _settings(body: Mapping[str, object], names: Mapping[str, str]) -> Iterator[str]:
     for name in sorted(body, key=_rank):
         value = body[name]
-        if name in _NOT_ASKED or value is None or value is False or value == []:
+        if name in _NOT_SETTINGS or value is None or value is False or value == []:
             continue
         if isinstance(value, str) and "://" in value:
             if value in names:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mediakit.blocking_client import Client
 
 Answer = Callable[..., object]
-"""Sends the page what it asked for: named values, and bytes."""
+"""Sends the page the answer to a message: named values, and bytes."""
 
 SECOND_CLICK_S = 0.9
 """How long after a paid click another one is the second of a double click."""
@@ -76,7 +76,7 @@ class JobView:
         arrives: bool = False,
     ) -> None:
         self._job = job
-        self._home = home or NO_HOST
+        self.home = home or NO_HOST
         self._arrives = arrives
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
@@ -110,17 +110,12 @@ class JobView:
         return self._job.state
 
     @property
-    def home(self) -> JobHost:
-        """Return the place in which it is shown."""
-        return self._home
-
-    @property
     def payload(self) -> Payload:
         """Return the job as the page draws it."""
         return job_payload(
             self.state,
             self._shown,
-            self._home,
+            self.home,
             self._environment,
             arrives=self._arrives,
         )
@@ -225,41 +220,41 @@ class JobView:
 
     # -- what people do -----------------------------------------------------------
 
-    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+    def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
         """Do what the page asks for; `answer` sends what it waits for."""
         if name in ("copy", "file"):
             task = partial(self._send, name, answer)
-            self._tasks.run(task, f"{name} {said.get('number')}")
+            self._tasks.run(task, f"{name} {message.get('number')}")
         elif name == "close_form":
-            self._close_form(str(said.get("path")))
-        elif name in offered(self.state, self._home, self._environment):
-            self._guard(self._act)(name, said, answer)
+            self._close_form(str(message.get("path")))
+        elif name in offered(self.state, self.home, self._environment):
+            self._guard(self._act)(name, message, answer)
 
-    def _act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+    def _act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
         job = self._job
         if name in PAID:
-            self._buy(name, said)
-        elif name == "vary" and self._home.vary is not None:
-            self._say(self._home.vary(self.state))
+            self._buy(name, message)
+        elif name == "vary" and self.home.vary is not None:
+            self._say(self.home.vary(self.state))
         elif name == "use":
-            self._use(str(said.get("path")))
+            self._use(str(message.get("path")))
         elif name == "save":
-            overwrite = said.get("overwrite") is True
+            overwrite = message.get("overwrite") is True
             self._run(name, "Saving…", partial(self._save, answer, overwrite=overwrite))
         elif name == "erase":
-            forget = said.get("forget") is True
+            forget = message.get("forget") is True
             erase, done = partial(job.erase, forget=forget), FORGOTTEN if forget else ""
             self._run(name, "Erasing…", erase, done)
         elif name == "forget":
             self._run(name, "Forgetting…", job.forget, FORGOTTEN)
 
-    def _buy(self, name: str, said: Mapping[str, Any]) -> None:
+    def _buy(self, name: str, message: Mapping[str, Any]) -> None:
         now_s = self._clock.monotonic_s()
         if now_s - self._paid_at_s < SECOND_CLICK_S:
             return
         self._paid_at_s = now_s
         text = next_text(self.state)
-        if name == "next" and said.get("text") not in (None, text):
+        if name == "next" and message.get("text") not in (None, text):
             self._complain(PRICE_CHANGED.format(text))
             return
         words, ask = "Sending the request for another take…", self._job.next_take
@@ -268,10 +263,10 @@ class JobView:
         self._run(name, words, partial(self._ask, ask))
 
     async def _ask(self, ask: Callable[[], Awaitable[AsyncJob]]) -> None:
-        with asking_from(self._home.origin):
+        with asking_from(self.home.origin):
             made = await ask()
-        if self._home.add is not None:
-            self._home.add(made)
+        if self.home.add is not None:
+            self.home.add(made)
 
     def _run(
         self,
@@ -327,7 +322,7 @@ class JobView:
 
     def _use(self, path: str) -> None:
         """Open the form of a function that takes the result, with the result in it."""
-        uses, medium = self._home.uses, medium_of(self.state)
+        uses, medium = self.home.uses, medium_of(self.state)
         if uses is None or medium is None:
             return
         use = next(u for u in uses_of(uses.catalog, medium) if u.function.path == path)

@@ -42,7 +42,7 @@ class WaitingJob:
     def open(self) -> None:
         """Nothing is looked at for a line."""
 
-    def act(self, name: str, said: Mapping[str, Any], answer: Answer) -> None:
+    def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
         """A line has no buttons."""
 
 

@@ -48,7 +48,7 @@ class TimelineEditor:
         is_longer, self._count = len(items) > self._count, len(items)
         return with_names(self._axis, items) if is_longer else value
 
-    def hear(self, edit: Edit, value: object) -> tuple[object, str | None]:
+    def apply(self, edit: Edit, value: object) -> tuple[object, str | None]:
         """Return the value after an edit, and the place to unfold in the list."""
         number = edit.get("number")
         self._heard = number if isinstance(number, int) else self._heard

@@ -195,15 +195,15 @@ def _sentences(
         for at, row in enumerate(rows)
         for block in row.blocks
     ]
-    said = [
+    sentences = [
         f"{placed_text(problem, place_text(axis.spec, problem.field))}."
         for problem in wrong
         if any(is_within(problem, label) for label in labels)
     ]
-    more = len(said) - MOST_PROBLEMS
+    more = len(sentences) - MOST_PROBLEMS
     if more < 2:
-        return tuple(said)
-    return (*said[:MOST_PROBLEMS], f"And {more} more like these.")
+        return tuple(sentences)
+    return (*sentences[:MOST_PROBLEMS], f"And {more} more like these.")
 
 
 def _gap_text(gap: Stretch) -> str:

@@ -79,7 +79,9 @@ class Receiver:
         self._check = check
         self._incoming: dict[str, Incoming] = {}
 
-    def hear(self, content: Mapping[str, Any], buffers: Sequence[memoryview]) -> None:
+    def on_message(
+        self, content: Mapping[str, Any], buffers: Sequence[memoryview]
+    ) -> None:
         upload = str(content.get("id"))
         match content.get("kind"):
             case "offer":

@@ -39,17 +39,6 @@ def shown_path(value: str) -> str:
     return own_name(value) or value
 
 
-def with_own_names(value: object) -> object:
-    """Return a form's value with uploads by their own names."""
-    if isinstance(value, str):
-        return shown_path(value)
-    if isinstance(value, list | tuple):
-        return [with_own_names(each) for each in value]
-    if isinstance(value, dict):
-        return {name: with_own_names(each) for name, each in value.items()}
-    return value
-
-
 def note_use(value: str) -> None:
     """Note that an upload is in use, so that it stays."""
     if own_name(value) is not None:
