@@ -26,11 +26,7 @@ Row = Mapping[str, Any]
 def report_html(
     title: str, rows: Sequence[Row], numbers: Mapping[str, object], code: str
 ) -> str:
-    """Write the report of rows in the order of the plan; None is unknown.
-
-    The `values` of a row are the axes and their values, as text; figures whose name
-    ends in `_micro_usd` are money.
-    """
+    """Write the report of rows in the order of the plan; None is unknown."""
     made = [row for row in rows if row["file"] is not None]
     prompts = {row["prompt"] for row in made}
     shared = prompts.pop() if len(prompts) == 1 else None
@@ -44,7 +40,8 @@ def report_html(
         _kept_switch_html(made),
         *_sections_html(made, shared),
         _without_file_html([row for row in rows if row["file"] is None]),
-        f"<h2>Make it again</h2><pre><code>{html_text(code)}</code></pre>",
+        "<h2>Make it again</h2>",
+        f'<pre class="panel"><code>{html_text(code)}</code></pre>',
         "</body></html>\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -65,7 +62,7 @@ def _numbers_html(numbers: Mapping[str, object]) -> str:
         f"<dd>{html_text(_number_text(name, value))}</dd></div>"
         for name, value in numbers.items()
     )
-    return f'<dl class="numbers">{"".join(pairs)}</dl>'
+    return f'<dl class="panel numbers">{"".join(pairs)}</dl>'
 
 
 def _kept_switch_html(rows: Sequence[Row]) -> str:
@@ -91,10 +88,9 @@ def _sections_html(rows: Sequence[Row], shared: str | None) -> Iterator[str]:
 
 
 def _grid_html(rows: Sequence[Row], shared: str | None, skip: int) -> str:
-    figure = Markup("<figure{}>{}</figure>\n").format
+    figure = Markup('<figure class="panel{}">{}</figure>\n').format
     figures = (
-        figure(Markup(' class="kept"') if row["keep"] else "", _tile(row, shared, skip))
-        for row in rows
+        figure(" kept" if row["keep"] else "", _tile(row, shared, skip)) for row in rows
     )
     return f'<div class="grid">{"".join(figures)}</div>'
 

@@ -1,7 +1,4 @@
-"""The dashboard of a month's spend, in the notebook and as an HTML report.
-
-Importing it imports neither ipywidgets nor matplotlib.
-"""
+"""The dashboard of a month's spend, in the notebook and as an HTML report."""
 
 from mediakit.widgets.dashboard.client_spend import AsyncSpend, Spend
 

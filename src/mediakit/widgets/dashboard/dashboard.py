@@ -64,25 +64,7 @@ _open: ReplacedByCell[Dashboard] = ReplacedByCell()
 
 
 class Dashboard:
-    """An interactive dashboard of a month's spend.
-
-    Reports are read on the I/O thread and plots are drawn on a worker thread. When its
-    cell runs again, a new dashboard takes over the selection and closes the old one.
-
-    Args:
-        spend: The reports.
-        io: The I/O thread.
-        today: Returns the day in UTC.
-        month: The month to begin with; the current one when None.
-        budget: The budget to compare with, a `Budget` or an amount.
-        labels: Names for API keys, by their id.
-        cell: The cell that creates it; None outside a cell, and in another widget.
-        before: The dashboard that it replaces; that of the cell when None.
-        environment: The environment, to detect Voilà; this process's when omitted.
-
-    Raises:
-        InputError: It is not a month, or it has not begun.
-    """
+    """An interactive dashboard of a month's spend."""
 
     def __init__(
         self,
@@ -442,7 +424,7 @@ class Dashboard:
         self._handle.show(*self._saved())
 
     def _say(self, sentence: str) -> None:
-        """Say what went wrong, beside what is shown."""
+        """Show an error above the figures."""
         with self._lock:
             if not self._is_closed:
                 self._trouble.value = error_html(sentence)
@@ -456,5 +438,5 @@ def _choose(dropdown: Any, options: list[tuple[str, str]], value: str) -> None:
 
 def _loading_html(text: str) -> Markup:
     return Markup(
-        '<div class="mk-sp-loading"><i aria-hidden="true"></i>{}</div>'
+        '<div class="mk-row mk-quiet mk-sp-loading"><i aria-hidden="true"></i>{}</div>'
     ).format(text)

@@ -94,5 +94,5 @@ def link_html(prepared: Prepared) -> Markup:
 
 
 def in_voila(environment: Mapping[str, str]) -> bool:
-    """Tell whether a page of Voilà shows this: its visitors have no folder here."""
+    """Return whether a page of Voilà shows this: its visitors have no folder here."""
     return VOILA in environment

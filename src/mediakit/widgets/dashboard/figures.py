@@ -54,11 +54,7 @@ def function_title(path: object, kind: object) -> str:
 
 
 def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
-    """Return the display name of each row; None if the frame does not have it.
-
-    Functions of several models can share a name in the reports; mediakit's own name
-    distinguishes them.
-    """
+    """Return the display name of each row; None if the frame does not have it."""
     import pandas as pd
 
     if by.column not in frame:
@@ -92,11 +88,7 @@ def values_of(reading: MonthReading) -> tuple[str, ...]:
 
 
 def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
-    """Return the reading filtered by one function, project or key.
-
-    Charges have no API key and monthly reports have no project, so these are not
-    filtered. Budget and forecast always cover the whole month.
-    """
+    """Return the reading filtered by one function, project or key."""
     if only is None:
         return reading
     by = reading.by
@@ -106,7 +98,7 @@ def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
         before=_rows_of(reading.before, by, only),
         charges=_rows_of(reading.charges, by, only),
         monthly=_rows_of(reading.monthly, by, only),
-        budget=None,
+        budget=None,  # this and the forecast cover the whole month
         forecast=None,
     )
 
@@ -148,7 +140,7 @@ def _figures(
 
 
 def free_text(charges: pd.DataFrame) -> str:
-    """Say how many settled jobs the service did not charge; empty for none."""
+    """Return how many settled jobs cost nothing, as words; empty for none."""
     free = int((charges[CHARGE] == 0).sum())
     failed = int(((charges[CHARGE] == 0) & (charges["status"] == "failed")).sum())
     if not free:

@@ -76,10 +76,7 @@ def readable_month(month: str | None, today: date) -> str:
 
 
 def compared_days(month: str, today: date) -> tuple[date, date, str]:
-    """Return the days of the previous month to compare a month with.
-
-    The current month is compared with the same number of days.
-    """
+    """Return the days of the previous month to compare a month with."""
     before = month_before(month)
     first, last = first_day(before), end_of_month(before)
     name = MONTHS[first.month - 1]
@@ -94,24 +91,7 @@ def compared_days(month: str, today: date) -> tuple[date, date, str]:
 
 @dataclass(frozen=True, eq=False)
 class MonthReading:
-    """The frames of one month.
-
-    Args:
-        month: The month, "YYYY-MM" in UTC.
-        today: The day in UTC on which it was read.
-        by: How the daily frames are grouped.
-        daily: The month's days.
-        before: The days to compare with.
-        before_name: Their name, such as "September".
-        monthly: The service's monthly report.
-        charges: The settled charges of this history.
-        budget: The budget to compare with; None for none.
-        budget_days: What counts against it, by day; None where all spend does.
-        reconciliation: What `spend.reconcile` returned; None before it is read.
-        forecast: What `spend.forecast` returned; None before it is read, and for
-            months that are over.
-        troubles: Why one of these two could not be read, as sentences.
-    """
+    """The frames of one month."""
 
     month: str
     today: date
@@ -129,12 +109,12 @@ class MonthReading:
 
     @property
     def is_current(self) -> bool:
-        """Tell whether the month is still running."""
+        """Return whether the month is still running."""
         return self.month == month_of(self.today)
 
     @property
     def is_checked(self) -> bool:
-        """Tell whether reconciliation and forecast were read, or tried."""
+        """Return whether reconciliation and forecast were read, or tried."""
         return self.reconciliation is not None or bool(self.troubles)
 
     @property
@@ -144,7 +124,7 @@ class MonthReading:
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether nothing was charged and no job settled."""
+        """Return whether nothing was charged and no job settled."""
         return self.daily.empty and self.monthly.empty and self.charges.empty
 
     def with_checks_of(self, other: MonthReading) -> MonthReading:
@@ -205,10 +185,7 @@ async def _budget_days(
 
 
 async def read_checks(spend: AsyncSpend, reading: MonthReading) -> MonthReading:
-    """Return the reading with reconciliation and forecast.
-
-    Each read error becomes a sentence in `troubles`; the frames are shown anyway.
-    """
+    """Return the reading with reconciliation and forecast."""
     month, troubles = reading.month, list[str]()
 
     async def attempt(read: Awaitable[Any]) -> Any:

@@ -1,8 +1,4 @@
-"""A month as HTML: one template, live, in a saved notebook and as a page; pure.
-
-All external text is escaped. The elements carry the styles that they need where style
-sheets are removed, as in a saved notebook; `month.css` does the rest.
-"""
+"""A month as HTML: one template, live, in a saved notebook and as a page; pure."""
 
 from __future__ import annotations
 
@@ -72,7 +68,7 @@ PAGE_CSS = (
 
 
 def empty_text(month: str) -> str:
-    """Say that a month has no charges."""
+    """Return a sentence for a month without charges."""
     return f"Nothing was charged in {month_name(month)}."
 
 

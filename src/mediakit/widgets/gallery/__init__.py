@@ -1,8 +1,4 @@
-"""The wall: many results side by side, to compare, rate and keep them.
-
-It takes cells and callbacks, so it depends on no particular source of them; one widget
-model carries all cells, and a static twin of them stays in the saved notebook.
-"""
+"""The wall: many results side by side, to compare, rate and keep them."""
 
 from mediakit.widgets.gallery.cells import (
     CellStatus,

@@ -25,39 +25,18 @@ FIRST_EXTRA = 1_000_000
 
 @dataclass(frozen=True)
 class WallCell:
-    """One cell of a wall.
-
-    Args:
-        index: Its number, which no other cell has.
-        job_id: Its job; None where nothing was sent.
-        labels: The text of its value on each axis, by axis.
-        prompt: The prompt as it was sent.
-        take: Which draw of the same request it is, from 1.
-        status: How it stands.
-        problem: Why it is invalid, unsent or failed, as a sentence.
-        media_type: "video", "image" or "audio".
-        url: Where the result is; only http(s) addresses are shown.
-        poster: A small picture of the result, as an http(s) address or a `data:` URI.
-        charge_micro_usd: What it cost; None while that is not known.
-        retry_price: What it may cost to send it again, such as "$0.20".
-        runtime_s: How long it has been running, or ran.
-        rating: From 1 to 5; None where it is not rated.
-        keep: Whether it is kept.
-        tags: Its tags.
-        note: A note for people.
-        made: What it is of another cell's result, such as "Video upscale".
-    """
+    """One cell of a wall."""
 
     index: int
     job_id: str | None = None
-    labels: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)  # by axis
     prompt: str | None = None
     take: int = 1
     status: CellStatus = "planned"
     problem: str | None = None
     media_type: str | None = None
     url: str | None = None
-    poster: str | None = None
+    poster: str | None = None  # an http(s) address or a `data:` URI
     charge_micro_usd: int | None = None
     retry_price: str = ""
     runtime_s: float | None = None
@@ -65,7 +44,7 @@ class WallCell:
     keep: bool = False
     tags: tuple[str, ...] = ()
     note: str = ""
-    made: str = ""
+    made: str = ""  # of another cell's result, such as "Video upscale"
 
     def text(self, axis: str) -> str:
         """Return its value on an axis, as text; `take` and `prompt` are axes too."""
@@ -77,32 +56,23 @@ class WallCell:
 
     @property
     def is_extra(self) -> bool:
-        """Tell whether its job was asked for on the wall."""
+        """Return whether its job was asked for on the wall."""
         return self.index >= FIRST_EXTRA
 
     @property
     def can_retry(self) -> bool:
-        """Tell whether it can be sent again."""
+        """Return whether it can be sent again."""
         return self.status in ("failed", "unsent")
 
     @property
     def is_shown(self) -> bool:
-        """Tell whether it has a result that can be looked at."""
+        """Return whether it has a result that can be looked at."""
         return self.status == "completed" and web_url(self.url or "") is not None
 
 
 @dataclass(frozen=True)
 class WallSummary:
-    """The figures in the header that the cells do not tell; empty ones are left out.
-
-    Args:
-        owned: How many cells were owned before.
-        new: The price of the others, such as "$1.43", until they are done.
-        new_note: What kind of price that is, such as "new, exact".
-        spent: What was spent, such as "$0.61".
-        spent_note: Of what, such as "spent of $3.00".
-        left: When it will be over, such as "about 20 s left".
-    """
+    """The figures in the header that the cells do not tell; empty ones are left out."""
 
     owned: int = 0
     new: str = ""
@@ -121,15 +91,7 @@ def judged_as(said: Judgement | None) -> dict[str, Any]:
 
 
 class Offer(NamedTuple):
-    """Something to do with a result.
-
-    Attributes:
-        name: What it is called in messages.
-        text: The text of its button; a paid one has its price in it.
-        words: What it does, as a sentence.
-        is_paid: Whether it costs money.
-        file: The name of the file that it saves.
-    """
+    """Something to do with a result."""
 
     name: str
     text: str
@@ -139,13 +101,7 @@ class Offer(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What an offer led to.
-
-    Attributes:
-        said: A sentence about it.
-        job: A job that was sent, which the wall shows beside its result.
-        form: A form that was opened, which stands below the wall.
-    """
+    """What an offer led to."""
 
     said: str
     job: AsyncJob | None = None
@@ -159,26 +115,12 @@ class TileActions(Protocol):
         """Return what is offered for the result of a job."""
 
     async def act(self, job_id: str, offer: Offer) -> Done:
-        """Do it."""
+        """Do what an offer says."""
 
 
 @dataclass(frozen=True)
 class WallActions:
-    """What a wall can do; a button without an action is not shown.
-
-    Each is called on a worker thread, or awaited on the I/O thread where it is a
-    coroutine function. An exception is shown in the wall as a sentence.
-
-    Args:
-        retry: Sends a failed or unsent cell again; takes its index. A text that it
-            returns is shown.
-        export: Saves what there is. A text that it returns is shown.
-        copy: Returns an mp4 that a browser plays in place of a job's result; takes its
-            ID. It has no button.
-        picture: Returns a small JPEG of a cell's result, or None; cells without a
-            poster are shown with it. It has no button.
-        tile: What can be done with a single result.
-    """
+    """What a wall can do; a button without an action is not shown."""
 
     retry: Callable[[int], object] | None = None
     export: Callable[[], object] | None = None
@@ -188,13 +130,7 @@ class WallActions:
 
 
 class Preference(NamedTuple):
-    """Which of two jobs was preferred.
-
-    Attributes:
-        winner: A job id.
-        loser: The other job's id.
-        tie: Neither was; the order of the two has no meaning then.
-    """
+    """Which of two jobs was preferred."""
 
     winner: str
     loser: str
@@ -263,7 +199,7 @@ def price_text(cell: WallCell) -> str:
 
 
 def is_embedded(poster: str | None) -> bool:
-    """Tell whether a poster is part of what shows it, and no address."""
+    """Return whether a poster is part of what shows it, and no address."""
     return poster is not None and poster.startswith(EMBEDDED) and poster.isascii()
 
 

@@ -1,8 +1,4 @@
-"""The controller of a wall: shows a page of cells, and does what people ask for.
-
-The kernel filters and pages; the browser gets the page that is shown and its pictures,
-as two traits. What people do comes as a message, and its answer is one.
-"""
+"""The controller of a wall: shows a page of cells, and does what people ask for."""
 
 from __future__ import annotations
 
@@ -80,32 +76,7 @@ class GalleryWidget(anywidget.AnyWidget):
 
 
 class Gallery:
-    """A wall of results in the notebook.
-
-    Callbacks run on a worker thread; coroutine functions are awaited on the I/O
-    thread. Ratings and preferences are stored one after the other. What a callback
-    raises is shown in the wall as a sentence, and the wall shows the cell as it was.
-
-    Args:
-        cells: The cells, in the order in which they are shown.
-        rows: The axis down the side; also "take" or "prompt".
-        cols: The axis along the top; also "take" or "prompt".
-        title: What is above the wall.
-        summary: The figures of the header that the cells do not tell.
-        judge: Stores how a person judges a job: `judge(job_id, rating=4)`, with any of
-            `rating`, `keep`, `tags` (a tuple) and `note`. Without it nothing is rated.
-        prefer: Stores a blind preference: `prefer(winner, loser, tie=False)`. Without
-            it there is no blind comparison.
-        preferences: The preferences that were stored before.
-        actions: What the buttons do.
-        compares: Whether the results are compared at once, as far as that can be; else
-            they are looked at on the wall first.
-        environment: See `player.browser_url`; this process's own when omitted.
-        clock: Gives time; the system's by default.
-
-    Raises:
-        InputError: There is no such axis, or two cells have one index.
-    """
+    """A wall of results in the notebook."""
 
     def __init__(
         self,
@@ -197,15 +168,7 @@ class Gallery:
         *,
         summary: WallSummary | None = None,
     ) -> None:
-        """Show other cells or figures, from any thread, at most five times a second.
-
-        Args:
-            cells: All cells; those shown now when omitted.
-            summary: The figures of the header; those shown now when omitted.
-
-        Raises:
-            InputError: Two cells have one index.
-        """
+        """Show other cells or figures, from any thread, at most five times a second."""
         with self._lock:
             if self._closed:
                 return
@@ -214,11 +177,7 @@ class Gallery:
         self._updates.ask()
 
     def follow_with(self, handle: CardHandle) -> None:
-        """Write the static twin through a handle that is displayed already.
-
-        Args:
-            handle: Keeps it in the notebook, in place of what it kept before.
-        """
+        """Write the static twin through a handle that is displayed already."""
         with self._lock:
             self._handle = handle
             self._saving.ask()

@@ -22,8 +22,8 @@ class Head {
     const dismiss = makeButton("×", "Dismiss", () => this.tell(""), "mk-wall-mini");
     this.told = makeBox("mk-wall-told", this.toldText, dismiss);
     this.told.hidden = true;
-    this.figures = make("div", "mk-wall-figures-row");
-    this.progressBar = makeRole("mk-wall-progress-bar", "progressbar", make("i"), make("i"), make("i"));
+    this.figures = make("div", "mk-flow mk-wall-figures-row");
+    this.progressBar = makeRole("mk-bar", "progressbar", make("i"), make("i"), make("i"));
     this.progressText = make("div", "mk-quiet mk-small-print");
     const progress = makeBox("mk-wall-progress", this.progressBar, this.progressText);
     const facts = makeBox("mk-row mk-wall-between mk-wall-facts", this.figures, progress);

@@ -18,18 +18,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Rows and columns, and what stands in them.
-
-    Args:
-        row_axis: The axis down the side; None for a single row without a name.
-        col_axis: The axis along the top; None for a flow without columns.
-        rows: The texts of the rows, in order.
-        cols: The texts of the columns, in order.
-        places: Where each cell is, in the order of the cells.
-        captions: What tells the cells of one place apart, for each cell.
-        names: What each cell is called by those who cannot see where it is.
-        shows_prompt: Whether a cell needs its prompt beside it.
-    """
+    """Rows and columns, and what stands in them."""
 
     row_axis: str | None
     col_axis: str | None
@@ -120,7 +109,7 @@ def _needs_prompt(
     rows: str | None,
     cols: str | None,
 ) -> bool:
-    """Tell whether the headers leave open which prompt a cell has."""
+    """Return whether the headers leave open which prompt a cell has."""
     if PROMPT in (rows, cols) or not _varies(cells, PROMPT):
         return False
     seen: dict[Place, str | None] = {}

@@ -29,12 +29,7 @@ OpenForm = Callable[[str, str, dict[str, Any]], Any]
 
 
 class ResultActions:
-    """What a wall does with a client's results, whatever wall it is.
-
-    On a tile: upscale, another take, use as an input, download. What is bought there
-    is a job of its own, held against the balance and the client's budget; no sweep
-    has it.
-    """
+    """What a wall does with a client's results, whatever wall it is."""
 
     def __init__(self, client: AsyncClient, open_form: OpenForm | None = None) -> None:
         self._client = client

@@ -94,7 +94,7 @@ class Compare extends Sheet {
     const figure = make("figure", "mk-wall-figure");
     figure.tabIndex = 0;
     figure.dataset.index = cell.index;
-    const caption = make("figcaption");
+    const caption = make("figcaption", "mk-small-print");
     const trouble = make("div", "mk-wall-problem");
     const poster = this.wall.posterOf(cell);
     const medium = makeLarge(this.wall, cell, poster, cell.name, trouble, () => this.transport?.load());

@@ -1,9 +1,4 @@
-"""A wall as static HTML for a saved notebook; pure.
-
-Like a job's card it is read without a kernel, in untrusted copies and in exports,
-each of which strips something: no style sheet, no class, colours given twice. Its size
-is bounded, whatever the number of cells.
-"""
+"""A wall as static HTML for a saved notebook; pure."""
 
 from __future__ import annotations
 
@@ -47,6 +42,7 @@ NOTE_SHOWN = 300
 # A player that is narrower shows none of its controls.
 TILE_PX, LEAST_TILE_PX, PAGE_PX = 220, 160, 1_000
 
+# Untrusted copies and exports strip style sheets and classes.
 TABLE = "border-collapse:collapse;margin:6px 0;font-size:12px"
 CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
 HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
@@ -61,11 +57,7 @@ def static_html(
     summary: WallSummary | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> Markup:
-    """Write a wall as HTML that stays readable whatever is stripped from it.
-
-    The first page is a table with players and small posters; further cells are rows
-    of a folded table, as many as fit.
-    """
+    """Write a wall as HTML that stays readable whatever is stripped from it."""
     wall = _Wall(cells, arranged(cells, rows, cols), environment)
     page = _header_html(cells, summary or WallSummary()) + wall.table_html()
     if title:

@@ -17,8 +17,8 @@ class Tile {
     this.over = makeBox("mk-wall-over", this.select, this.more, this.open, this.keep);
     this.stars = make("span", "mk-wall-stars");
     this.price = make("span");
-    this.strip = makeBox("mk-wall-strip", this.stars, this.price);
-    this.caption = make("div", "mk-wall-caption");
+    this.strip = makeBox("mk-small-print mk-wall-strip", this.stars, this.price);
+    this.caption = make("div", "mk-small-print mk-wall-caption");
     // Its height stays: a tag must not move what is below.
     this.said = make("div", "mk-wall-said-of");
     this.said.hidden = !wall.can.judge;
@@ -82,7 +82,7 @@ class Tile {
     this.strip.hidden = !isShown(cell);
     this.more.hidden = !this.wall.can.tile || !cell.job;
     if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
-      this.state = make("div", "mk-wall-state");
+      this.state = make("div", "mk-small-print mk-wall-state");
       this.box.replaceChildren(this.state);
       return;
     }
@@ -115,7 +115,7 @@ class Tile {
     this.wall.complain("");
     this.medium = null;
     const said = make("span", "", problem);
-    this.state = makeBox("mk-wall-state", said, openLink(this.cell, "Open its URL"));
+    this.state = makeBox("mk-small-print mk-wall-state", said, openLink(this.cell, "Open its URL"));
     this.box.replaceChildren(this.state, this.over);
     this.failed = true;
     if (await isGone(this.cell.url)) write(said, DELETED);
@@ -125,7 +125,7 @@ class Tile {
     if (!this.state || this.failed) return;
     const { cell, wall } = this;
     const word = isShown(cell) ? NO_RESULT : wall.wordOf(cell);
-    this.retry ??= this.button("Retry", "", () => wall.retry(this.index), "mk-paid");
+    this.retry ??= this.button("Retry", "", () => wall.retry(this.index), "mk-link mk-paid");
     const parts = [];
     if (cell.status !== "failed" || !cell.problem) parts.push(make("span", "", word));
     if (cell.problem) parts.push(make("span", "mk-wall-problem", cell.problem));
@@ -256,10 +256,10 @@ class Tile {
   // A small editor in the tile: Enter saves, Escape leaves it as it was.
   edit(label, value, save) {
     this.editor?.remove();
-    const form = make("label", "mk-wall-editor");
+    const form = make("label", "mk-frame mk-column mk-wall-editor");
     const box = make("input");
     box.value = value;
-    form.append(make("span", "", label), box);
+    form.append(make("span", "mk-quiet mk-small-print", label), box);
     let isOpen = true;
     const close = (saves) => {
       if (!isOpen) return;

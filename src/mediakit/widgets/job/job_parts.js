@@ -141,7 +141,7 @@ function drawCompare(stage, { result, before }, copyUrl) {
   const [last, first] = [show(copyUrl ?? result.url, "mk-compare-after", "After"), show(before, "mk-compare-before", "Before")];
   const slider = makeSlider("Before and after", { max: 100, step: 1, value: 50 });
   const trouble = makeRole("mk-quiet", "status");
-  const tags = [make("span", "mk-compare-tag", "Before"), make("span", "mk-compare-tag mk-compare-right", "After")];
+  const tags = [make("span", "mk-tag", "Before"), make("span", "mk-tag mk-compare-right", "After")];
   box.append(last, first, ...tags, make("div", "mk-compare-line"));
   figure.append(box, slider, trouble);
 

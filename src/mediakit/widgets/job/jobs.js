@@ -140,8 +140,8 @@ class JobCard {
     this.left = makeBox("mk-job-left", this.stage, this.beside);
     this.standing = makeBox("", this.title, this.time.root);
     const rest = [this.standing, this.actions, this.note, details];
-    const right = makeBox("mk-job-right", this.prompt, ...rest);
-    this.root.append(makeBox("mk-job-main", this.left, right), this.menu, this.forms.root);
+    const right = makeBox("mk-column mk-job-right", this.prompt, ...rest);
+    this.root.append(makeBox("mk-flow mk-job-main", this.left, right), this.menu, this.forms.root);
     this.sizes = new ResizeObserver(() => this.forgetHeights());
     this.sizes.observe(this.root);
   }

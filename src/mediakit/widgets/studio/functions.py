@@ -38,10 +38,7 @@ class Offer:
 
 
 def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
-    """Return all functions of a catalogue, group by group and then by name.
-
-    In a group, what needs words alone comes first.
-    """
+    """Return all functions of a catalogue, group by group and then by name."""
 
     def place(function: Function) -> tuple[int, bool, list[str]]:
         needs_more = not function.kind.startswith("text-")
@@ -68,10 +65,7 @@ def offer_of(function: Function) -> Offer:
 
 
 def price_text(function: Function) -> str:
-    """Write how a function is charged, by what its price is mostly made of.
-
-    Where the rate depends on a field, it is the lowest one of a short request.
-    """
+    """Return how a function is charged, from the largest part of its price."""
     lines = list(_first_lines(function))
     alike = [line for line in lines if line.per is lines[0].per]
     if not alike:

@@ -63,7 +63,7 @@ class Query:
 
     @property
     def is_narrow(self) -> bool:
-        """Tell whether it leaves anything out."""
+        """Return whether it leaves anything out."""
         return replace(self, order="newest") != Query()
 
     @property
@@ -106,7 +106,7 @@ class Page:
 
     @property
     def text(self) -> str:
-        """Say in a few words what is shown, or why nothing is."""
+        """Return what is shown, or why nothing is, in a few words."""
         if self.entries is None:
             return "Reading the history…"
         if not self.entries:
@@ -183,10 +183,7 @@ def _no_job(entry: Entry) -> str:
 
 
 def settings_of(entry: Entry) -> dict[str, Any]:
-    """Return the fields of a submission's request, to be used again.
-
-    The address that its end was posted to is not one of them.
-    """
+    """Return the fields of a submission's request, to be used again."""
     body: dict[str, Any] = json.loads(entry.body)
     if not body:
         raise MediakitError(
@@ -207,10 +204,7 @@ def picture_url(entry: Entry) -> str | None:
 
 
 class Selection:
-    """Selected entries, in the order in which they were selected.
-
-    They stay selected while other pages are shown.
-    """
+    """Selected entries, in the order in which they were selected."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self._entries = {entry.number: entry for entry in entries}
@@ -233,7 +227,7 @@ class Selection:
             self._entries.pop(entry.number, None)
 
     def renew(self, entries: Iterable[Entry]) -> None:
-        """Take over what is now known of selected entries."""
+        """Replace selected entries by their newest versions."""
         self.add(entry for entry in entries if entry.number in self._entries)
 
     def where(self, holds: Callable[[Entry], bool]) -> tuple[Entry, ...]:
@@ -242,7 +236,7 @@ class Selection:
 
     @property
     def text(self) -> str:
-        """Write how many are selected, and what they cost together."""
+        """Return how many are selected, and what they cost together."""
         if not self._entries:
             return ""
         charged = sum(each.charge_micro_usd or 0 for each in self._entries.values())
@@ -253,20 +247,20 @@ class Selection:
 
 
 def has_result(entry: Entry) -> bool:
-    """Tell whether an entry's result is there, to be saved or compared."""
+    """Return whether an entry's result is there, to be saved or compared."""
     is_there = entry.deleted_at is None and entry.gone_at is None
     return entry.output_url is not None and entry.job_id is not None and is_there
 
 
 def is_erasable(entry: Entry) -> bool:
-    """Tell whether there is a job that has ended and was not erased."""
+    """Return whether there is a job that has ended and was not erased."""
     ended = entry.status is not None and entry.status.terminal
     is_there = entry.deleted_at is None and entry.gone_at is None
     return entry.job_id is not None and ended and is_there
 
 
 def is_unsettled(entry: Entry) -> bool:
-    """Tell whether a job may still be charged."""
+    """Return whether a job may still be charged."""
     return (
         entry.job_id is not None
         and entry.charge_micro_usd is None
@@ -275,7 +269,7 @@ def is_unsettled(entry: Entry) -> bool:
 
 
 def results_text(count: int, of: Sequence[Entry] = ()) -> str:
-    """Write a number of results, such as "2 of 3 results"."""
+    """Return a number of results as text, such as "2 of 3 results"."""
     total = len(of) or count
     number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
     return f"{number} result{'' if total == 1 else 's'}"

@@ -82,17 +82,7 @@ class StudioLists(anywidget.AnyWidget):
 
 
 class Studio:
-    """All functions, the history and the spend; showing it is enough to use it.
-
-    A studio that is made again, because its cell was run again, takes over what was
-    chosen, looked for and filled in, and closes the one that it replaces. Studios of
-    other cells stay, where the notebook tells its cells apart.
-
-    Args:
-        client: The client that sends, watches and remembers.
-        clock: Gives time; the system's by default.
-        cell: The cell that makes it; None outside of any.
-    """
+    """All functions, the history and the spend; showing it is enough to use it."""
 
     def __init__(
         self, client: Client, *, clock: Clock | None = None, cell: Cell | None = None

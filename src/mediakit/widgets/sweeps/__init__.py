@@ -1,7 +1,4 @@
-"""Plans and results of sweeps, shown in a notebook.
-
-It depends on the gallery, which draws the wall, and on the sweep with its cells.
-"""
+"""Plans and results of sweeps, shown in a notebook."""
 
 from mediakit.widgets.sweeps.displayed import AsyncPlan, AsyncResults, Plan, Results
 

@@ -225,7 +225,7 @@ def plan_html(plan: BasePlan) -> Markup:
 
 
 def _kinds(plan: BasePlan) -> str:
-    """Write how firm the price is, behind the number of new cells."""
+    """Return the kinds of estimate, to follow the number of new cells."""
     kinds = plan.estimates_by_kind()
     if len(kinds) > 1:
         parts = (f"{e.text} {_word(kind)}" for kind, e in kinds.items())

@@ -91,7 +91,7 @@ class Timeline {
     this.guide = make("div", "mk-tl-guide");
     this.marks = makeBox("mk-tl-marks", this.end, this.beyond, this.guide);
     this.body = makeBox("mk-tl-body", this.gaps, this.ruler, this.marks);
-    this.scroll = makeBox("mk-tl-scroll", this.body);
+    this.scroll = makeBox("mk-frame mk-tl-scroll", this.body);
     return this.scroll;
   }
 
@@ -530,9 +530,8 @@ class Timeline {
     const root = make("div", "mk-tl-row");
     const name = make("div", "mk-tl-name mk-cut");
     const kind = make("span");
-    const bare = make("button", "mk-tl-bare");
+    const bare = makeButton("Place", "", null, "mk-link");
     const lane = make("div", "mk-tl-lane");
-    bare.type = "button";
     const head = makeBox("mk-tl-head", name, makeBox("mk-tl-facts", kind, bare));
     root.append(head, lane);
     this.body.insertBefore(root, this.marks);
@@ -548,7 +547,6 @@ class Timeline {
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
-    write(view.bare, "Place");
     const words = `${count(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = capital(words);

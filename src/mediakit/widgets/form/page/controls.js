@@ -209,14 +209,14 @@ function reachedNumber(spec, at) {
 
 // What switches an optional value on, with its name.
 function switching(spec, turn) {
-  const [line, tick] = [make("label", "mk-check mk-optional"), makeTick(turn)];
+  const [line, tick] = [make("label", "mk-row mk-check mk-optional"), makeTick(turn)];
   line.append(tick, make("span", "", spec.label));
   return { line, tick };
 }
 
 // Numbers or texts, a box for each.
 function itemsControl(spec, at) {
-  const [root, items] = [make("div", "mk-column mk-list"), make("div", spec.text ? "mk-items mk-texts" : "mk-items")];
+  const [root, items] = [make("div", "mk-column mk-list"), make("div", `mk-flow mk-items ${spec.text ? "mk-texts" : ""}`)];
   const boxes = [];
   const draw = () => {
     const [count, most] = [boxes.length, spec.most];
@@ -266,7 +266,7 @@ class Frame {
   constructor(form, fields, at) {
     this.form = form;
     this.at = at;
-    this.root = make("div", "mk-group");
+    this.root = make("div", "mk-flow mk-group");
     this.members = new Map();
     this.become(fields);
   }
@@ -587,7 +587,7 @@ class Row {
     this.wire = wire;
     this.control = null;
     this.root = make("div", "mk-frame mk-column mk-entry");
-    this.note = make("div", "mk-note");
+    this.note = make("div", "mk-note mk-small-print");
     this.fold = folding("", (on) => {
       this.turn(on);
       list.form.showState();

@@ -113,8 +113,8 @@ class Form {
     this.controls = make("div", "mk-column mk-controls");
     this.results = make("div", "mk-results");
     const body = makeBox("mk-body", this.controls, this.results);
-    this.main = make("div", "mk-fields");
-    this.more = make("div", "mk-fields");
+    this.main = make("div", "mk-flow mk-fields");
+    this.more = make("div", "mk-flow mk-fields");
     this.more.hidden = true;
     this.fold = folding("More settings", (isOpen) => {
       setFold(this.fold, isOpen);
@@ -138,7 +138,7 @@ class Form {
   buildPay() {
     const pay = make("div", "mk-frame mk-column mk-pay");
     const row = (...parts) => makeBox("mk-row", ...parts);
-    this.amount = makeRole("mk-price", "status"); // read aloud; the balance below is not
+    this.amount = makeRole("mk-row mk-price", "status"); // read aloud; the balance below is not
     this.go = button("Generate", "Send the request; you pay when it completes", () => this.generate(), "mk-go mk-paid");
     this.go.disabled = true;
     this.ownedText = make("span");
@@ -174,7 +174,7 @@ class Form {
 
   // A field with its label, its control and a line below it; it is known by its place.
   field(spec, at) {
-    const member = { spec, where: at.where, note: make("div", "mk-note"), used: false, isInner: Boolean(at.isInner) };
+    const member = { spec, where: at.where, note: make("div", "mk-note mk-small-print"), used: false, isInner: Boolean(at.isInner) };
     const tell = () => {
       member.used = true;
       at.tell();
@@ -185,7 +185,7 @@ class Form {
     member.root = root;
     member.note.id = newId();
     if (control.isTick) {
-      const line = make("label", "mk-check");
+      const line = make("label", "mk-row mk-check");
       member.name = make("span", "", spec.label);
       line.title = spec.hint ?? "";
       line.append(control.root, member.name);
@@ -411,7 +411,7 @@ class Form {
     if (reason) text = reason;
     else if (said) [text, tone] = [said.map((each) => each.text).join("; "), said[0].tone];
     else text = member.control?.note?.() ?? "";
-    member.note.className = `mk-note mk-${tone}`;
+    member.note.className = `mk-note mk-small-print mk-${tone}`;
     write(member.note, text);
     const { input } = member.control ?? {};
     if (input) set(input, "aria-invalid", said && tone === "bad" ? "true" : null);
@@ -422,7 +422,7 @@ class Form {
     const key = JSON.stringify(price);
     if (this.priceKey !== key) {
       this.priceKey = key;
-      this.amount.className = `mk-price mk-${price.tone}`;
+      this.amount.className = `mk-row mk-price mk-${price.tone}`;
       const parts = price.text ? [make("b", "", price.text)] : [make("span", "mk-quiet", price.gap ?? "")];
       if (price.kind) parts.push(make("span", "mk-tag", price.kind));
       this.amount.replaceChildren(...parts);
@@ -461,7 +461,7 @@ class Form {
       this.lines.replaceChildren(make("div", "mk-quiet", none));
       return;
     }
-    const table = make("table", "mk-table mk-lines");
+    const table = make("table", "mk-table mk-small-print mk-lines");
     const row = (tag, texts, span) => {
       const line = make("tr");
       texts.forEach((text, at) => {

@@ -159,7 +159,7 @@ function mediaControl(form, spec, at) {
     at.tell();
   };
   const grow = (wire = "") => {
-    const row = { root: make("div", "mk-row mk-mediarow"), note: make("div", "mk-note") };
+    const row = { root: make("div", "mk-row mk-mediarow"), note: make("div", "mk-note mk-small-print") };
     row.medium = new Medium(form, spec, changed);
     row.medium.value = wire;
     row.label = labelFor("", row.medium.input);
@@ -431,12 +431,10 @@ class Picker {
 
   add({ url, title, facts }) {
     const place = makeBox("", make("span", "mk-thumb"));
-    const choose = make("button", "mk-pick-choose mk-cut", title);
-    choose.type = "button";
-    choose.title = `Use ${title} · ${facts}`;
-    choose.addEventListener("click", () => this.choose(url));
-    const words = makeBox("mk-pick-words", choose, make("div", "mk-quiet mk-small-print", facts));
-    this.list.append(makeBox("mk-row mk-pick-row", place, words));
+    const words = `Use ${title} · ${facts}`;
+    const choose = makeButton(title, words, () => this.choose(url), "mk-link mk-pick-choose mk-cut");
+    const text = makeBox("mk-pick-words", choose, make("div", "mk-quiet mk-small-print", facts));
+    this.list.append(makeBox("mk-row mk-pick-row", place, text));
     return place;
   }
 }

@@ -5,10 +5,10 @@ class Sweep {
     this.form = form;
     this.axes = new Map();
     this.root = make("div", "mk-frame mk-column mk-pay mk-sweep");
-    this.varies = make("div", "mk-ticks");
+    this.varies = make("div", "mk-flow mk-ticks");
     const ticks = makeRole("mk-field", "group", make("div", "mk-label", "What varies"), this.varies);
     ticks.setAttribute("aria-label", "What varies");
-    this.boxes = make("div", "mk-fields");
+    this.boxes = make("div", "mk-flow mk-fields");
     this.takes = this.textBox("Takes", { inputMode: "numeric", title: "How many draws of each combination" }, "takes");
     this.budget = this.textBox("Budget", { placeholder: "such as $5; leave blank for no limit" }, "budget");
     this.plan = makeRole("", "status");
@@ -92,7 +92,7 @@ class Sweep {
   }
 
   makeAxis({ name, label, way, hint, options }) {
-    const [root, note] = [make("div", "mk-field mk-axis"), make("div", "mk-note mk-bad")];
+    const [root, note] = [make("div", "mk-field mk-axis"), make("div", "mk-note mk-small-print mk-bad")];
     const isNamed = ["choices", "both"].includes(way);
     if (isNamed) {
       root.setAttribute("role", "group");
@@ -103,13 +103,13 @@ class Sweep {
     if (way === "choices") {
       const inputs = options.map((text) => ticked(text, () => this.tell({ axis: name, ticked: chosen() })));
       const chosen = () => inputs.flatMap(({ input }, at) => (input.checked ? [at] : []));
-      root.append(makeBox("mk-ticks", ...inputs.map(({ line }) => line)));
+      root.append(makeBox("mk-flow mk-ticks", ...inputs.map(({ line }) => line)));
       show = (axis) => inputs.forEach(({ input }, at) => (input.checked = axis.ticked.includes(at)));
     } else if (way === "both") {
       root.append(make("div", "mk-quiet", "no and yes"));
     } else {
       const input = box(way === "numbers" ? "input" : "textarea", { placeholder: hint }, () => this.tell({ axis: name, text: input.value }));
-      root.append(labelFor(label, input), input, make("div", "mk-quiet mk-note", titleCase(hint)));
+      root.append(labelFor(label, input), input, make("div", "mk-quiet mk-note mk-small-print", titleCase(hint)));
       show = ({ text }) => {
         if (document.activeElement !== input) fill(input, text);
       };
