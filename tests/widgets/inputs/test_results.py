@@ -15,7 +15,7 @@ from mediakit.history import lineage
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.inputs import result_search
-from mediakit.widgets.inputs.result_search import Found, ResultSearch
+from mediakit.widgets.inputs.result_search import ResultPage, ResultSearch
 from mediakit.widgets.job.view import JobView
 from tests.support.widgets import (
     edit,
@@ -69,12 +69,12 @@ def make_form(own: Client, made: dict[str, Job]) -> Iterator[Callable[..., Form]
         finish(form)
 
 
-def page_of(client: Client, medium: Any, text: str = "") -> Found:
+def page_of(client: Client, medium: Any, text: str = "") -> ResultPage:
     results = ResultSearch(client)
     return io_thread().call(results.page, medium, text)
 
 
-def titles(found: Found) -> list[str]:
+def titles(found: ResultPage) -> list[str]:
     return [result.title for result in found.results]
 
 

@@ -74,7 +74,7 @@ def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, media_type: str) 
     preview = preview_of(BytesIO(data), media_type)
     assert preview.poster is None
     assert (preview.trouble or "").startswith("There is no preview of the result: ")
-    assert (preview.facts.pixels_text, preview.facts.length_text) == ("", "")
+    assert (preview.facts.width, preview.facts.length_s) == (None, None)
 
 
 def test_a_video_without_a_picture_and_a_picture_of_too_many_pixels_are_sentences(

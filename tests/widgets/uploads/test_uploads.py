@@ -17,7 +17,7 @@ from mediakit.widgets.uploads.chunked_upload import PIECE_BYTES
 from mediakit.widgets.uploads.upload_folder import (
     DAY_S,
     KEPT_DAYS,
-    Spool,
+    IncomingFile,
     UploadFolder,
     own_name,
 )
@@ -343,9 +343,11 @@ def test_vary_brings_the_file_back_or_else_the_url_that_the_service_has(
 
 
 def keep(folder: UploadFolder, name: str, content: bytes) -> Path:
-    spool = Spool(folder, name)
-    spool.write(content)
-    return spool.finish()
+    file = IncomingFile(folder, name, len(content))
+    file.begin()
+    path = file.write(content)
+    assert path is not None
+    return path
 
 
 def age(path: Path, seconds: float) -> None:

@@ -19,7 +19,7 @@ FURTHER = FieldSpec(
 
 
 class NotJson(str):
-    """A text typed where JSON is needed, and why it is none."""
+    """A text typed where JSON is needed, and why it is not JSON."""
 
     reason: str
 
@@ -71,7 +71,7 @@ def read_further(text: str, known: Mapping[str, object]) -> object:
 
 
 def sendable(value: object) -> object:
-    """Return a value without what is no JSON; that is None, or left out."""
+    """Return a value without text that is not JSON: None, or left out."""
     if isinstance(value, NotJson):
         return None
     if isinstance(value, list | tuple):
@@ -97,7 +97,7 @@ def with_texts(value: object, change: Callable[[str], str]) -> object:
 
 
 def unreadable(label: str, value: Any) -> Iterator[Problem]:
-    """Yield what is no JSON in the value of a place such as "settings"."""
+    """Yield each text in a value that is not JSON, with its place."""
     if isinstance(value, NotJson):
         yield Problem(label, None, value.reason)
     elif isinstance(value, list | tuple):

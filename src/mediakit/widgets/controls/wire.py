@@ -38,7 +38,6 @@ def held(spec: FieldSpec, wire: Wire) -> object:
 
 
 def control_of(spec: FieldSpec) -> str:
-    """Return which control a field has."""
     match spec.kind:
         case "boolean":
             return "choice" if spec.default is None else "switch"
@@ -57,7 +56,6 @@ def control_of(spec: FieldSpec) -> str:
 
 
 def choices_of(spec: FieldSpec) -> tuple[object, ...]:
-    """Return what can be chosen, in order."""
     return (True, False) if spec.kind == "boolean" else tuple(spec.choices)
 
 
@@ -98,7 +96,7 @@ def inner_fields(spec: FieldSpec) -> dict[str, FieldSpec]:
 
 
 def number_in(text: str) -> float | None:
-    """Return a number that was typed; None for what is none."""
+    """Return the number that was typed; None if it is not one."""
     if "_" in text or not text.isascii():
         return None  # Python reads 1_0 as 10, people do not
     try:
@@ -190,7 +188,7 @@ def _frame(spec: FieldSpec, of: FieldSpec, value: object) -> dict[str, Wire]:
     rest = {name: item for name, item in value.items() if name not in fields}
     given = dict(value)
     if not of.closed:
-        # A text that is no JSON, or what the fields do not name.
+        # Text that is not JSON, or what the fields do not name.
         given[FURTHER.name], rest = value.get(FURTHER.name) or rest or None, {}
     wires = {n: shown(each, given.get(n)) for n, each in fields.items()}
     return {"of": wires, **({"rest": rest} if rest else {})}

@@ -231,7 +231,10 @@ class Form:
                 views = before._jobs.give_away()
                 self._sweep.choice = before._sweep.choice
             before.close()
-        values = self._given if draft is None else self._begun_with(draft)
+        values = self._given
+        if draft is not None:
+            located = self._results.located(draft.values)
+            values = replace(draft, values=located).begun_with(self._given)
         for name, value in values.items():
             self._live.now, problem = assigned(self.state, name, value)
             sentences += [f"{problem.sentence}. {LEFT}"] if problem else []
@@ -251,11 +254,6 @@ class Form:
             self.widget.show_form({"returns": True})
         self._page.say("\n".join(sentences))
 
-    def _begun_with(self, draft: Draft) -> Mapping[str, object]:
-        """Return the values to continue with; results are where they are now."""
-        located = replace(draft, values=self._results.located(draft.values))
-        return located.begun_with(self._given)
-
     def _remembered(
         self, *, fresh: bool
     ) -> tuple[Draft | None, Sequence[Entry], list[str]]:
@@ -269,7 +267,10 @@ class Form:
     # Its jobs.
 
     def _make_host(self, elsewhere: Elsewhere | None) -> JobHost:
-        open_form = partial(form_for, self.client, self._follow, self._origin)
+        def open_form(use: Use) -> Form:
+            client, origin = self.client, self._origin
+            return side_form(client, use.function, self._follow, submits_for=origin)
+
         uses = Uses(self.client.catalog, open_form, elsewhere)
         return JobHost(self._take_in, self._vary, self._origin, uses)
 
@@ -494,15 +495,17 @@ def _save_drafts() -> None:
 atexit.register(_save_drafts)
 
 
-def form_for(
+def side_form(
     client: Client,
+    function: Function,
     follow: Callable[[HasCard], None],
-    submits_for: str | None,
-    use: Use,
+    values: Mapping[str, object] | None = None,
+    submits_for: str | None = None,
 ) -> Form:
-    """Return the form in which a result is used; `follow` keeps its cards."""
-    # Under a name of its own, it replaces no other form.
-    name = f"use {uuid4().hex}"
-    form = Form(client, use.function, name=name, lasting=False, submits_for=submits_for)
+    """Return a form below a card that replaces no other; `follow` keeps its cards."""
+    name = f"side {uuid4().hex}"
+    form = Form(
+        client, function, values, name=name, lasting=False, submits_for=submits_for
+    )
     form.on_job(lambda: follow(form.jobs[0]))
     return form

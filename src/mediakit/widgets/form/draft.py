@@ -15,7 +15,7 @@ LONGEST_BYTES = 65_536
 MOST_SUBMITTED = 100
 DIGEST_LENGTH = 16
 TYPED = "mediakit: no JSON"
-"""The key under which a text that is no JSON is written, with its reason."""
+"""The key under which a text that is not JSON is saved, with the reason."""
 
 # Nobody needs these after a restart: a signed URL has expired by then.
 _SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=", re.IGNORECASE)
@@ -92,7 +92,7 @@ class Draft:
 
 
 def _clean(values: Mapping[str, object], secret: str) -> Iterator[tuple[str, object]]:
-    """Yield the values that are no secret, as JSON holds them."""
+    """Yield the values that are not secret, as JSON holds them."""
     for name, value in values.items():
         if name == _WEBHOOK or (isinstance(value, str) and _is_secret(value, secret)):
             continue

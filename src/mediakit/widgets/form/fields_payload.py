@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mediakit.catalog import Function
 from mediakit.rules import NeedsAny, OnlyWhen
@@ -29,10 +28,9 @@ from mediakit.widgets.controls.wire import (
     shown,
     untagged,
 )
+from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.uploads.accepted_files import accept_text
-
-Payload = dict[str, Any]
 
 TAGS = {"image": "Image", "video": "Video", "audio": "Audio"}
 SEVERAL = {"image": "pictures", "video": "clips", "audio": "sounds"}
@@ -135,6 +133,7 @@ def name_of(spec: FieldSpec) -> str:
 def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
     """Return one field without what is empty; `path` has no places in lists."""
     kind = control_of(spec)
+    more = _MORE.get(kind)
     payload: Payload = {
         "name": spec.name,
         "kind": kind,
@@ -142,13 +141,9 @@ def field_payload(spec: FieldSpec, path: str, prompts: str = "") -> Payload:
         "hint": hint_of(spec),
         "required": spec.to_fill_in,
         "start": shown(spec, None),
-        **_MORE.get(kind, _nothing)(spec, path, prompts),
+        **(more(spec, path, prompts) if more else {}),
     }
     return {n: v for n, v in payload.items() if v not in (None, "", False, [], ())}
-
-
-def _nothing(_: FieldSpec, __: str, ___: str) -> Payload:
-    return {}
 
 
 def _choice(spec: FieldSpec, _: str, __: str) -> Payload:

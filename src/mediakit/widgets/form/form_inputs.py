@@ -52,11 +52,10 @@ class FormInputs:
                 self._context.tasks.run(partial(self._send_frame, message))
 
     def close(self) -> None:
-        """Remove what has not arrived in full."""
         self._receiver.close()
 
     def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
-        """Do something on a worker thread, and hand over what it returns."""
+        """Do something on a worker thread, and pass on what it returns."""
 
         async def run() -> None:
             found = await to_thread.run_sync(work)
@@ -75,7 +74,6 @@ class FormInputs:
         return refusal(spec, name, int(offer["size"]), str(offer["type"]))
 
     async def _send_results(self, message: Message) -> None:
-        """Send some results of the history, newest first."""
         picker = str(message["picker"])
         medium = message["medium"]
         text = str(message["text"])

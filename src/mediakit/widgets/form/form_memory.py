@@ -82,7 +82,6 @@ class FormMemory:
         return None
 
     def entries(self) -> list[Entry]:
-        """Return the form's requests, newest first."""
         if self.origin is None:
             return []
         return forms.asked_from(
@@ -90,7 +89,7 @@ class FormMemory:
         )
 
     def skip(self, draft: Draft) -> None:
-        """Write nothing before the form differs from this."""
+        """Save nothing before the form differs from this."""
         if self._saved is None:
             self._saved = draft.text(self._secret)
 

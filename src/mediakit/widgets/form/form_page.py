@@ -8,17 +8,17 @@ from typing import Any
 from mediakit.catalog import Function
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.wire import Wire, shown
-from mediakit.widgets.form.fields_payload import Payload, fields_of, schema_payload
+from mediakit.widgets.form.fields_payload import fields_of, schema_payload
 from mediakit.widgets.form.form_values import adapted, held_in
 from mediakit.widgets.form.live_state import LiveState
 from mediakit.widgets.form.payload import (
     found_payload,
-    head_payload,
     own_names,
     state_payload,
 )
 from mediakit.widgets.form.timelines import FormTimelines
 from mediakit.widgets.form.widget import EditorsWidget, FormWidget, OnMessage
+from mediakit.widgets.job.payload import Payload
 
 
 class FormPage:
@@ -44,7 +44,8 @@ class FormPage:
         inner = (each for spec in specs for each in spec.with_inner())
         edits = bool(self.timelines.names) or any(each.mask_of for each in inner)
         self.widget = (EditorsWidget if edits else FormWidget)(on_message, hides=hides)
-        head = head_payload(function, service, "* required")
+        facts = [service, "* required"]
+        head = {"title": function.title, "doc": function.doc, "facts": facts}
         self.widget.show_form({"head": head, "returns": False, "focus": 0, "wall": []})
 
     @property
@@ -57,7 +58,7 @@ class FormPage:
         return {n: s for n, s in fields.items() if n not in state.disabled}
 
     def is_news(self, message: Mapping[str, Any]) -> bool:
-        """Note a message; return whether it is newer than all of its view."""
+        """Note a message; return whether it is the newest of its view."""
         view = str(message["view"])
         number = int(message["number"])
         is_new = number > self._heard.get(view, 0)
@@ -127,7 +128,7 @@ class FormPage:
         return changed
 
     def say(self, text: str, *, until_edited: bool = False) -> None:
-        """Show a sentence below the price, if wanted until the next edit."""
+        """Show a sentence below the price, optionally until the next edit."""
         with self._live.lock:
             self._sentence = text
             self._until_edited = until_edited

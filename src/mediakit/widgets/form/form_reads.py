@@ -31,7 +31,6 @@ class FormReads:
         self._soon("media", self.media)
 
     async def media(self) -> None:
-        """Inspect the media that the form holds."""
         await self.files(self._live.now)
         results = await self._context.results.recognised(self._live.now.media.remote)
         if results:
@@ -61,7 +60,7 @@ class FormReads:
         self._searched = None
 
     async def owned(self, state: FormState) -> None:
-        """Ask the history for a job of the request that a form holds."""
+        """Search the history for a job of the request that a form holds."""
         if state.problems or state.media.unseen:
             return
         try:
@@ -84,7 +83,6 @@ class FormReads:
         return {**as_jobs, "extra": extra}
 
     def close(self) -> None:
-        """Start no more searches."""
         self._edits.clear()
 
     def _soon(self, what: str, look: Callable[[], Awaitable[object]]) -> None:

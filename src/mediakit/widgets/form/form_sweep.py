@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mediakit.widgets.form.context import FormContext
-from mediakit.widgets.form.fields_payload import Payload
+from mediakit.widgets.job.payload import Payload
 
 if TYPE_CHECKING:
     from mediakit.widgets.form.sweep_call import SweepChoice

@@ -40,7 +40,6 @@ class Funds:
 
     @property
     def left_of(self) -> str:
-        """Return what limits a new request."""
         return "balance" if self._limit is None else "budget"
 
     @property
@@ -93,7 +92,7 @@ class Affordability:
 
     @property
     def covered(self) -> bool | None:
-        """Return whether it can be paid; None while unknown."""
+        """Return whether it can be paid; None while that is unknown."""
         if self.needed_micro_usd is None or self.left_micro_usd is None:
             return None
         return self.needed_micro_usd <= self.left_micro_usd

@@ -35,9 +35,7 @@ def _value_html(state: FormState, name: str, value: object) -> Markup:
     value = "not shown here" if name == WEBHOOK else with_texts(value, shown_url)
     spec = state.function.fields.get(name)
     axis = None if spec is None else Axis.of(spec, state.function.rules)
-    seen = state.inspections.items()
-    titles = {url: each.title for (_, url), each in seen if each.title}
-    picture = "" if axis is None else still_html(axis, value, titles)
+    picture = "" if axis is None else still_html(axis, value, state.media_titles)
     value = with_texts(value, shown_path)
     text = (
         json.dumps(value, ensure_ascii=False)

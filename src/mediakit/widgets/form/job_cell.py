@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mediakit.client import AsyncJob, JobState
-from mediakit.widgets.form.controller import Form, form_for
+from mediakit.widgets.form.controller import Form, side_form
 from mediakit.widgets.job.card import card_text
 from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.payload import JobHost, varied
@@ -40,15 +39,15 @@ class JobCell:
         self._views: tuple[JobView, ...] = ()
         self._form: Form | None = None
         self.widget = JobsWidget(hides=handle.live_rules)
-        vary = self.vary if client is not None else None
-        uses = None
+        self._home = JobHost(add=self.add)
         if client is not None:
-            open_form = partial(form_for, client, handle.follow, None)
-            uses = Uses(client.catalog, open_form)
-        self._home = JobHost(add=self.add, vary=vary, uses=uses)
+            uses = Uses(
+                client.catalog,
+                lambda use: side_form(client, use.function, handle.follow),
+            )
+            self._home = JobHost(add=self.add, vary=self.vary, uses=uses)
 
     def add(self, job: AsyncJob) -> JobView:
-        """Show one more job, above the others."""
         view = JobView(job, self._client, home=self._home, embed=self._embed)
         with self._lock:
             self._views = (view, *self._views)
@@ -66,10 +65,7 @@ class JobCell:
         if self._form is not None:
             self._form.values.update(values)
         else:
-            # Under a name of its own: the form of another cell is not replaced.
-            name = f"vary {self._handle.id}"
-            form = Form(self._client, function, values, name=name, lasting=False)
-            form.on_job(lambda: self._handle.follow(form.jobs[0]))
+            form = side_form(self._client, function, self._handle.follow, values)
             self._form = form
             self.widget.job_forms = [form.widget.model_id]
         self._form.bring_into_view()

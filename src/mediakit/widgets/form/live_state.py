@@ -17,7 +17,6 @@ class LiveState:
         self._show = show
 
     def change(self, changed: Callable[[FormState], FormState]) -> None:
-        """Replace what is held at this moment."""
         with self.lock:
             self.now = changed(self.now)
             self._show()

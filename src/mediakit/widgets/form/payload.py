@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from mediakit.catalog import Function
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.media import is_url, size_text
 from mediakit.media_limits import MediaInfo
@@ -20,9 +19,9 @@ from mediakit.widgets.controls.messages import (
     titled,
 )
 from mediakit.widgets.controls.wire import Wire
-from mediakit.widgets.form.fields_payload import Payload
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
+from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.job.text import kind_text
 from mediakit.widgets.toolkit.styles import Tone, data_url
 from mediakit.widgets.uploads.upload_folder import own_name
@@ -34,10 +33,6 @@ OWNED_HINT = (
     "another take. Click the code to select all of it."
 )
 NO_PRICE, NO_LINES = "There is no price yet.", "No lines."
-
-
-def head_payload(function: Function, *facts: str) -> Payload:
-    return {"title": function.title, "doc": function.doc, "facts": list(facts)}
 
 
 def state_payload(state: FormState, fields: Mapping[str, FieldSpec]) -> Payload:
@@ -111,7 +106,6 @@ def tone_of(affordability: Affordability) -> Tone:
 
 
 def price_payload(state: FormState) -> Payload:
-    """Return the price, what it is made of, and its share of what is left."""
     estimate, covered = state.estimate, state.affordability
     share = covered.share
     return {
@@ -173,7 +167,6 @@ def _dearness(low: int | None, high: int | None) -> tuple[bool, int, bool, int]:
 
 
 def found_payload(found: Mapping[MediaKey, Inspection]) -> Payload:
-    """Return the pictures and facts of media, by kind and value."""
     return {
         f"{kind} {value}": {
             "picture": data_url(seen.thumbnail) if seen.thumbnail else "",
@@ -193,7 +186,6 @@ def _facts(value: str, seen: Inspection) -> str:
 
 
 def facts_text(info: MediaInfo) -> str:
-    """Return what a file is, for people."""
     facts = [size_text(info.size_bytes)]
     if info.width is not None and info.height is not None:
         facts.insert(0, f"{info.width} \N{MULTIPLICATION SIGN} {info.height}")

@@ -100,7 +100,6 @@ class Purchases:
             self._live.change(partial(replace, sending=text))
 
     async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
-        """Submit the next take of a body."""
         arguments = await self._reads.arguments(body)
         with asking_from(self._origin):
             return await self._context.client.core.submit(

@@ -27,7 +27,6 @@ def python_call(
 def sweep_call(
     catalog: Catalog, function: Function, arguments: Mapping[str, object]
 ) -> str:
-    """Return the call that plans a sweep."""
     return _written("client.sweep", catalog, function, arguments)
 
 
@@ -59,7 +58,6 @@ def is_argument(name: str) -> bool:
 
 
 def is_default(function: Function, name: str, value: object) -> bool:
-    """Return whether a field holds its default."""
     spec = function.fields.get(name)
     if spec is None or spec.default is None:
         return False

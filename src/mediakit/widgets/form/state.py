@@ -165,6 +165,12 @@ class FormState:
         further = self.values.get(FURTHER.name)
         return dict(further) if isinstance(further, dict) else {}
 
+    @property
+    def media_titles(self) -> dict[str, str]:
+        """Return the titles of the jobs that made media, by URL."""
+        seen = self.inspections.items()
+        return {url: each.title for (_, url), each in seen if each.title}
+
     @cached_property
     def media(self) -> FormMedia:
         return FormMedia(self.function, self.body(), self.inspections)
@@ -175,7 +181,7 @@ class FormState:
     def problems(self) -> tuple[Problem, ...]:
         """Return everything that is not acceptable, in the fields' order."""
         found = self.function.check(self.media.checked_body)
-        # What is no JSON is missing for the check, but it is not missing for people.
+        # Text that is not JSON is missing for the check, but not for people.
         texts = {problem.field: problem for problem in self._unreadable()}
         found = [*texts.values(), *(p for p in found if p.field not in texts)]
         wrong = {problem.field for problem in found}
@@ -195,9 +201,12 @@ class FormState:
 
     def problems_of(self, name: str) -> tuple[Problem, ...]:
         """Return the problems beside a field; none before it was touched."""
+        return self._beside(name, self.problems)
+
+    def _beside(self, name: str, found: tuple[Problem, ...]) -> tuple[Problem, ...]:
         if name not in self.touched:
             return ()
-        return tuple(p for p in self.problems if self._spec(p.field).name == name)
+        return tuple(each for each in found if self._spec(each.field).name == name)
 
     # What is likely wrong.
 
@@ -227,9 +236,7 @@ class FormState:
 
     def warnings_of(self, name: str) -> tuple[Problem, ...]:
         """Return the warnings beside a field; none before it was touched."""
-        if name not in self.touched:
-            return ()
-        return tuple(w for w in self.warnings if self._spec(w.field).name == name)
+        return self._beside(name, self.warnings)
 
     # What it costs.
 
@@ -242,7 +249,6 @@ class FormState:
 
     @property
     def estimate(self) -> Estimate | None:
-        """Return the price; None while there is none."""
         return self._priced if isinstance(self._priced, Estimate) else None
 
     @property
@@ -328,7 +334,6 @@ class FormState:
 
     @property
     def submit_hint(self) -> str:
-        """Return the text beside the main button."""
         # A mistake is explained once, beside its field; here it is only mentioned.
         if self.sending is not None or not self.problems:
             return self.submit_reason or ""

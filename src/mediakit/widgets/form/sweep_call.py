@@ -24,7 +24,7 @@ from mediakit.widgets.form.state import FormState
 
 Way = Literal["choices", "both", "numbers", "lines", "lists", "json"]
 """How the values of an axis are given: ticked, typed as numbers, or one a line."""
-Entry = str | tuple[object, ...]
+AxisInput = str | tuple[object, ...]
 """What stands in the control of an axis: a text, or the choices that are ticked."""
 
 MOST_VALUES = 1_000
@@ -45,7 +45,7 @@ class SweepChoice:
 
     varied: tuple[str, ...] = ()  # in the order in which they were ticked
     # what each axis' control holds, also of fields that no longer vary
-    entries: Mapping[str, Entry] = field(default_factory=dict)
+    entries: Mapping[str, AxisInput] = field(default_factory=dict)
     takes: int = 1  # draws of each combination
 
     def with_varied(self, spec: FieldSpec, value: object) -> SweepChoice:
@@ -57,7 +57,7 @@ class SweepChoice:
     def without(self, name: str) -> SweepChoice:
         return replace(self, varied=tuple(n for n in self.varied if n != name))
 
-    def with_entry(self, name: str, entry: Entry) -> SweepChoice:
+    def with_entry(self, name: str, entry: AxisInput) -> SweepChoice:
         return replace(self, entries={**self.entries, name: entry})
 
 
@@ -73,7 +73,6 @@ class SweepCall:
 
     @property
     def arguments(self) -> dict[str, object]:
-        """Return what `client.sweep` takes by name."""
         takes = {"takes": self.takes} if self.takes > 1 else {}
         return {**self.axes, **takes}
 
@@ -85,7 +84,6 @@ def axes_of(state: FormState) -> dict[str, FieldSpec]:
 
 
 def way_of(spec: FieldSpec) -> Way:
-    """Return how the values of a field are given."""
     item = spec.item
     if spec.kind == "list" and item is not None and item.media_kind:
         return "lists"
@@ -102,7 +100,7 @@ _WAYS: Mapping[str, Way] = {
 }
 
 
-def first_entry(spec: FieldSpec, value: object) -> Entry:
+def first_entry(spec: FieldSpec, value: object) -> AxisInput:
     """Return what an axis begins with: the form's own value."""
     way = way_of(spec)
     if way == "choices":
@@ -140,7 +138,10 @@ def call_of(state: FormState, choice: SweepChoice) -> SweepCall:
 
 
 def _read(
-    read: Callable[[Any], list[Any]], name: str, entry: Entry, problems: dict[str, str]
+    read: Callable[[Any], list[Any]],
+    name: str,
+    entry: AxisInput,
+    problems: dict[str, str],
 ) -> dict[str, object]:
     """Return an axis by its name; note the problem when it cannot be read."""
     try:
@@ -199,7 +200,7 @@ def _in_order(value: object) -> list[str]:
 # -- values -----------------------------------------------------------------------
 
 
-def _values(spec: FieldSpec, entry: Entry) -> list[Any]:
+def _values(spec: FieldSpec, entry: AxisInput) -> list[Any]:
     """Parse the values of an axis; a `ValueError` says in a sentence why not."""
     way = way_of(spec)
     if way == "both":

@@ -17,7 +17,7 @@ from mediakit.schema import FieldSpec
 from mediakit.sweep import AsyncResults, CellState, past_plan, plan_of
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.context import FormContext
-from mediakit.widgets.form.fields_payload import Payload, name_of, option_label
+from mediakit.widgets.form.fields_payload import name_of, option_label
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.sweep_call import (
     NUMBERS,
@@ -28,6 +28,7 @@ from mediakit.widgets.form.sweep_call import (
     first_entry,
     way_of,
 )
+from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.sweeps import AsyncPlan
 from mediakit.widgets.sweeps.plan_view import plan_html, run_text
 from mediakit.widgets.toolkit.callbacks import sentence_of
@@ -94,7 +95,6 @@ class SweepPanel:
             self._plan_soon()
 
     def as_python(self) -> str:
-        """Return the call that makes the same plan, as code."""
         function = self._context.function
         return sweep_call(self._client.catalog, function, self._call.arguments)
 

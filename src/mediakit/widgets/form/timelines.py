@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from mediakit.catalog import Function
-from mediakit.widgets.form.fields_payload import Payload
 from mediakit.widgets.form.state import FormState
+from mediakit.widgets.job.payload import Payload
 from mediakit.widgets.timeline.editor import TimelineEditor
 from mediakit.widgets.timeline.time_axis import Axis
 
@@ -56,9 +56,7 @@ class FormTimelines:
         return state
 
     def payload(self, state: FormState) -> Payload:
-        """Return the timelines as the page draws them."""
-        seen = state.inspections.items()
-        titles = {url: each.title for (_, url), each in seen if each.title}
+        titles = state.media_titles
         return {
             name: editor.payload(state.values[name], state.problems_of(name), titles)
             for name, editor in self._editors.items()

@@ -9,8 +9,8 @@ from typing import Any
 
 from traitlets import Any as AnyTrait
 
-from mediakit.widgets.form.fields_payload import Payload
 from mediakit.widgets.job.jobs import DRAWS_JOBS, JobsWidget
+from mediakit.widgets.job.payload import Payload
 
 HERE = Path(__file__).parent
 BY_NAME = ("values", "names", "found", "posters")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAGE = 6
 READ_AT_ONCE = 50
 MOST_READ = 1_000
-PROMPT_SHOWN = 120
+TITLE_LENGTH = 120
 NAMED = "mediakit-result:"
 """What stands before a job's id where a form keeps that it holds the job's result."""
 
@@ -39,7 +39,6 @@ class Result:
     made: JobOutput
     title: str
     facts: str  # function, length and date in words
-    poster: bytes | None = field(default=None, repr=False)
 
     @property
     def words(self) -> str:
@@ -47,7 +46,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResultPage:
     """A page of results, newest first."""
 
     results: tuple[Result, ...]
@@ -63,7 +62,7 @@ class ResultSearch:
 
     async def page(
         self, medium: MediaName, text: str = "", before: Entry | None = None
-    ) -> Found:
+    ) -> ResultPage:
         """Return completed results that contain every word of a text."""
         results: list[Result] = []
         read = 0
@@ -77,11 +76,11 @@ class ResultSearch:
                 result = self._result(entry, medium)
                 results += [] if result is None else [result]
                 if len(results) == PAGE:
-                    return Found(tuple(results), before)
+                    return ResultPage(tuple(results), before)
             read += len(entries)
             if len(entries) < READ_AT_ONCE:
-                return Found(tuple(results), None)
-        return Found(tuple(results), before)
+                return ResultPage(tuple(results), None)
+        return ResultPage(tuple(results), before)
 
     async def poster(self, result: Result) -> bytes | None:
         """Return a small picture of a result, fetched once on this machine."""
@@ -93,36 +92,22 @@ class ResultSearch:
 
     async def recognised(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Inspection]:
         """Return what is known of the URLs that are results of the history."""
-        wanted = tuple(keys)
-        entries = await self._entries(url for _, url in wanted)
-        await self._client.components.media_names.learn(*entries.values())
-        found: dict[MediaKey, Inspection] = {}
-        for medium, url in wanted:
-            entry = entries.get(url)
-            result = None if entry is None else self._result(entry, medium)
-            if result is None:
-                continue
-            self._outputs[url] = result.made
-            info = await self._info(result.made, medium)
-            poster = await self.poster(result)
-            found[medium, url] = Inspection(
-                info, thumbnail=poster, title=result.title, words=result.words
+        return {
+            (medium, url): Inspection(
+                await self._info(result.made, medium),
+                thumbnail=await self.poster(result),
+                title=result.title,
+                words=result.words,
             )
-        return found
+            for (medium, url), result in (await self._results(keys)).items()
+        }
 
     async def as_jobs(
         self, function: Function, body: Mapping[str, object]
     ) -> dict[str, object]:
         """Return a body with jobs in place of their URLs, as the history wants."""
-        # So the history records from which jobs the new one is made.
         media = [(m.kind, m.value) for m in function.media(body) if is_url(m.value)]
-        known = [(kind, url) for kind, url in media if url not in self._outputs]
-        entries = await self._entries(url for _, url in known)
-        for kind, url in known:
-            entry = entries.get(url)
-            result = None if entry is None else self._result(entry, kind)
-            if result is not None:
-                self._outputs[url] = result.made
+        await self._results(key for key in media if key[1] not in self._outputs)
         return function.with_media(body, self._outputs)
 
     def named(self, values: Mapping[str, object]) -> dict[str, object]:
@@ -145,11 +130,23 @@ class ResultSearch:
 
         return {key: with_texts(value, locate) for key, value in values.items()}
 
-    async def _entries(self, urls: Iterable[str]) -> dict[str, Entry]:
+    async def _results(self, keys: Iterable[MediaKey]) -> dict[MediaKey, Result]:
+        """Return the results among media behind URLs, and remember their jobs."""
+        wanted = tuple(keys)
+        if not wanted:
+            return {}
         store, service = self._client.components.store, self._client.service
         find = partial(store.outputs_at, service=service.identity)
-        wanted = tuple(urls)
-        return await to_thread.run_sync(find, wanted) if wanted else {}
+        entries = await to_thread.run_sync(find, [url for _, url in wanted])
+        await self._client.components.media_names.learn(*entries.values())
+        found: dict[MediaKey, Result] = {}
+        for medium, url in wanted:
+            entry = entries.get(url)
+            result = None if entry is None else self._result(entry, medium)
+            if result is not None:
+                self._outputs[url] = result.made
+                found[medium, url] = result
+        return found
 
     async def _info(self, made: JobOutput, medium: MediaName) -> MediaInfo | None:
         """Return what a result is, measuring a length that nobody gave."""
@@ -169,13 +166,9 @@ class ResultSearch:
             made = output_of(job, medium, "")
         except InputError:  # the job is newer than what the entry says
             return None
-        return result_of(entry, made, self._client.components.media_names.known)
-
-
-def result_of(entry: Entry, made: JobOutput, names: Mapping[str, str]) -> Result:
-    title = title_of(entry, names)
-    function = title_at(entry.kind, entry.function)
-    length = "" if made.length_s is None else seconds_text(made.length_s)
-    facts = (function if title != function else "", length, date_text(entry.created_at))
-    shown = shortened(title, PROMPT_SHOWN)
-    return Result(made, shown, " · ".join(filter(None, facts)))
+        title = title_of(entry, self._client.components.media_names.known)
+        function = title_at(entry.kind, entry.function)
+        length = "" if made.length_s is None else seconds_text(made.length_s)
+        what = function if title != function else ""
+        facts = filter(None, (what, length, date_text(entry.created_at)))
+        return Result(made, shortened(title, TITLE_LENGTH), " · ".join(facts))

@@ -30,28 +30,17 @@ DRAWS_JOBS = script_of(HERE, "job_parts.js", "jobs.js")
 
 
 class ShownJob(Protocol):
-    """A job that the widget draws."""
+    """A job that the widget draws; see `JobView`."""
 
     @property
-    def id(self) -> str:
-        """The job's id."""
-
+    def id(self) -> str: ...
     @property
-    def payload(self) -> Payload:
-        """What the page draws."""
-
+    def payload(self) -> Payload: ...
     @property
-    def home(self) -> JobHost:
-        """The place in which it is shown."""
-
-    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function when the payload has changed; return what ends it."""
-
-    def open(self) -> None:
-        """Prepare to be drawn."""
-
-    def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None:
-        """Do what the page asks for."""
+    def home(self) -> JobHost: ...
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]: ...
+    def open(self) -> None: ...
+    def act(self, name: str, message: Mapping[str, Any], answer: Answer) -> None: ...
 
 
 class JobsWidget(anywidget.AnyWidget):

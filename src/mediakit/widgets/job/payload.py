@@ -107,7 +107,6 @@ def varied(function: Function, body: Mapping[str, object]) -> dict[str, object]:
 
 
 def knows_request(state: JobState) -> bool:
-    """Return whether the job's request is known here."""
     return bool(state.body) and not erased(state)
 
 
@@ -175,7 +174,6 @@ def job_payload(
     *,
     arrives: bool = False,
 ) -> Payload:
-    """Return a card as data."""
     title, failure, before = state.prompt or state.subject, None, before_of(state)
     found = failure_of(state)
     if found is not None:

@@ -72,18 +72,14 @@ class OutputFacts:
     @property
     def texts(self) -> tuple[str, ...]:
         """Return what is known: "1280 x 720", "3.0 s", "1.2 MB"."""
-        size = size_text(self.size_bytes) if self.size_bytes else ""
-        return tuple(filter(None, (self.pixels_text, self.length_text, size)))
-
-    @property
-    def pixels_text(self) -> str:
-        if not self.width or not self.height:
-            return ""
-        return f"{self.width} \N{MULTIPLICATION SIGN} {self.height}"
-
-    @property
-    def length_text(self) -> str:
-        return f"{self.length_s:.1f} s" if self.length_s else ""
+        facts = []
+        if self.width and self.height:
+            facts.append(f"{self.width} \N{MULTIPLICATION SIGN} {self.height}")
+        if self.length_s:
+            facts.append(f"{self.length_s:.1f} s")
+        if self.size_bytes:
+            facts.append(size_text(self.size_bytes))
+        return tuple(facts)
 
 
 NO_FACTS = OutputFacts()

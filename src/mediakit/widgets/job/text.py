@@ -101,7 +101,6 @@ class Failure:
 
 
 def failure_of(state: JobState) -> Failure | None:
-    """Return why a job failed; None when it did not."""
     record = state.record
     if record.status is not JobStatus.FAILED:
         return None
@@ -167,7 +166,7 @@ def has_output(state: JobState) -> bool:
 
 
 @dataclass(frozen=True)
-class Clock:
+class RunningTime:
     """A sentence around the seconds that a job has waited or run so far."""
 
     before: str  # up to the seconds
@@ -175,7 +174,7 @@ class Clock:
     after: str  # the rest of the sentence
 
 
-def clock_of(state: JobState) -> Clock | None:
+def clock_of(state: JobState) -> RunningTime | None:
     """Return where the time of a job goes; None once it has ended."""
     status, usual_s = state.record.status, state.usual_runtime_s
     if status.terminal:
@@ -185,13 +184,15 @@ def clock_of(state: JobState) -> Clock | None:
     if status is not JobStatus.QUEUED:
         after = f"; {usual}." if usual else "."
         before = "Running for " if state.started_at else "Running"
-        return Clock(before, state.started_at, after)
+        return RunningTime(before, state.started_at, after)
     since = state.submitted_at
     starts = f" It starts when a slot is free{f', then {usual}' if usual else ''}."
     if since is None:
-        return Clock("In the queue.", None, starts)
+        return RunningTime("In the queue.", None, starts)
     at = since.astimezone(UTC)
-    return Clock("In the queue for ", since, f", since {at:%H:%M:%S} UTC.{starts}")
+    return RunningTime(
+        "In the queue for ", since, f", since {at:%H:%M:%S} UTC.{starts}"
+    )
 
 
 def sent_at(state: JobState) -> datetime | None:

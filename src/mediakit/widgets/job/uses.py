@@ -13,7 +13,7 @@ from mediakit.media_limits import MediaName
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.job.preview import MEDIA
-from mediakit.widgets.timeline.edits import edited, is_blank
+from mediakit.widgets.timeline.edits import edited, is_blank, with_spans
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
 
 
@@ -41,17 +41,12 @@ class Use:
 
 
 class Opened(Protocol):
-    """A form that was opened for a result."""
+    """A form that was opened for a result; see `Form`."""
 
     @property
-    def widget(self) -> Any:
-        """The widget that carries it."""
-
-    def take_result(self, use: Use, made: JobOutput) -> None:
-        """Put a result into a field, and the focus into the form."""
-
-    def close(self) -> None:
-        """Close it; its jobs continue."""
+    def widget(self) -> Any: ...
+    def take_result(self, use: Use, made: JobOutput) -> None: ...
+    def close(self) -> None: ...
 
 
 Open = Callable[[Use], Opened]
@@ -98,9 +93,8 @@ def _takes(function: Function, spec: FieldSpec, medium: MediaName) -> bool:
 
 def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
     """Yield the kinds of items whose stretches hold a medium."""
-    tag = axis.spec.item.tag if axis.spec.item else None
     for kind in axis.kinds:
-        takes = axis.medium_of({tag: kind} if tag else {})
+        takes = axis.medium_of({axis.tag: kind} if axis.tag else {})
         if takes is not None and takes[1] == medium:
             yield kind
 
@@ -121,13 +115,9 @@ def _placed(
         return held
     row, at = placed.chosen
     item = placed.value[row]
-    span = _filled(axis, item, axis.inner(item)[at], made)
     spans = axis.inner(item)
-    spans[at] = span
-    return [
-        each | {axis.spans.inner: spans} if place == row else each
-        for place, each in enumerate(placed.value)
-    ]
+    spans[at] = _filled(axis, item, spans[at], made)
+    return with_spans(axis, placed.value, row, spans)
 
 
 def _filled(

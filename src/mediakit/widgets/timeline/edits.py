@@ -56,7 +56,7 @@ def _put(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
     row, at = place
     spans = axis.inner(items[row])
     spans[at] = _timed(axis, items[row], spans[at], Stretch(start, length))
-    return Edited(_with(axis, items, row, spans), place)
+    return Edited(with_spans(axis, items, row, spans), place)
 
 
 def _remove(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
@@ -68,7 +68,7 @@ def _remove(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
     del spans[at]
     chosen = (row, min(at, len(spans) - 1)) if spans else None
     # An item without any stretch is none: an empty one stays.
-    return Edited(_with(axis, items, row, spans or [{}]), chosen)
+    return Edited(with_spans(axis, items, row, spans or [{}]), chosen)
 
 
 def _add(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
@@ -85,7 +85,7 @@ def _add(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
     stretch = _free(axis.stretches(items[row]), _ms(edit.get("start_ms")))
     before = spans[at] if bare else {}
     spans[at : at + 1] = [_timed(axis, items[row], before, stretch)]
-    return Edited(_with(axis, items, row, spans), (row, at))
+    return Edited(with_spans(axis, items, row, spans), (row, at))
 
 
 def _add_item(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
@@ -95,8 +95,7 @@ def _add_item(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
     most = axis.spec.max_length
     if kind not in axis.kinds or (most is not None and len(kept) >= most):
         return None
-    tag = axis.spec.item.tag if axis.spec.item else None
-    new: Item = {tag: kind} if tag else {}
+    new: Item = {axis.tag: kind} if axis.tag else {}
     if axis.name:
         new[axis.name] = _free_name(kind or "item", [i.get(axis.name) for i in kept])
     return Edited([*kept, new | {axis.spans.inner: [{}]}], (len(kept), 0))
@@ -104,8 +103,7 @@ def _add_item(axis: Axis, items: list[Item], edit: Edit) -> Edited | None:
 
 def is_blank(axis: Axis, item: Item) -> bool:
     """Return whether nothing but the kind was filled in yet."""
-    tag = axis.spec.item.tag if axis.spec.item else None
-    known = {tag, axis.spans.inner}
+    known = {axis.tag, axis.spans.inner}
     own = is_own_name(axis, item.get(axis.name)) if axis.name else False
     known |= {axis.name} if own else set()
     return not any(axis.inner(item)) and all(name in known for name in item)
@@ -154,7 +152,7 @@ def with_lengths(
         length = min(length_ms, room - before.start_ms)
         timed = Stretch(before.start_ms, max(LEAST_MS, math.floor(length)))
         spans[at] = _timed(axis, items[row], spans[at], timed)
-        items, changed = _with(axis, items, row, spans), True
+        items, changed = with_spans(axis, items, row, spans), True
     return items if changed else None
 
 
@@ -189,7 +187,10 @@ def _free_name(kind: str, taken: Sequence[object]) -> str:
     return f"{kind}-{number}"
 
 
-def _with(axis: Axis, items: list[Item], row: int, spans: list[Item]) -> list[Item]:
+def with_spans(
+    axis: Axis, items: list[Item], row: int, spans: list[Item]
+) -> list[Item]:
+    """Return items with other stretches in one of them."""
     return [
         item | {axis.spans.inner: spans} if at == row else item
         for at, item in enumerate(items)

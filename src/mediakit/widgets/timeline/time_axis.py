@@ -77,8 +77,12 @@ class Axis:
         return tuple(item.variants) if item and item.variants else ("",)
 
     def kind_of(self, item: Item) -> str:
-        tag = self.spec.item.tag if self.spec.item else None
-        return str(item.get(tag, "")) if tag else ""
+        return str(item.get(self.tag, "")) if self.tag else ""
+
+    @property
+    def tag(self) -> str | None:
+        """Return the property that tells the kinds apart; None for a single kind."""
+        return self.spec.item.tag if self.spec.item else None
 
     def fields_of(self, item: Item) -> Mapping[str, FieldSpec]:
         """Return the fields of a stretch in an item; none for an unknown kind."""
@@ -101,7 +105,7 @@ class Axis:
     # The items and their stretches.
 
     def items(self, value: object) -> Iterator[Item]:
-        """Yield the items of a value; what is no object is an empty one."""
+        """Yield the items of a value; anything but an object counts as empty."""
         for item in value if isinstance(value, list) else ():
             yield item if isinstance(item, dict) else {}
 

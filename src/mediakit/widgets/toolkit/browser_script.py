@@ -8,7 +8,7 @@ TOOLKIT = Path(__file__).parent
 
 
 def script_of(folder: Path, *names: str) -> str:
-    """Return what all widgets share and files of a folder; the last one exports."""
+    """Return a widget's script: what all share, then files; the last exports."""
     # A widget's module cannot import a file: the browser gets its text alone.
     shared = (TOOLKIT / "elements.js", TOOLKIT / "paid_clicks.js")
     files = (*shared, *(folder / name for name in names))

@@ -23,7 +23,7 @@ Guard = Callable[[Callable[..., object]], Callable[..., None]]
 
 
 def sentence_of(error: BaseException) -> str:
-    """Return what went wrong, for people, as plain text."""
+    """Return what went wrong, for people."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if isinstance(error, MediakitError):
@@ -74,6 +74,5 @@ def guarded_async(
 
 
 def report(error: BaseException, error_sink: ErrorSink) -> None:
-    """Show the sentence of an error, and log its origin."""
     log.debug("in a handler on %s", threading.current_thread().name, exc_info=error)
     error_sink(sentence_of(error))

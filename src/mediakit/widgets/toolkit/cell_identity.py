@@ -21,8 +21,7 @@ class CellPlace(NamedTuple):
 class Closable(Protocol):
     """What a cell shows."""
 
-    def close(self) -> None:
-        """Free it."""
+    def close(self) -> None: ...
 
 
 C = TypeVar("C", bound=Closable)
@@ -38,7 +37,7 @@ class ReplacedByCell(Generic[C]):
         self._things: dict[Key, C] = {}
 
     def next_key(self, kind: Any, cell: Cell | None) -> Key:
-        """Return where the next thing of a kind would stand."""
+        """Return the place of the next thing of a kind."""
         if cell is None:
             return kind, CellPlace()
         name = cell.id if cell.is_known else ""
@@ -53,13 +52,13 @@ class ReplacedByCell(Generic[C]):
         return key
 
     def replace(self, key: Key, thing: C) -> C | None:
-        """Put a thing in its place; return what was there."""
+        """Put a thing in its place; return the one before."""
         before = self._things.get(key)
         self._things[key] = thing
         return before
 
     def remove(self, key: Key, thing: C) -> None:
-        """Forget a thing that is closed, unless another has taken its place."""
+        """Forget a closed thing, unless another has taken its place."""
         if self._things.get(key) is thing:
             del self._things[key]
 

@@ -32,18 +32,13 @@ NEEDS_ANYWIDGET = (
 
 
 class HasCard(Protocol):
-    """Whatever has a card that changes."""
+    """Whatever has a card that changes; see `JobView`."""
 
     @property
-    def card_html(self) -> str:
-        """The card as HTML."""
-
+    def card_html(self) -> str: ...
     @property
-    def card_text(self) -> str:
-        """The card as plain text."""
-
-    def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call a function whenever the card has changed; return what ends it."""
+    def card_text(self) -> str: ...
+    def on_card(self, listener: Callable[[], None]) -> Callable[[], None]: ...
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,6 @@ def _kernel() -> Any:
 
 
 def in_kernel() -> bool:
-    """Return whether this process is a notebook's kernel."""
     return _kernel() is not None
 
 
@@ -140,7 +134,7 @@ class CardHandle:
 
     @property
     def live_style(self) -> str:
-        """Return the tag that hides the cards; it belongs into the live widget."""
+        """Return the tag that hides the cards, for the live widget."""
         return style_tag(self.live_rules)
 
     @property

@@ -29,7 +29,7 @@ class Paced:
         self._task: asyncio.Task[None] | None = None
 
     def ask(self) -> None:
-        """Ask for a call, from any thread."""
+        """Request a call, from any thread."""
         if not self._closed:
             self._loop.call_soon_threadsafe(self._start)
 

@@ -15,12 +15,10 @@ slows the page.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mediakit.media import size_text
-from mediakit.widgets.uploads.upload_folder import Spool, UploadFolder, own_name
+from mediakit.widgets.uploads.upload_folder import IncomingFile, UploadFolder, own_name
 
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
@@ -29,37 +27,6 @@ Work = Callable[[Callable[[], Any], Callable[[Any], object]], object]
 """Does something on a worker thread, and hands over what it returns."""
 Check = Callable[[Mapping[str, Any]], str | None]
 """Says why a file is not taken, by the page's offer of it; None when it is."""
-
-
-@dataclass
-class Incoming:
-    """A file of which pieces arrive."""
-
-    name: str
-    size_bytes: int
-    folder: UploadFolder
-    at: int = 0  # how much of it is written
-    over: bool = False  # cancelled: nothing more is written
-    spool: Spool | None = field(default=None, repr=False)
-
-    def begin(self) -> None:
-        """Make room for it, or raise an `OSError`."""
-        if not self.folder.has_room(self.size_bytes):
-            size = size_text(self.size_bytes)
-            raise OSError(f"the disk has no room for it ({size})")
-        self.spool = Spool(self.folder, self.name)
-
-    def write(self, content: memoryview) -> Path | None:
-        """Write a piece; return where the file is, once it is whole."""
-        if self.spool is None or self.over:
-            return None
-        self.spool.write(content)
-        self.at += len(content)
-        return self.spool.finish() if self.at == self.size_bytes else None
-
-    def discard(self) -> None:
-        if self.spool is not None:
-            self.spool.discard()
 
 
 class Receiver:
@@ -77,7 +44,7 @@ class Receiver:
         self._folder = folder
         self._work = work
         self._check = check
-        self._incoming: dict[str, Incoming] = {}
+        self._incoming: dict[str, IncomingFile] = {}
 
     def on_message(
         self, content: Mapping[str, Any], buffers: Sequence[memoryview]
@@ -92,7 +59,6 @@ class Receiver:
                 self._cancel(upload)
 
     def close(self) -> None:
-        """Remove what has not arrived in full."""
         for upload in tuple(self._incoming):
             self._cancel(upload)
 
@@ -102,7 +68,7 @@ class Receiver:
         if problem is not None:
             self._refuse(upload, problem)
             return
-        file = self._incoming[upload] = Incoming(name, size_bytes, self._folder)
+        file = self._incoming[upload] = IncomingFile(self._folder, name, size_bytes)
         self._write(upload, file, file.begin)
 
     def _came(self, upload: str, at: object, buffers: Sequence[memoryview]) -> None:
@@ -110,14 +76,16 @@ class Receiver:
         if file is None:
             return  # it was cancelled meanwhile
         content = memoryview(buffers[0]).cast("B") if buffers else memoryview(b"")
-        fits = 0 < len(content) <= min(PIECE_BYTES, file.size_bytes - file.at)
-        if at != file.at or not fits:
+        fits = (
+            0 < len(content) <= min(PIECE_BYTES, file.size_bytes - file.written_bytes)
+        )
+        if at != file.written_bytes or not fits:
             self._fail(upload, file, "it was damaged on the way")
             return
         self._write(upload, file, lambda: file.write(content))
 
     def _write(
-        self, upload: str, file: Incoming, step: Callable[[], Path | None]
+        self, upload: str, file: IncomingFile, step: Callable[[], Path | None]
     ) -> None:
         def work() -> Path | OSError | None:
             try:
@@ -128,11 +96,11 @@ class Receiver:
         self._work(work, lambda found: self._written(upload, file, found))
 
     def _written(
-        self, upload: str, file: Incoming, found: Path | OSError | None
+        self, upload: str, file: IncomingFile, found: Path | OSError | None
     ) -> None:
-        if file.over:
-            file.discard()
-        elif isinstance(found, OSError):
+        if file.is_discarded:
+            return
+        if isinstance(found, OSError):
             self._fail(upload, file, found.strerror or str(found))
         elif found is not None:
             del self._incoming[upload]
@@ -140,17 +108,16 @@ class Receiver:
             done = {"kind": "done", "path": str(found), "name": name}
             self._send({"id": upload, **done})
         else:
-            length = min(PIECE_BYTES, file.size_bytes - file.at)
-            wanted = {"kind": "want", "at": file.at, "length": length}
+            length = min(PIECE_BYTES, file.size_bytes - file.written_bytes)
+            wanted = {"kind": "want", "at": file.written_bytes, "length": length}
             self._send({"id": upload, **wanted})
 
     def _cancel(self, upload: str) -> None:
         file = self._incoming.pop(upload, None)
         if file is not None:
-            file.over = True
             file.discard()
 
-    def _fail(self, upload: str, file: Incoming, why: str) -> None:
+    def _fail(self, upload: str, file: IncomingFile, why: str) -> None:
         self._cancel(upload)
         self._refuse(upload, f"{file.name} was not uploaded: {why}.")
 

@@ -9,11 +9,12 @@ import threading
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from mediakit.client.media_inputs import HASH_LENGTH, UPLOADS
 from mediakit.clock import SystemClock
-from mediakit.media import is_url, plain_name
+from mediakit.media import is_url, plain_name, size_text
 
 # A file is at `uploads/<hash of its bytes>/<its own name>` in the folder that `home=`
 # and `MEDIAKIT_HOME` name. So its path is good in another process and on another day.
@@ -56,16 +57,12 @@ class UploadFolder:
 
     def has_room(self, size_bytes: int) -> bool:
         """Return whether the disk can take a file of this length and go on."""
-        free_bytes = shutil.disk_usage(self._made()).free
-        return free_bytes >= size_bytes + MIN_FREE_BYTES
-
-    def _made(self) -> Path:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self._folder
+        return shutil.disk_usage(self._folder).free >= size_bytes + MIN_FREE_BYTES
 
     def new_part(self) -> Path:
         """Return where a file can be written until it is whole."""
-        return self._made() / f"{uuid4().hex}.part"
+        return self._folder / f"{uuid4().hex}.part"
 
     def publish(self, part: Path, name: str, digest: str) -> Path:
         """Move a file that is whole to its place, and make room."""
@@ -94,40 +91,50 @@ class UploadFolder:
                 _remove(path)
 
 
-class Spool:
-    """A file that is being written, and exists only when it is whole."""
+class IncomingFile:
+    """A file that arrives in pieces, and is in the folder only when it is whole."""
 
-    def __init__(self, folder: UploadFolder, name: str) -> None:
+    def __init__(self, folder: UploadFolder, name: str, size_bytes: int) -> None:
+        self.name = name
+        self.size_bytes = size_bytes
+        self.written_bytes = 0
+        self.is_discarded = False
         self._folder = folder
-        self._name = name
+        self._part = folder.new_part()
+        self._file: BinaryIO | None = None
         self._digest = sha256()
         self._lock = threading.Lock()
-        self._gone = False
-        self._part = folder.new_part()
-        self._file = self._part.open("xb")
 
-    def write(self, content: bytes | memoryview) -> None:
-        """Add a piece, unless it was discarded; it may block."""
+    def begin(self) -> None:
+        """Make room for it, or raise an `OSError`."""
+        if not self._folder.has_room(self.size_bytes):
+            size = size_text(self.size_bytes)
+            raise OSError(f"the disk has no room for it ({size})")
         with self._lock:
-            if self._gone:
-                return
+            if not self.is_discarded:
+                self._file = self._part.open("xb")
+
+    def write(self, content: bytes | memoryview) -> Path | None:
+        """Write a piece; return where the file is, once it is whole."""
+        with self._lock:
+            if self._file is None or self.is_discarded:
+                return None
             self._file.write(content)
             self._digest.update(content)
-
-    def finish(self) -> Path:
-        """Keep what was written and return its path."""
-        with self._lock:
+            self.written_bytes += len(content)
+            if self.written_bytes < self.size_bytes:
+                return None
             self._file.close()
-            digest = self._digest.hexdigest()
-            return self._folder.publish(self._part, self._name, digest)
+            return self._folder.publish(self._part, self.name, self._digest.hexdigest())
 
     def discard(self) -> None:
         with self._lock:
-            self._gone = True
-            with suppress(OSError):
-                self._file.close()
-            with suppress(OSError):
-                self._part.unlink()
+            self.is_discarded = True
+            if self._file is not None:
+                with suppress(OSError):
+                    self._file.close()
+                with suppress(OSError):
+                    self._part.unlink()
 
 
 def _size(path: Path) -> int:
