@@ -185,7 +185,6 @@ class Dashboard:
 
     @property
     def title(self) -> str:
-        """Return the heading."""
         return f"Spend · {month_name(self.month)}"
 
     @property
@@ -201,12 +200,10 @@ class Dashboard:
         return f"<Dashboard of {self.month}>"
 
     def _ipython_display_(self) -> None:
-        """Show the live dashboard and its static copy."""
         self._keep()
         self._handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """Return the live widget, and a static copy for use without a kernel."""
         return bundle_of(self.widget, self._saved()[0], repr(self))
 
     def close(self) -> None:
@@ -258,7 +255,6 @@ class Dashboard:
         self._tasks.run(partial(self._bring, turn))
 
     def _begin(self, *, reads: bool = False) -> int:
-        """Start a turn, in which what is missing is read and drawn."""
         self._turn += 1
         reading, self.trouble, self._trouble.value = self.reading, "", ""
         self._is_loading = reads or reading is None or reading.by is not self.by
@@ -424,7 +420,6 @@ class Dashboard:
         self._handle.show(*self._saved())
 
     def _say(self, sentence: str) -> None:
-        """Show an error above the figures."""
         with self._lock:
             if not self._is_closed:
                 self._trouble.value = error_html(sentence)

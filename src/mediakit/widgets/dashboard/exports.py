@@ -58,14 +58,12 @@ class Prepared:
 
     @property
     def link(self) -> Markup:
-        """Return an HTML link with the file embedded."""
         url = data_url(self.content, self.media_type)
         link = Markup('<a download="{}" href="{}">Download {}</a>')
         return link.format(self.name, url, self.name)
 
 
 def prepare(charges: pd.DataFrame, form: Format, stem: str) -> Prepared:
-    """Make the file; blocks."""
     suffix, ending, media_type = _FILES[form]
     frame = to_focus(charges) if form is Format.FOCUS else charges
     content = export_bytes(frame, suffix, escape_formulas=True)
@@ -83,7 +81,6 @@ def jobs_text(charges: pd.DataFrame) -> str:
 
 
 def link_html(prepared: Prepared) -> Markup:
-    """Return the link, or the reason if the file is too large for one."""
     if len(prepared.content) <= MOST_LINK_BYTES:
         return prepared.link + " " + line_html(prepared.facts)
     text = (

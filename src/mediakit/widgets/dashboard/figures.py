@@ -37,7 +37,6 @@ class Verdict:
 
 
 def range_text(low_micro_usd: int, high_micro_usd: int) -> str:
-    """Format an estimated range: in whole dollars if it reaches $100."""
     if high_micro_usd < WHOLE_DOLLARS_FROM:
         ends = [format_cents(low_micro_usd), format_cents(high_micro_usd)]
     else:
@@ -69,7 +68,6 @@ def names_of(frame: pd.DataFrame, by: By) -> pd.Series[Any] | None:
 
 
 def named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with display names for the plots in place of paths."""
     found = {by.column: names_of(frame, by) for by in By}
     made = frame.drop(columns="kind", errors="ignore")
     made = made.assign(**{n: names for n, names in found.items() if names is not None})
@@ -78,7 +76,6 @@ def named(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def values_of(reading: MonthReading) -> tuple[str, ...]:
-    """Return the functions, projects or keys of a month, the largest charge first."""
     names = names_of(reading.daily, reading.by)
     if names is None:
         return ()
@@ -88,7 +85,6 @@ def values_of(reading: MonthReading) -> tuple[str, ...]:
 
 
 def narrowed(reading: MonthReading, only: str | None) -> MonthReading:
-    """Return the reading filtered by one function, project or key."""
     if only is None:
         return reading
     by = reading.by
@@ -114,7 +110,6 @@ def _rows_of(frame: pd.DataFrame, by: By, value: str) -> pd.DataFrame:
 
 
 def figures_of(reading: MonthReading, only: str | None) -> tuple[Figure, ...]:
-    """Return the figures of a month, or of one function, project or key of it."""
     shown = narrowed(reading, only)
     return tuple(_figures(shown, reading, only))
 
@@ -153,7 +148,6 @@ def _daily_sum(reading: MonthReading) -> int:
 
 
 def forecast_figure(forecast: Any) -> Figure:
-    """Return the range of the month's end, or how little there is to tell it from."""
     low, high, days = (
         forecast.low_micro_usd,
         forecast.high_micro_usd,

@@ -40,7 +40,6 @@ class By(StrEnum):
 
     @property
     def column(self) -> str:
-        """Return the column of the frames that holds it."""
         return "api_key_id" if self is By.KEY else self.value.lower()
 
 
@@ -48,17 +47,14 @@ class By(StrEnum):
 
 
 def first_day(month: str) -> date:
-    """Return the first day of a month."""
     return date.fromisoformat(f"{month}-01")
 
 
 def month_before(month: str) -> str:
-    """Return the month before a month."""
     return month_of(first_day(month) - timedelta(days=1))
 
 
 def offered(today: date, chosen: str) -> tuple[str, ...]:
-    """Return the months to choose from, the newest first."""
     months = [month_of(today)]
     while len(months) < MOST_OFFERED or months[-1] > chosen:
         months.append(month_before(months[-1]))
@@ -109,7 +105,6 @@ class MonthReading:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the month is still running."""
         return self.month == month_of(self.today)
 
     @property
@@ -119,16 +114,13 @@ class MonthReading:
 
     @property
     def charged_micro_usd(self) -> int:
-        """Return the total of the monthly report."""
         return int(self.monthly[CHARGE].sum())
 
     @property
     def is_empty(self) -> bool:
-        """Return whether nothing was charged and no job settled."""
         return self.daily.empty and self.monthly.empty and self.charges.empty
 
     def with_checks_of(self, other: MonthReading) -> MonthReading:
-        """Return the reading with the checks of another reading of its month."""
         return replace(
             self,
             reconciliation=other.reconciliation,

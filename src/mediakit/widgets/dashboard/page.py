@@ -68,7 +68,6 @@ PAGE_CSS = (
 
 
 def empty_text(month: str) -> str:
-    """Return a sentence for a month without charges."""
     return f"Nothing was charged in {month_name(month)}."
 
 
@@ -76,7 +75,6 @@ def empty_text(month: str) -> str:
 
 
 def figures_html(figures: Iterable[Figure]) -> Markup:
-    """Return the figures; rounded numbers show all digits in a tooltip."""
     figure = Markup(
         '<div style="display:inline-block;margin:0 26px 8px 0;vertical-align:top">'
         '<b style="font-size:19px"{}>{}</b><br>'
@@ -95,7 +93,6 @@ def figures_html(figures: Iterable[Figure]) -> Markup:
 
 
 def checks_html(reading: MonthReading) -> Markup:
-    """Return whether the month is explained, and what could not be read."""
     lines = list[Markup]()
     verdict = verdict_of(reading)
     if verdict is not None:
@@ -110,7 +107,6 @@ def checks_html(reading: MonthReading) -> Markup:
 
 
 def plots_html(shown: Iterable[Plot], *, saved: bool = False) -> Markup:
-    """Return plots side by side."""
     parts = NO_HTML.join(_plot_html(plot, saved=saved) for plot in shown)
     return Markup('<div class="mk-sp-plots">{}</div>').format(parts)
 
@@ -192,7 +188,6 @@ def saved_html(
     only: str | None = None,
     shown: Iterable[Plot] = (),
 ) -> Markup:
-    """Return the same numbers and pictures for a notebook without a kernel."""
     parts = Markup('<div style="{}">{}</div>').format(QUIET, html_text(notice))
     if reading is not None and not notice:
         parts = figures_html(figures_of(reading, only)) + checks_html(reading)
@@ -206,7 +201,6 @@ def saved_html(
 def saved_text(
     title: str, notice: str, reading: MonthReading | None, only: str | None = None
 ) -> str:
-    """Return the numbers as plain text; see `saved_html`."""
     if reading is None or notice:
         return f"{title}: {notice}"
     lines = [title]
@@ -226,7 +220,6 @@ async def write_report(
     budget: Any,
     labels: Mapping[str, str] = NO_LABELS,
 ) -> Path:
-    """Read a month and write it as a page; see `AsyncSpend.report`."""
     asked = readable_month(month, today)
     reading = await read_month(spend, asked, By.FUNCTION, budget, today)
     keys = None
@@ -244,7 +237,6 @@ async def write_report(
 
 
 def page_html(reading: MonthReading, keys: MonthReading | None = None) -> Markup:
-    """Draw the plots and return the page, which needs no network; blocks."""
     title = f"Spend · {month_name(reading.month)}"
     return Markup(
         '<!doctype html><html lang="en"><head><meta charset="utf-8">\n'
@@ -284,7 +276,6 @@ def _wide(table: Markup) -> Markup:
 
 
 def _sums_html(reading: MonthReading) -> Markup:
-    """Return the sum of each function, project or key, and that of all."""
     import pandas as pd
 
     by = reading.by

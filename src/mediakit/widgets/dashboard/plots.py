@@ -50,7 +50,6 @@ class Plot:
 
 
 def by_day(reading: MonthReading) -> Plot:
-    """Draw the spend by day; blocks."""
     daily = named(reading.daily)
     column = reading.by.column
     return drawn(
@@ -60,14 +59,12 @@ def by_day(reading: MonthReading) -> Plot:
 
 
 def so_far_title(reading: MonthReading) -> str:
-    """Return the heading of the month's cumulative spend."""
     if reading.budget is not None:
         return "Against the budget"
     return "Month so far" if reading.is_current else "Over the month"
 
 
 def so_far(reading: MonthReading) -> Plot:
-    """Draw the month against its budget, with the forecast; blocks."""
     budget, forecast, days = reading.budget, reading.forecast, reading.daily
     if forecast is not None and forecast.complete_days < WEEK:
         forecast = None  # too little for a range
@@ -107,7 +104,6 @@ def further(reading: MonthReading) -> tuple[Plot, ...]:
 
 
 def drawn(title: str, draw: Draw) -> Plot:
-    """Draw a plot; an error is shown in its place."""
     # pyplot would keep the figure, and belongs to the thread of the kernel.
     from matplotlib.figure import Figure
 
@@ -156,7 +152,6 @@ def svg_of(figure: Figure, alt: str) -> Markup:
 
 
 def png_of(figure: Figure) -> bytes:
-    """Return a figure as a picture that any page shows."""
     content = io.BytesIO()
     figure.savefig(content, format="png", dpi=PNG_DPI)
     return content.getvalue()
@@ -173,6 +168,5 @@ def colour_pairs() -> Iterator[tuple[str, str]]:
 
 
 def dark_colours() -> str:
-    """Return the declarations that give the plots the colours of a dark page."""
     pairs = colour_pairs()
     return "".join(f"--mk-c-{light[1:]}:{dark};" for light, dark in pairs)

@@ -22,7 +22,6 @@ class Sitting:
         return next_pair(preferences, self.jobs)
 
     def pairs_left(self, preferences: Sequence[Preference]) -> int:
-        """Return how many pairs were not compared yet."""
         jobs = set(self.jobs)
         pairs = (frozenset((each.winner, each.loser)) for each in preferences)
         known = {pair for pair in pairs if pair <= jobs}

@@ -61,12 +61,10 @@ class WallCell:
 
     @property
     def can_retry(self) -> bool:
-        """Return whether it can be sent again."""
         return self.status in ("failed", "unsent")
 
     @property
     def is_shown(self) -> bool:
-        """Return whether it has a result that can be looked at."""
         return self.status == "completed" and web_url(self.url or "") is not None
 
 
@@ -83,7 +81,6 @@ class WallSummary:
 
 
 def judged_as(said: Judgement | None) -> dict[str, Any]:
-    """Return how a result was judged, as fields of its cell."""
     if said is None:
         return {}
     judged = {"rating": said.rating, "keep": bool(said.keep)}
@@ -150,7 +147,6 @@ class Header:
 
 
 def header_of(cells: Sequence[WallCell], summary: WallSummary) -> Header:
-    """Count what the header of a wall shows."""
     states = [cell.status for cell in cells]
     count = {status: states.count(status) for status in dict.fromkeys(states)}
     running = count.get("queued", 0) + count.get("running", 0)
@@ -193,7 +189,6 @@ def _figures(
 
 
 def price_text(cell: WallCell) -> str:
-    """Return what a cell cost; nothing while that is not known."""
     known = cell.charge_micro_usd is not None
     return format_usd(cell.charge_micro_usd) if known else ""
 
@@ -204,7 +199,6 @@ def is_embedded(poster: str | None) -> bool:
 
 
 def shown_poster(poster: str | None) -> str:
-    """Return a poster where it is a picture or a web address; empty for none."""
     if poster is None:
         return ""
     return poster if is_embedded(poster) else (web_url(poster) or "")

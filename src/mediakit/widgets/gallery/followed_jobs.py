@@ -35,12 +35,10 @@ class FollowedJobs:
         tasks.run(lambda: _followed(job))
 
     def judge(self, job_id: str, changes: Mapping[str, Any]) -> None:
-        """Note how a job was judged."""
         if job_id in self._jobs:
             self._judged.setdefault(job_id, {}).update(changes)
 
     def cells(self, others: Sequence[WallCell]) -> list[WallCell]:
-        """Return the cells of the jobs that are not among others."""
         known = {cell.job_id for cell in others}
         return [
             replace(

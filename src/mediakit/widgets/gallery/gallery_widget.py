@@ -45,7 +45,6 @@ from mediakit.widgets.toolkit.widget_factory import keep_in_order
 HERE = Path(__file__).parent
 SCRIPTS = (
     "elements.js",
-    "together.js",
     "sheets.js",
     "blind.js",
     "tile.js",
@@ -91,7 +90,6 @@ class Gallery:
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
         compares: bool = False,
-        environment: Mapping[str, str] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._axes = (rows, cols)
@@ -100,10 +98,7 @@ class Gallery:
         self._judge = judge
         self._prefer = prefer
         self._actions = actions or WallActions()
-        self._environment = os.environ if environment is None else environment
-        self._preferences = tuple(
-            Preference(each.winner, each.loser, each.tie) for each in preferences
-        )
+        self._preferences = tuple(preferences)
         self._sittings: dict[str, Sitting] = {}
         self._lock = threading.RLock()
         self._closed = False
@@ -139,18 +134,7 @@ class Gallery:
         return self._wall.cells
 
     @property
-    def preferences(self) -> tuple[Preference, ...]:
-        """Return all preferences, those given first included."""
-        return self._preferences
-
-    @property
-    def is_closed(self) -> bool:
-        """Return whether the wall was taken down."""
-        return self._closed
-
-    @property
     def html(self) -> str:
-        """Return the static twin of the wall."""
         with self._lock:
             cells = self._pictured(self.cells)
             summary = self._summary
@@ -159,7 +143,7 @@ class Gallery:
             *self._axes,
             title=self._title,
             summary=summary,
-            environment=self._environment,
+            environment=os.environ,
         )
 
     def update(
@@ -183,7 +167,6 @@ class Gallery:
             self._saving.ask()
 
     def on_close(self, act: Callable[[], object]) -> None:
-        """Call a function when the wall is taken down."""
         self._ends.append(act)
 
     def close(self) -> None:
@@ -205,7 +188,6 @@ class Gallery:
         return static_text(self.cells, self._title, self._summary)
 
     def _ipython_display_(self) -> None:
-        """Show the live wall, and a place where its static twin stays."""
         cell = current_cell()
         if cell is None:
             print(repr(self))  # noqa: T201 - there is no cell to show it in
@@ -215,7 +197,6 @@ class Gallery:
         self._handle.display_beside(self.view)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """Return the live wall, and its static twin for a copy without a kernel."""
         return bundle_of(self.view, self.html, repr(self))
 
     # -- what is shown ------------------------------------------------------------
@@ -226,7 +207,7 @@ class Gallery:
         return {name: act is not None for name, act in acts.items()}
 
     def _arranged(self, cells: Sequence[WallCell]) -> Wall:
-        return Wall.of(cells, self._axes, self._title, self._environment)
+        return Wall.of(cells, self._axes, self._title, os.environ)
 
     async def _show(self) -> None:
         """Show the newest cells, with jobs that were asked for on the wall."""
@@ -240,7 +221,6 @@ class Gallery:
                 self._saving.ask()
 
     def _draw(self) -> None:
-        """Send the page as it is now; what is as it was is not sent again."""
         page, pictured = self._wall.page(self._view, self._summary)
         posters = {
             str(cell.index): cell.poster
@@ -281,7 +261,6 @@ class Gallery:
         self._handle.show(html, repr(self))
 
     def complain(self, text: str) -> None:
-        """Show a sentence in the wall about what went wrong."""
         self._send({"error": text})
 
     def _send(self, content: Payload, buffers: Sequence[bytes] = ()) -> None:
@@ -407,7 +386,6 @@ class Gallery:
 
 
 async def _called(act: Callable[..., object] | None, *args: Any, **more: Any) -> Any:
-    """Call a function on a worker thread, or await a coroutine function here."""
     if act is None:
         raise MediakitError("This wall has no such action.")
     if inspect.iscoroutinefunction(act):

@@ -48,7 +48,6 @@ class Arrangement:
 def arranged(
     cells: Sequence[WallCell], rows: str | None = None, cols: str | None = None
 ) -> Arrangement:
-    """Arrange cells by up to two axes."""
     axes = list(dict.fromkeys(axis for cell in cells for axis in cell.labels))
     _check(cells, axes, rows, cols)
     row_of = _numbers(cells, rows)
@@ -109,7 +108,6 @@ def _needs_prompt(
     rows: str | None,
     cols: str | None,
 ) -> bool:
-    """Return whether the headers leave open which prompt a cell has."""
     if PROMPT in (rows, cols) or not _varies(cells, PROMPT):
         return False
     seen: dict[Place, str | None] = {}

@@ -40,7 +40,6 @@ class View:
 
     @property
     def filters(self) -> Payload:
-        """Return the filters by name."""
         every = ("status", "rating", "kept", "tag", "text")
         return {name: getattr(self, name) for name in every}
 
@@ -70,7 +69,6 @@ class Wall:
         title: str,
         environment: Mapping[str, str],
     ) -> Wall:
-        """Arrange cells."""
         prompts = prompts_of(cells)
         pieces = dict(zip(prompts, marked(prompts), strict=True))
         at = arranged(cells, *axes)
@@ -78,7 +76,6 @@ class Wall:
         return cls(tuple(cells), at, title, environment, pieces, heads)
 
     def with_cells(self, cells: Sequence[WallCell]) -> Wall | None:
-        """Return it with cells in the same places; None where a place differs."""
         is_same = len(cells) == len(self.cells) and all(
             old is new or _place(old) == _place(new)
             for old, new in zip(self.cells, cells, strict=True)
@@ -86,11 +83,9 @@ class Wall:
         return replace(self, cells=tuple(cells)) if is_same else None
 
     def found(self, view: View) -> list[int]:
-        """Return the positions of the cells that the filters let through."""
         return [at for at in range(len(self.cells)) if self._matches(at, view)]
 
     def page(self, view: View, summary: WallSummary) -> tuple[Payload, list[WallCell]]:
-        """Return what a page shows, and the cells whose pictures it needs."""
         pages = self.arrangement.pages(self.found(view)) or [[]]
         number = max(0, min(view.page, len(pages) - 1))
         shown = pages[number]
@@ -162,7 +157,6 @@ class Wall:
         return "\n".join(filter(None, said)).casefold()
 
     def cell_of(self, job_id: str) -> Payload:
-        """Return the cell of a job; see `cell`."""
         jobs = [cell.job_id for cell in self.cells]
         return self.cell(jobs.index(job_id))
 
@@ -203,7 +197,6 @@ class Wall:
 
 
 def prompts_of(cells: Sequence[WallCell]) -> list[str]:
-    """Return the different prompts of cells, in order."""
     return list(dict.fromkeys(cell.prompt for cell in cells if cell.prompt))
 
 

@@ -36,11 +36,9 @@ class ResultActions:
         self._open_form = open_form
 
     def wall_actions(self, **more: Any) -> WallActions:
-        """Return the actions of a wall with these, and with others."""
         return WallActions(copy=self._copy, picture=self._picture, tile=self, **more)
 
     async def judge(self, job_id: str, /, **changes: Any) -> None:
-        """Store how a person judges a job."""
         history = self._client.components.account_history
         owner: dict[str, Any] = {**history.owner, "job_id": job_id}
         await history.write(ratings.judge, **owner, **changes)
@@ -53,7 +51,6 @@ class ResultActions:
         return await find(str(cell.job_id), str(cell.url), POSTER_PX)
 
     async def offers(self, job_id: str) -> list[Offer]:
-        """Return what is offered for the result of a job, at the prices of now."""
         job = await job_of(self._client, job_id)
         state = job.state
         if not has_output(state):
@@ -68,7 +65,6 @@ class ResultActions:
         return [offer for offer in offers if offer is not None]
 
     async def act(self, job_id: str, offer: Offer) -> Done:
-        """Do what an offer says."""
         job = await job_of(self._client, job_id)
         if offer.name == UPSCALE:
             components = self._client.components

@@ -121,9 +121,9 @@ class Compare extends Sheet {
 
   addWipe() {
     const label = "How much of the first one is shown, in percent";
-    this.wipe = makeSlider(label, { max: 100, step: 0.5, value: 50 }, "mk-wall-seek");
+    this.wipe = makeSlider(label, { max: 100, step: 0.5, value: 50 });
     this.wipe.addEventListener("input", () => this.wipeTo(Number(this.wipe.value)));
-    this.wiper = make("label", "mk-row mk-wall-transport");
+    this.wiper = make("label", "mk-row mk-transport");
     this.wiper.append(make("span", "", "Wipe"), this.wipe);
     this.wiper.hidden = true;
     this.mode = makeButton("Wipe", "", () => this.toggleWipe());

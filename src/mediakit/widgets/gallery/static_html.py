@@ -69,7 +69,6 @@ def static_html(
 def static_text(
     cells: Sequence[WallCell], title: str = "", summary: WallSummary | None = None
 ) -> str:
-    """Write the header of a wall as plain text."""
     header = header_of(cells, summary or WallSummary())
     figures = (f"{figure} {name}" for figure, name in header.figures)
     return "\n".join(filter(None, (title, ", ".join(figures), header.progress)))
@@ -192,7 +191,6 @@ class _Wall:
         return marked_html(_shortened(self._prompts[cell.prompt]))
 
     def later_html(self, room: int) -> Markup:
-        """Write the cells behind the first page as rows, as many as have room."""
         if not self._later:
             return NO_HTML
         written: list[Markup] = []
@@ -234,7 +232,6 @@ class _Wall:
 
 
 def small_posters(posters: Sequence[str | None], most_bytes: int) -> Mapping[str, str]:
-    """Make posters so small that all of them take at most a number of bytes."""
     known = [shown for poster in posters if (shown := shown_poster(poster))]
     embedded = Counter(poster for poster in known if is_embedded(poster))
     small = {poster: poster for poster in known if not is_embedded(poster)}
@@ -273,7 +270,6 @@ def _shortened(pieces: Marked, most: int = PROMPT_SHOWN) -> Marked:
 
 
 def marked_html(pieces: Marked) -> Markup:
-    """Write a text with what differs in bold."""
     bold = Markup("<b>{}</b>").format
     return NO_HTML.join(
         bold(html_text(text)) if differs else html_text(text)

@@ -2,7 +2,6 @@
 // forms inside a card.
 
 const STAGE_PX = 640;
-const DRIFT_S = 0.08;
 const DRAWN_PX = 60;
 const SLOW_FACTOR = 1.5;
 const BLOB_BYTES = 4_000_000;
@@ -132,7 +131,6 @@ function drawCompare(stage, { result, before }, copyUrl) {
   const show = (url, name, label) => {
     const medium = makeMedium({ medium: result.medium, url }, null, { preload: "auto", label });
     medium.classList.add(name);
-    medium.loop = false;
     medium.muted = name === "mk-compare-before";
     medium.draggable = false;
     return medium;
@@ -168,40 +166,11 @@ function drawCompare(stage, { result, before }, copyUrl) {
   first.addEventListener("error", () => write(trouble, INPUT_GONE));
   move();
   stage.append(figure);
-  const end = isVideo ? playInStep(first, last, figure) : () => {};
-  return () => {
-    end();
-    letGo(first);
-    letGo(last);
-  };
-}
-
-function playInStep(first, last, figure) {
-  const both = (what) => Promise.allSettled([last, first].map((each) => each[what]()));
-  const play = makeButton("Play", "", () => {
-    if (last.ended) last.currentTime = 0;
-    follow();
-    both(last.paused ? "play" : "pause");
-  });
-  const seek = makeSlider("Position in seconds", { max: 1, step: 0.01, value: 0 });
-  const time = make("span", "mk-quiet");
-  figure.append(makeBox("mk-row", play, seek, time));
-  const follow = () => {
-    const there = Math.min(last.currentTime, first.duration || last.currentTime);
-    if (Math.abs(first.currentTime - there) > DRIFT_S) first.currentTime = there;
-    seek.max = last.duration || 1;
-    if (document.activeElement !== seek) seek.value = last.currentTime;
-    write(time, `${clockText(last.currentTime)} / ${clockText(last.duration || 0)}`);
-    write(play, last.paused ? "Play" : "Pause");
-    if (last.paused) first.pause();
-  };
-  seek.addEventListener("input", () => {
-    last.currentTime = first.currentTime = Number(seek.value);
-    follow();
-  });
-  for (const name of ["loadedmetadata", "play", "pause", "ended", "seeked"]) last.addEventListener(name, follow);
-  const timer = setInterval(() => last.paused || follow(), 100);
-  return () => clearInterval(timer);
+  if (!isVideo) return () => {};
+  const transport = new Transport([last, first]);
+  figure.append(transport.root);
+  transport.load();
+  return () => transport.close();
 }
 
 async function fetchFile(url, signal, tell) {

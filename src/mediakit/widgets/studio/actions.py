@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 
 async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str:
-    """Save results into a folder, and return a sentence that says how it went."""
-
     def made() -> Path:
         place = Path(folder).expanduser().absolute()
         try:
@@ -38,7 +36,6 @@ async def save_all(client: Client, entries: Sequence[Entry], folder: str) -> str
 
 
 async def erase_all(client: Client, entries: Sequence[Entry]) -> str:
-    """Erase what the service stores of jobs, and return a sentence about it."""
     done, problem = await _each(client, entries, lambda job: job.erase())
     return f"Erased {results_text(done, entries)}.{problem}"
 
@@ -66,7 +63,6 @@ def wall_of(
     entries: Sequence[Entry],
     judged: Sequence[ratings.Judgement],
 ) -> Gallery:
-    """Return a wall of results, on which they are played together and rated."""
     names = client.components.media_names.known
     known = {judgement.job_id: judgement for judgement in judged}
 

@@ -49,7 +49,6 @@ def offers_of(catalog: Catalog) -> tuple[Offer, ...]:
 
 
 def offer_of(function: Function) -> Offer:
-    """Return a function as it is offered."""
     declared = function.declared
     choose, price = declared.choose or function.doc, price_text(function)
     makes = f"{function.kind} {function.media_type} {MAKES[function.media_type]}"

@@ -57,7 +57,6 @@ _COLUMNS = {
 
 
 def saved_html(state: Mapping[str, Any]) -> Markup:
-    """Return the studio as it stays in a saved notebook."""
     facts = " · ".join(fact["exact"] for fact in state["facts"])
     table = NO_HTML
     if state["rows"]:
@@ -78,7 +77,6 @@ def saved_html(state: Mapping[str, Any]) -> Markup:
 
 
 def saved_text(state: Mapping[str, Any]) -> str:
-    """Return the same as plain text; see `saved_html`."""
     lines = [f"Studio of {state['service']}"]
     lines.append(" · ".join(fact["exact"] for fact in state["facts"]))
     for row in state["rows"]:

@@ -63,12 +63,10 @@ class Query:
 
     @property
     def is_narrow(self) -> bool:
-        """Return whether it leaves anything out."""
         return replace(self, order="newest") != Query()
 
     @property
     def wanted(self) -> dict[str, Any]:
-        """Return the arguments of `history.page`."""
         names = ("kind", "status", "project", "sweep", "tag")
         return {
             **{name: getattr(self, name) or None for name in names},
@@ -101,12 +99,10 @@ class Page:
 
     @property
     def rows(self) -> tuple[Entry, ...]:
-        """Return the entries that are shown."""
         return self.entries or ()
 
     @property
     def text(self) -> str:
-        """Return what is shown, or why nothing is, in a few words."""
         if self.entries is None:
             return "Reading the history…"
         if not self.entries:
@@ -125,7 +121,6 @@ class Page:
 
 
 def judgements_of(client: Client, entries: Iterable[Entry]) -> list[ratings.Judgement]:
-    """Return how the results of entries were judged; blocks."""
     parts = client.components
     ids = [entry.job_id for entry in entries if entry.job_id]
     return ratings.judgements(parts.store, **parts.account_history.owner, job_ids=ids)
@@ -153,7 +148,6 @@ def row_of(
     names: Mapping[str, str] = NO_NAMES,
     judged: ratings.Judgement | None = None,
 ) -> dict[str, Any]:
-    """Return a submission as it is listed."""
     state = state_of_entry(entry)
     function = function_of(entry, catalog)
     makes = "video" if function is None else function.media_type
@@ -183,7 +177,6 @@ def _no_job(entry: Entry) -> str:
 
 
 def settings_of(entry: Entry) -> dict[str, Any]:
-    """Return the fields of a submission's request, to be used again."""
     body: dict[str, Any] = json.loads(entry.body)
     if not body:
         raise MediakitError(
@@ -214,29 +207,23 @@ class Selection:
 
     @property
     def numbers(self) -> list[int]:
-        """Return the numbers of the selected entries."""
         return list(self._entries)
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Select entries."""
         self._entries.update((entry.number, entry) for entry in entries)
 
     def remove(self, entries: Iterable[Entry]) -> None:
-        """Select entries no longer."""
         for entry in entries:
             self._entries.pop(entry.number, None)
 
     def renew(self, entries: Iterable[Entry]) -> None:
-        """Replace selected entries by their newest versions."""
         self.add(entry for entry in entries if entry.number in self._entries)
 
     def where(self, holds: Callable[[Entry], bool]) -> tuple[Entry, ...]:
-        """Return the selected entries of which something holds."""
         return tuple(filter(holds, self._entries.values()))
 
     @property
     def text(self) -> str:
-        """Return how many are selected, and what they cost together."""
         if not self._entries:
             return ""
         charged = sum(each.charge_micro_usd or 0 for each in self._entries.values())
@@ -247,20 +234,17 @@ class Selection:
 
 
 def has_result(entry: Entry) -> bool:
-    """Return whether an entry's result is there, to be saved or compared."""
     is_there = entry.deleted_at is None and entry.gone_at is None
     return entry.output_url is not None and entry.job_id is not None and is_there
 
 
 def is_erasable(entry: Entry) -> bool:
-    """Return whether there is a job that has ended and was not erased."""
     ended = entry.status is not None and entry.status.terminal
     is_there = entry.deleted_at is None and entry.gone_at is None
     return entry.job_id is not None and ended and is_there
 
 
 def is_unsettled(entry: Entry) -> bool:
-    """Return whether a job may still be charged."""
     return (
         entry.job_id is not None
         and entry.charge_micro_usd is None
@@ -269,7 +253,6 @@ def is_unsettled(entry: Entry) -> bool:
 
 
 def results_text(count: int, of: Sequence[Entry] = ()) -> str:
-    """Return a number of results as text, such as "2 of 3 results"."""
     total = len(of) or count
     number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
     return f"{number} result{'' if total == 1 else 's'}"

@@ -165,19 +165,16 @@ class Studio:
 
     @property
     def form(self) -> Form | None:
-        """Return the form that is shown; None while there is none."""
         return None if self.chosen is None else self._forms.get(self.chosen)
 
     def __repr__(self) -> str:
         return f"<Studio of {self.client.service.label}>"
 
     def _ipython_display_(self) -> None:
-        """Show the live studio, and a place where what it made stays."""
         self._write_cards()
         self._handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: object) -> dict[str, Any]:
-        """Return the live widget, and what stays of it without a kernel."""
         return bundle_of(self.widget, saved_html(self.lists.state), repr(self))
 
     def close(self) -> None:
@@ -285,7 +282,6 @@ class Studio:
         self._focus("back")
 
     def _fill(self, function: Function, settings: Mapping[str, Any]) -> str:
-        """Give a form the settings of a request, and all else its default."""
         form = self._form_of(function)
         values: dict[str, Any] = {name: settings.get(name) for name in function.fields}
         others = {n: value for n, value in settings.items() if n not in values}
@@ -300,7 +296,6 @@ class Studio:
         )
 
     def _use(self, use: Use, made: JobOutput) -> None:
-        """Open the form of what takes a result, with the result in it."""
         with self._lock:
             form = self._form_of(use.function)
             self.place = MAKE
@@ -362,7 +357,6 @@ class Studio:
     # -- forms and jobs -----------------------------------------------------------
 
     def _form_of(self, function: Function) -> Form:
-        """Return the form of a function, made when it is wanted first."""
         if function.path not in self._forms:
             # Its name keeps it apart from the forms of cells and of other studios.
             name = "studio {} {} {}".format(*self._key[1], function.path)
@@ -412,7 +406,6 @@ class Studio:
     # -- on the I/O thread --------------------------------------------------------
 
     async def _read(self) -> None:
-        """Read the head's figures and the page of the history, and show them."""
         async with self._reading:  # a later reading is never shown before this one
             is_read = not self._is_closed and await self._read_page()
         if is_read:

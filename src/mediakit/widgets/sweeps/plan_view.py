@@ -77,7 +77,6 @@ class PlanView:
         self._show()
 
     def _show(self) -> None:
-        """Show the plan, on the page and in the saved notebook."""
         with self._lock:
             plan = self._plan
             html = plan_html(self._plan)
@@ -117,7 +116,6 @@ class PlanView:
     # -- running it ---------------------------------------------------------------
 
     def _show_drafts(self) -> None:
-        """Show the plan of drafts, whose price is then on the button that runs it."""
         plan = self._plan
 
         async def show() -> None:
@@ -154,7 +152,6 @@ class PlanView:
         self._tasks.run(run)
 
     def follow(self, results: AsyncResults) -> None:
-        """Show what a run of the plan has done so far, as long as it goes on."""
         self._ends.append(results.subscribe(lambda _: self._updates.ask()))
 
     def _has_settled(self, job: AsyncJob) -> None:
@@ -162,7 +159,6 @@ class PlanView:
             self._updates.ask()
 
     async def _refresh(self) -> None:
-        """Show which cells are owned now, and what the others cost."""
         with suppress(ClosedError):  # what was shown last stays
             await self._plan._refresh()
             self._show()
@@ -201,7 +197,6 @@ def _cells(count: int) -> str:
 
 
 def plan_html(plan: BasePlan) -> Markup:
-    """Return a plan as HTML for the page and for the saved notebook."""
     counts, after = plan.counts, plan.after_micro_usd
     figures = [
         (f"{len(plan):,}", "cells"),

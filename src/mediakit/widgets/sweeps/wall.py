@@ -73,7 +73,6 @@ class Wall:
             self.gallery.on_close(act)
 
     def _cells(self) -> list[WallCell]:
-        """Return the cells and, below them, the repairs."""
         plan, found = self._results.plan, []
         for index, row in enumerate(rows_of(self._results.run)):
             planned, outcome, said = plan.cells[row.cell], row.outcome, row.judgement
@@ -116,8 +115,6 @@ class Wall:
     # -- following the run --------------------------------------------------------
 
     async def _read(self) -> None:
-        """Read the cells and show them, one reading after the other."""
-
         def read() -> tuple[list[WallCell], WallSummary]:
             return self._cells(), self._summary(self._results.progress)
 
@@ -195,7 +192,6 @@ def wall_of(
     cols: str | None = None,
     open_form: OpenForm | None = None,
 ) -> Gallery:
-    """Return the wall of a run, which follows it."""
     if rows is None and cols is None:
         axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
         rows, cols = (*axes, None, None)[:2]

@@ -142,10 +142,10 @@ class Transport {
     this.together = new Together(players, () => this.draw());
     this.press = makeButton("Play", "", () => this.together.toggle());
     const traits = { max: 0, step: FRAME_S / 2, value: 0 };
-    this.slider = makeSlider("Position of all videos, in seconds", traits, "mk-wall-seek");
+    this.slider = makeSlider("Position of all videos, in seconds", traits);
     this.slider.addEventListener("input", () => this.together.seek(Number(this.slider.value)));
-    this.time = make("span", "mk-wall-time");
-    this.root = makeBox("mk-row mk-wall-transport", this.press, this.slider, this.time);
+    this.time = make("span", "mk-quiet");
+    this.root = makeBox("mk-row mk-transport", this.press, this.slider, this.time);
     this.draw();
   }
 
