@@ -502,7 +502,7 @@ def side_form(
     values: Mapping[str, object] | None = None,
     submits_for: str | None = None,
 ) -> Form:
-    """Return a form below a card that replaces no other; `follow` keeps its cards."""
+    """Return a form that replaces no other; `follow` keeps its jobs' cards."""
     name = f"side {uuid4().hex}"
     form = Form(
         client, function, values, name=name, lasting=False, submits_for=submits_for

@@ -229,13 +229,16 @@ def _rows(spec: FieldSpec, path: str, prompts: str) -> Payload:
 
 def _object(spec: FieldSpec, path: str, prompts: str) -> Payload:
     optional = is_optional(spec)
-    frame = {n: shown(each, None) for n, each in inner_fields(spec).items()}
     return {
         "optional": optional,
-        "first": {"of": frame} if optional else None,
+        "first": _empty(spec) if optional else None,
         "fields": _fields(spec, path, prompts),
         "doc": spec.doc,
     }
+
+
+def _empty(spec: FieldSpec) -> Payload:
+    return {"of": {n: shown(each, None) for n, each in inner_fields(spec).items()}}
 
 
 def _fields(spec: FieldSpec, path: str, prompts: str) -> list[Payload]:
@@ -249,9 +252,8 @@ def _variants(spec: FieldSpec, path: str, prompts: str) -> Payload:
     variants = {}
     for tag, variant in spec.variants.items():
         inside = untagged(spec, variant)
-        frame = {n: shown(each, None) for n, each in inner_fields(inside).items()}
         fields = _fields(inside, f"{path}/{tag}", prompts)
-        variants[tag] = {"first": {"of": frame}, "fields": fields}
+        variants[tag] = {"first": _empty(inside), "fields": fields}
     label = label_of(FieldSpec(spec.tag or "", "choice"))
     return {
         "tag": spec.tag,

@@ -26,10 +26,9 @@ class FundsStore:
     """Reads balance, holds and budget of one client for all who follow it."""
 
     def __init__(self, client: Client) -> None:
-        self.funds = Funds()
         self._client = client
         self._listeners: list[Listener] = []
-        self._reading = self._again = False
+        self._is_stale = False
         self._tasks = TaskRunner(
             client.io, lambda text: self._take(Funds(trouble=text))
         )
@@ -56,22 +55,15 @@ class FundsStore:
 
     def refresh(self) -> None:
         """Read it again; if it is being read, once more after that."""
-        self._tasks.run(self._read)
+        self._is_stale = True
+        self._tasks.run(self._read, "read")
 
     async def _read(self) -> None:
-        self._again = True
-        if self._reading:
-            return
-        self._reading = True
-        try:
-            while self._again and self._listeners:
-                self._again = False
-                self._take(await read_funds(self._client))
-        finally:
-            self._reading = False
+        while self._is_stale and self._listeners:
+            self._is_stale = False
+            self._take(await read_funds(self._client))
 
     def _take(self, funds: Funds) -> None:
-        self.funds = funds
         for listener in tuple(self._listeners):
             listener(funds)
 

@@ -29,9 +29,13 @@ class TaskRunner:
 
     def _start(self, task: Task, name: object) -> None:
         if not self._closed and name not in self._tasks:
-            running: asyncio.Task[None] = asyncio.ensure_future(self._guard(task)())
-            self._tasks[name] = running
-            running.add_done_callback(lambda _: self._tasks.pop(name, None))
+            self._tasks[name] = asyncio.ensure_future(self._run(task, name))
+
+    async def _run(self, task: Task, name: object) -> None:
+        try:
+            await self._guard(task)()
+        finally:
+            del self._tasks[name]
 
     def close(self) -> None:
         """Cancel what runs and start nothing more."""
