@@ -17,16 +17,17 @@ from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
 from mediakit.client.account import AsyncDeliveries
 from mediakit.client.async_job import check_timeout
+from mediakit.client.blocking import ProcessBound
 from mediakit.client.budgets import budget_name, budget_of
 from mediakit.client.components import Components
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import AsyncHistoryView
+from mediakit.client.io_thread import closed, io_thread, networked
 from mediakit.client.jobs import Handled
-from mediakit.client.loop import ProcessBound, closed, io_thread, networked
 from mediakit.client.preparing import Seconds
 from mediakit.client.progress import Transfer
 from mediakit.client.service import Backend
-from mediakit.client.submitting import Take, check_take
+from mediakit.client.submissions import Take, check_take
 from mediakit.clock import Clock
 from mediakit.estimates import Estimate
 from mediakit.forks import cached_property

@@ -14,8 +14,9 @@ import platformdirs
 from mediakit.catalog import Bindings, Catalog
 from mediakit.client import Service
 from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.client.blocking import ProcessBound
 from mediakit.client.http import TIMEOUT_S, HttpClient, UnclosedTransport
-from mediakit.client.loop import ProcessBound, io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.client.service import Backend, checked_key, normal_url
 from mediakit.errors import InputError, ServiceError
 from mediakit.rules import all_of

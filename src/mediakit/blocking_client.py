@@ -16,22 +16,16 @@ from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, Service
 from mediakit.client.account import Deliveries
 from mediakit.client.async_job import check_timeout
+from mediakit.client.blocking import Blocking, ProcessBound, blocking, explained_by
 from mediakit.client.components import Components
 from mediakit.client.functions import Functions
 from mediakit.client.history_view import HistoryView
-from mediakit.client.loop import (
-    Blocking,
-    ProcessBound,
-    blocking,
-    discard,
-    explained_by,
-    io_thread,
-    notify,
-)
+from mediakit.client.io_thread import io_thread
+from mediakit.client.listeners import discard, notify
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.client.progress import Transfer
 from mediakit.client.service import Backend
-from mediakit.client.submitting import Take, check_take
+from mediakit.client.submissions import Take, check_take
 from mediakit.clock import Clock
 from mediakit.errors import JobFailedError
 from mediakit.forks import cached_property

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.async_job import JobFacts
-from mediakit.client.loop import (
+from mediakit.client.blocking import (
     Blocking,
     ProcessBound,
     blocking,
     explained_by,
-    io_thread,
     itself,
 )
+from mediakit.client.io_thread import io_thread
 from mediakit.errors import JobFailedError, WaitTimeoutError
 from mediakit.notebook import in_notebook
 

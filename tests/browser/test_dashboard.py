@@ -25,7 +25,7 @@ TOTAL_MICRO_USD = 53_399_146
 MAKES = f"""
 import sys
 sys.path.insert(0, {str(ROOT)!r})
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.widgets.toolkit.cell_outputs import current_cell
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from tests.spend.fake_spend import TODAY, FakeSpend

@@ -17,7 +17,7 @@ import pytest
 
 from mediakit import Client
 from mediakit.client import Service
-from mediakit.client.service import AccountHistory
+from mediakit.client.account_history import AccountHistory
 from mediakit.errors import MediakitError
 from mediakit.history import History
 from tests.support.submissions import submission
@@ -71,7 +71,7 @@ def test_a_report_that_the_full_disk_refuses_is_written_when_there_is_room(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr("mediakit.client.service.RETRY_AFTER_S", 0.01)
+    monkeypatch.setattr("mediakit.client.account_history.RETRY_AFTER_S", 0.01)
     tries: list[str] = []
 
     def report(history: History) -> None:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from mediakit import AsyncClient, Client, Job, JobFailedError
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
 from mediakit.records import JobStatus

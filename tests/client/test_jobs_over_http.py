@@ -18,7 +18,7 @@ import pytest
 
 from mediakit import Catalog, Client, Job
 from mediakit.client import AsyncJob, JobState, Service
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.client.polling import AT_ONCE, process_read_limiter
 from mediakit.clock import Clock
 from mediakit.errors import (

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
-from mediakit.client import rebuilder
+from mediakit.client import history_rebuild
 from mediakit.errors import GoneError, InputError, MediakitError
 from mediakit.history import (
     Entry,
@@ -250,7 +250,7 @@ def test_the_log_of_deliveries_tells_which_jobs_there_were(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        rebuilder, "LARGEST_PAGE", "1"
+        history_rebuild, "LARGEST_PAGE", "1"
     )  # several pages of few deliveries
     settings = Sandbox(
         tmp_path / "data", speed=20, sketch=True, allow_loopback_callbacks=True

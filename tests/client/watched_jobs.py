@@ -11,8 +11,8 @@ from random import Random
 from typing import Any, cast
 
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.io_thread import io_thread
 from mediakit.client.jobs import Jobs
-from mediakit.client.loop import io_thread
 from mediakit.client.polling import Poller, ReadLimiter
 from mediakit.records import Job
 from tests.support.job_states import state_of

@@ -14,7 +14,7 @@ import av
 import pytest
 
 from mediakit.client.http import HttpClient
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.media import probe
 from mediakit.media.remote import MAX_BYTES, probe_url
 from mediakit.media_limits import MediaInfo, MediaName

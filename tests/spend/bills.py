@@ -17,7 +17,7 @@ import pandas as pd
 from mediakit.history.frames import _COLUMNS, entries_frame
 from mediakit.spend.bill import Bill as ReadBill
 from mediakit.spend.reconcile import reconciled as compared
-from mediakit.spend.reconciliation import Reconciliation
+from mediakit.spend.reconcile_result import Reconciliation
 
 MONTH = "2026-10"
 FIRST, LAST = date(2026, 10, 1), date(2026, 10, 31)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client
-from mediakit.spend.reconciliation import Reconciliation
+from mediakit.spend.reconcile_result import Reconciliation
 from tests.support.rows import assert_each
 from tests.support.servers.billing_server import FUNCTION, Bill, BillingServer, bill_row
 from tests.sweep.runs import PATIENCE_S

@@ -11,7 +11,7 @@ import pytest
 from mediakit import Client, Job
 from mediakit.errors import AuthError, InputError
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, call, start
-from mediakit.spend.reconciliation import Reconciliation
+from mediakit.spend.reconcile_result import Reconciliation
 from tests.sweep.runs import PATIENCE_S
 
 KITE_MICRO_USD = 204_000

@@ -3,10 +3,10 @@
 It depends on the schema. Each function is one class in `functions/`.
 """
 
+from mediakit.catalog.bindings import Bindings
 from mediakit.catalog.catalog import REQUEST_TYPES, Catalog
 from mediakit.catalog.function import Described, Function, MediaItem, title_at
 from mediakit.catalog.own_rates import OwnRate
-from mediakit.catalog.toml_file import Bindings
 
 __all__ = [
     "REQUEST_TYPES",

@@ -8,15 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mediakit.client.answers import (
-    Answer,
-    NoAnswerError,
-    answered_at,
-    error_of,
-    parse,
-)
+from mediakit.client.answers import Answer, NoAnswerError, answered_at, error_of, parse
+from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import ServiceClient
-from mediakit.client.loop import Blocking, blocking, networked
+from mediakit.client.io_thread import networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.records import Attempt, Balance, Delivery, DeliveryStatus, Record

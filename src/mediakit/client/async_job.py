@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, overload
 
 import anyio
 
+from mediakit.client.blocking import ProcessBound
+from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
-from mediakit.client.loop import InOrder, ProcessBound, discard, networked, notify
+from mediakit.client.listeners import InOrder, discard, notify
 from mediakit.errors import (
     ConflictError,
     GoneError,

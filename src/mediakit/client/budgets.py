@@ -1,6 +1,6 @@
 """Budgets as users give them, and admission: what they and the balance cover.
 
-`history.budget_limits` compares each submission with what is spent and held.
+`history.reservations` compares each submission with what is spent and held.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 from uuid import uuid4
 
 from mediakit.client.account import Billing
-from mediakit.client.service import AccountHistory
+from mediakit.client.account_history import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import BalanceError, InputError, MediakitError, nothing_sent_yet
 from mediakit.history import (

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from mediakit.client.account import AsyncDeliveries, Billing
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import (
     ANYONE,
@@ -18,6 +19,7 @@ from mediakit.client.budgets import (
     budget_of,
 )
 from mediakit.client.downloads import Outputs
+from mediakit.client.history_rebuild import Rebuilder
 from mediakit.client.history_view import AsyncHistoryView
 from mediakit.client.http import (
     TIMEOUT_S,
@@ -25,16 +27,15 @@ from mediakit.client.http import (
     ServiceClient,
     UnclosedTransport,
 )
+from mediakit.client.io_thread import closed, networked
 from mediakit.client.jobs import Jobs
-from mediakit.client.loop import closed, networked
 from mediakit.client.media_inputs import MediaNames, RemoteMedia
 from mediakit.client.posters import Posters, PreviewCache
 from mediakit.client.preparing import Preparer, Seconds, ValidatedRequest
 from mediakit.client.progress import DelayMessages, Progress
-from mediakit.client.rebuilder import Rebuilder
-from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender
-from mediakit.client.service import AccountHistory, Backend
-from mediakit.client.submitting import Submissions, Take
+from mediakit.client.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.service import Backend
+from mediakit.client.submissions import Submissions, Take
 from mediakit.client.uploads import Uploads
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import nothing_sent_yet

@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeVar
 import anyio
 from anyio import to_thread
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import NoAnswerError
 from mediakit.client.download_targets import (
     DownloadTarget,
@@ -29,7 +30,7 @@ from mediakit.client.media_inputs import MediaNames
 from mediakit.client.posters import PreviewCache
 from mediakit.client.progress import Progress
 from mediakit.client.retries import jittered_backoff_s
-from mediakit.client.service import AccountHistory, Service
+from mediakit.client.service import Service
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock

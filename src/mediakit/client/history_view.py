@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from anyio import to_thread
 
-from mediakit.client.loop import Blocking, blocking, networked
-from mediakit.client.rebuilder import Rebuilder
+from mediakit.client.blocking import Blocking, blocking
+from mediakit.client.history_rebuild import Rebuilder
+from mediakit.client.io_thread import networked
 from mediakit.client.service import Service
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Order

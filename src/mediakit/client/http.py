@@ -27,20 +27,17 @@ import aiohttp
 import httpx
 from yarl import URL
 
-from mediakit.client.answers import (
+from mediakit.client.answers import Answer, NoAnswerError, retry_after_s, without_key
+from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
+from mediakit.client.retries import RetryWindow
+from mediakit.client.service import LOOPBACK, Service
+from mediakit.client.transport_errors import (
     CUT_OFF,
     INVALID_URL,
     UNPACKABLE,
-    Answer,
-    NoAnswerError,
     ProxyAuthError,
-    retry_after_s,
     translate_errors,
-    without_key,
 )
-from mediakit.client.loop import FORKED, ClosedError, close_at_end, closed
-from mediakit.client.retries import RetryWindow
-from mediakit.client.service import LOOPBACK, Service
 from mediakit.clock import Clock
 from mediakit.errors import MediakitError, ServiceError
 

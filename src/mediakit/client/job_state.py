@@ -9,7 +9,7 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from mediakit.catalog import Catalog, Function, title_at
-from mediakit.client.idempotency import NOTHING_KNOWN
+from mediakit.client.idempotency_keys import NOTHING_KNOWN
 from mediakit.client.job_words import (
     NO_NAMES,
     file_stem,

@@ -15,14 +15,15 @@ from weakref import WeakValueDictionary
 from anyio import to_thread
 
 from mediakit.catalog import Catalog
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient
+from mediakit.client.io_thread import FORKED, ClosedError, closed
 from mediakit.client.job_state import function_at, state_of
-from mediakit.client.loop import FORKED, ClosedError, closed, discard, notify
+from mediakit.client.listeners import discard, notify
 from mediakit.client.polling import PATIENT_FOR_S, SETTLES_LATE_GAP_S, Poller
-from mediakit.client.service import AccountHistory
 from mediakit.client.sidecar import Sidecar
 from mediakit.clock import Clock
 from mediakit.errors import (
@@ -41,7 +42,7 @@ from mediakit.safe_text import shown
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:
-    from mediakit.client.submitting import Submissions
+    from mediakit.client.submissions import Submissions
 
 
 log = logging.getLogger("mediakit.client")

@@ -12,12 +12,12 @@ from typing import Any, TypeGuard
 
 from anyio import to_thread
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.blocking import Blocking
 from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
 from mediakit.client.job_words import short_subject
-from mediakit.client.loop import Blocking
-from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Parent, uploads

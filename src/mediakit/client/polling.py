@@ -10,9 +10,9 @@ from functools import cache, partial
 from random import Random
 
 from mediakit.client.async_job import AsyncJob
+from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job_state import JobState
 from mediakit.client.job_words import unclear_text, unreadable_text
-from mediakit.client.loop import IOThread, io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import (
     AnswerError,

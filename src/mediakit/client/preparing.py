@@ -14,7 +14,7 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.catalog import Catalog, Function, MediaItem
-from mediakit.client.idempotency import name_of_file, name_of_job, priced_at
+from mediakit.client.idempotency_keys import name_of_file, name_of_job, priced_at
 from mediakit.client.media_inputs import A_MEDIUM, Inputs, RemoteMedia, job_of
 from mediakit.client.uploads import LocalMedium, UploadedFile, Uploads, fingerprint
 from mediakit.errors import InputError

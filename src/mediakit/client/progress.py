@@ -9,7 +9,7 @@ from functools import partial
 from math import ceil
 from typing import Literal
 
-from mediakit.client.loop import discard, notify
+from mediakit.client.listeners import discard, notify
 from mediakit.media import size_text
 
 Direction = Literal["upload", "download"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from mediakit.client.idempotency import NOTHING_KNOWN, draw_key_of, key_of, named
+from mediakit.client.idempotency_keys import NOTHING_KNOWN, draw_key_of, key_of, named
 from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
 from mediakit.estimates import EstimateKind, metered_hold

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import httpx
 from anyio import CapacityLimiter, to_thread
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
     Answer,
     NoAnswerError,
@@ -24,7 +25,6 @@ from mediakit.client.answers import (
 from mediakit.client.http import BLOCK_BYTES, HttpClient, ServiceClient
 from mediakit.client.progress import Progress, Tell
 from mediakit.client.retries import jittered_backoff_s
-from mediakit.client.service import AccountHistory
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
 from mediakit.history import Upload, uploads

@@ -11,7 +11,6 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from mediakit.history.budget_limits import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.database import batches
 from mediakit.history.entry import (
     REBUILT,
@@ -23,6 +22,7 @@ from mediakit.history.entry import (
     rebuilt_key,
 )
 from mediakit.history.ratings import Judgement
+from mediakit.history.reservations import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.rows import (
     change_entry,
     first_entry,

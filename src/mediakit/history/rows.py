@@ -29,7 +29,6 @@ from sqlalchemy import (
 )
 
 from mediakit.errors import InputError
-from mediakit.history.budget_limits import change_totals
 from mediakit.history.entry import (
     ENTRY_FIELDS,
     SEARCHED,
@@ -43,6 +42,7 @@ from mediakit.history.entry import (
     search_text,
     words_of,
 )
+from mediakit.history.reservations import change_totals
 from mediakit.history.tables import entries, judgements, upserting
 from mediakit.records import JobStatus
 

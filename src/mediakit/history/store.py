@@ -14,17 +14,6 @@ from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
-from mediakit.history.budget_limits import (
-    BudgetLimit,
-    BudgetUse,
-    Spendable,
-    account_total,
-    budget_total,
-    refuse_beyond_budget,
-    reserve,
-    sweep_total,
-    total,
-)
 from mediakit.history.database import Database
 from mediakit.history.entry import (
     AT_WORK,
@@ -35,6 +24,17 @@ from mediakit.history.entry import (
     Submission,
     changes_from_job,
     changes_from_refusal,
+)
+from mediakit.history.reservations import (
+    BudgetLimit,
+    BudgetUse,
+    Spendable,
+    account_total,
+    budget_total,
+    refuse_beyond_budget,
+    reserve,
+    sweep_total,
+    total,
 )
 from mediakit.history.rows import (
     Chosen,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from mediakit.catalog import Function
-from mediakit.client.submitting import Take
+from mediakit.client.submissions import Take
 from mediakit.errors import InputError
 from mediakit.schema import FieldSpec
 

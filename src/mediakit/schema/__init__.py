@@ -6,7 +6,7 @@ of a service, is read as `FieldSpec`; all others use only that.
 
 from mediakit.estimates import InputFacts
 from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, schema_of
-from mediakit.schema.reading import body_of
+from mediakit.schema.json_schema import body_of
 from mediakit.schema.requests import (
     AudioReference,
     AudioUrl,
@@ -24,7 +24,7 @@ from mediakit.schema.requests import (
     VideoReference,
     VideoUrl,
 )
-from mediakit.schema.values import (
+from mediakit.schema.validation import (
     canonical_body,
     canonical_json,
     problems_in,

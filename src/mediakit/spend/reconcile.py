@@ -21,7 +21,7 @@ from mediakit.money import format_usd
 from mediakit.records import JobStatus
 from mediakit.spend.bill import NAMES, Bill, Span
 from mediakit.spend.columns import plain_rows
-from mediakit.spend.reconciliation import Part, Reconciliation, listed
+from mediakit.spend.reconcile_result import Part, Reconciliation, listed
 
 ONE_DAY = timedelta(days=1)
 # A charge read within an hour of midnight may have been settled on either day.

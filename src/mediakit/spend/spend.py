@@ -12,9 +12,9 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account import Billing
+from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.budgets import AnyBudget, Budget, budget_of
 from mediakit.client.history_view import AsyncHistoryView
-from mediakit.client.loop import Blocking, blocking
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.safe_text import shown
@@ -35,7 +35,7 @@ from mediakit.spend.dates import (
 from mediakit.spend.exporting import write_file
 from mediakit.spend.forecasting import Forecast
 from mediakit.spend.reconcile import reconciled
-from mediakit.spend.reconciliation import Reconciliation
+from mediakit.spend.reconcile_result import Reconciliation
 from mediakit.spend.reports import (
     COLUMNS,
     By,

@@ -9,15 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from mediakit.client import AnyBudget, AsyncJob
-from mediakit.client.budgets import Budget
-from mediakit.client.loop import (
+from mediakit.client.blocking import (
     Blocking,
     ProcessBound,
     blocking,
     explained_by,
-    io_thread,
     itself,
 )
+from mediakit.client.budgets import Budget
+from mediakit.client.io_thread import io_thread
 from mediakit.errors import WaitTimeoutError
 from mediakit.sweep.outcomes import Progress
 from mediakit.sweep.outputs import score_run

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from anyio import to_thread
 
 from mediakit.catalog import Function
-from mediakit.client.idempotency import draw_keys, was_rejected
+from mediakit.client.idempotency_keys import draw_keys, was_rejected
 from mediakit.client.job_state import estimate_of
 from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError, NotFoundError

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from mediakit.client.budgets import Budget
-from mediakit.client.idempotency import was_rejected
+from mediakit.client.idempotency_keys import was_rejected
 from mediakit.errors import InputError
 from mediakit.history import (
     BudgetUse,

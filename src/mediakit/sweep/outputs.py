@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob
 from mediakit.client.download_targets import NameTakenError
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import InputError, NotFoundError
 from mediakit.forks import cached_property

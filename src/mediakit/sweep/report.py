@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from mediakit.media_html import SAVED_PAGE_CSS, medium_html, tile_html
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.saved_media import SAVED_PAGE_CSS, medium_html, tile_html
 
 MICRO_USD = "_micro_usd"
 

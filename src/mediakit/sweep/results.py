@@ -13,12 +13,9 @@ from anyio import to_thread
 
 from mediakit.client import AsyncJob
 from mediakit.client.async_job import check_timeout
+from mediakit.client.blocking import ProcessBound
 from mediakit.client.budgets import AnyBudget, Budget
-from mediakit.client.loop import (
-    ProcessBound,
-    io_thread,
-    networked,
-)
+from mediakit.client.io_thread import io_thread, networked
 from mediakit.errors import HasId, InputError, WaitTimeoutError
 from mediakit.history import ratings
 from mediakit.sweep.comparison import Comparison, compare, compare_sweeps

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.budgets import Budget, Caller
 from mediakit.client.components import Components
-from mediakit.client.loop import CLOSED, ClosedError, discard, notify
+from mediakit.client.io_thread import CLOSED, ClosedError
+from mediakit.client.listeners import discard, notify
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import (
     NOTHING_SENT,

@@ -16,7 +16,7 @@ import respx
 import trustme
 
 import mediakit as mk
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.samples.media_samples import make_mp4, make_png

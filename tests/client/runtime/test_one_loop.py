@@ -16,7 +16,7 @@ from sqlalchemy.engine import Engine
 
 from mediakit import AsyncClient, Catalog
 from mediakit.client import AsyncJob
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from tests.support.servers.scripted_server import ScriptedServer, Visit, json_page, page
 
 PATIENCE_S = 60.0

@@ -16,7 +16,7 @@ import mediakit as mk
 from mediakit import errors
 from mediakit.client import Service
 from mediakit.client.http import ServiceClient
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
 from mediakit.records import UploadGrant

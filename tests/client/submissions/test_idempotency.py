@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client import Service
-from mediakit.client.idempotency import (
+from mediakit.client.idempotency_keys import (
     draw_key_of,
     key_of,
     name_of_job,

@@ -10,11 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mediakit.client.answers import (
-    LONGEST_RETRY_AFTER_S,
-    Answer,
-    retry_after_s,
-)
+from mediakit.client.answers import LONGEST_RETRY_AFTER_S, Answer, retry_after_s
 from mediakit.client.retries import ASKED_FOR_S, AT_ONCE_N, Rejections, SubmitSlots
 from mediakit.records import ErrorCode
 from tests.support.virtual_clock import VirtualClock

@@ -21,11 +21,12 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, Service
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import ServiceClient
-from mediakit.client.idempotency import key_of, submission_of
-from mediakit.client.loop import io_thread
-from mediakit.client.sending import SUBMIT_RETRY_FOR_S, Sender, may_resend_unasked
-from mediakit.client.service import AccountHistory
+from mediakit.client.idempotency_keys import key_of, submission_of
+from mediakit.client.io_thread import io_thread
+from mediakit.client.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.errors import (
     BalanceError,
     BudgetError,

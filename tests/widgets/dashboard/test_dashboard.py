@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.spend import exporting as files
 from mediakit.widgets.dashboard import exports, plots
 from mediakit.widgets.dashboard.dashboard import Dashboard

@@ -14,7 +14,7 @@ import pytest
 from comm.base_comm import BaseComm
 
 from mediakit import Client
-from mediakit.client.submitting import asking_from
+from mediakit.client.submissions import asking_from
 from mediakit.errors import InputError
 from mediakit.history import Entry, forms
 from mediakit.records import JobStatus

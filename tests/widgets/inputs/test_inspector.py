@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from mediakit.client.http import HttpClient
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import RemoteMedia
 from mediakit.clock import SystemClock
 from mediakit.media_limits import MediaName

@@ -10,7 +10,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client, Job
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.history import lineage
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import Form

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mediakit import spend
+from mediakit.client.blocking import blocking
 from mediakit.client.budgets import budget_of
-from mediakit.client.loop import blocking, io_thread
+from mediakit.client.io_thread import io_thread
 
 if TYPE_CHECKING:
     from mediakit.client.budgets import AnyBudget

@@ -13,7 +13,7 @@ import ipywidgets as w
 from anyio import to_thread
 from markupsafe import Markup
 
-from mediakit.client.loop import IOThread
+from mediakit.client.io_thread import IOThread
 from mediakit.errors import MediakitError
 from mediakit.spend.dates import month_name
 from mediakit.widgets.dashboard import plots

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from anyio import to_thread
 from markupsafe import Markup
 
+from mediakit.media_html import SAVED_PAGE_CSS
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.saved_media import SAVED_PAGE_CSS
 from mediakit.spend.dates import day_name, month_name
 from mediakit.spend.exporting import write_file
 from mediakit.widgets.dashboard import plots

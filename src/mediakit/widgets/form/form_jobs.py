@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from mediakit.client import AsyncJob
-from mediakit.client.sending import may_resend_unasked
+from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.history import Entry, EntryState, History
 from mediakit.records import JobStatus
 from mediakit.schema import canonical_json

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.client import AsyncJob
-from mediakit.client.submitting import asking_from
+from mediakit.client.submissions import asking_from
 from mediakit.errors import MediakitError
 from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.form_reads import FormReads

@@ -17,7 +17,7 @@ import anywidget
 import ipywidgets as w
 from traitlets import Bool, Dict, Unicode
 
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.widgets.gallery.blind import Sitting

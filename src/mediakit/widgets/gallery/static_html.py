@@ -13,8 +13,8 @@ from itertools import groupby
 from markupsafe import Markup
 
 from mediakit.client.job_words import STATE_WORDS
+from mediakit.media_html import link_html, medium_html, tile_html
 from mediakit.safe_text import NO_HTML, html_text
-from mediakit.saved_media import link_html, medium_html, tile_html
 from mediakit.widgets.gallery.cells import (
     WallCell,
     WallSummary,

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from markupsafe import Markup
 
+from mediakit.media_html import link_html, medium_html
 from mediakit.safe_text import NO_HTML
-from mediakit.saved_media import link_html, medium_html
 from mediakit.widgets.toolkit.styles import data_url
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

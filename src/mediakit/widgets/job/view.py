@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.download_targets import NameTakenError
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
-from mediakit.client.submitting import asking_from
+from mediakit.client.submissions import asking_from
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
 from mediakit.widgets.job.card import card_html, card_text

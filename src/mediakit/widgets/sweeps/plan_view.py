@@ -11,7 +11,7 @@ import ipywidgets as w
 from markupsafe import Markup
 
 from mediakit.client import AsyncJob
-from mediakit.client.loop import ClosedError, io_thread
+from mediakit.client.io_thread import ClosedError, io_thread
 from mediakit.clock import SystemClock
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text

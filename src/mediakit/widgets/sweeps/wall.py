@@ -9,7 +9,7 @@ from typing import Any
 from anyio import to_thread
 
 from mediakit.client import JobState
-from mediakit.client.loop import io_thread
+from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import InputError
 from mediakit.history import ratings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from mediakit.client.loop import IOThread
+from mediakit.client.io_thread import IOThread
 from mediakit.clock import Clock
 from mediakit.widgets.toolkit.callbacks import ErrorSink, guarded_async
 

@@ -14,10 +14,10 @@ from anyio import to_thread
 
 from mediakit.catalog import Catalog
 from mediakit.client.account import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
-from mediakit.client.service import AccountHistory
 from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError

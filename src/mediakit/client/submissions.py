@@ -11,9 +11,10 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Literal
 
+from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import ANYONE, Admission, Caller
-from mediakit.client.idempotency import (
+from mediakit.client.idempotency_keys import (
     draw_of,
     is_known,
     next_attempt,
@@ -23,8 +24,8 @@ from mediakit.client.idempotency import (
 )
 from mediakit.client.jobs import Jobs
 from mediakit.client.preparing import Preparer, ValidatedRequest
-from mediakit.client.sending import BOUND, Sender, may_resend_unasked
-from mediakit.client.service import AccountHistory
+from mediakit.client.sender import Sender
+from mediakit.client.submit_answers import BOUND, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,

@@ -30,7 +30,7 @@ from mediakit.schema.references import (
     text_of,
 )
 from mediakit.schema.requests import MediaRequest
-from mediakit.schema.values import is_pattern, problems_in
+from mediakit.schema.validation import is_pattern, problems_in
 
 CHECKED_BY_SERVICE = "Checked by the service alone."
 

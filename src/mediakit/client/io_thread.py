@@ -8,25 +8,14 @@ from __future__ import annotations
 import asyncio
 import atexit
 import gc
-import inspect
 import logging
 import os
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future
-from functools import partial, update_wrapper, wraps
-from typing import (
-    Any,
-    Concatenate,
-    Generic,
-    NoReturn,
-    ParamSpec,
-    Protocol,
-    TypeVar,
-    TypeVarTuple,
-    overload,
-)
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from weakref import WeakSet
 
 import anyio
@@ -49,10 +38,8 @@ TRIO = (
 )
 
 P = ParamSpec("P")
-R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 Ready = Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]
 
 log = logging.getLogger("mediakit.client")
@@ -261,9 +248,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_to_parent)
 
 
-# -- asynchronous and blocking methods ------------------------------------------------
-
-
 def networked(
     method: Callable[Concatenate[S, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
@@ -274,147 +258,3 @@ def networked(
         return await io_thread().run(method, self, *args, **kwargs)
 
     return on_io_thread
-
-
-class Blocking:
-    """Base of an interface whose methods wait for those of `core`."""
-
-    core: Any
-
-    def __init__(self, core: Any) -> None:
-        self.core = core
-
-    def __repr__(self) -> str:
-        return repr(self.core)
-
-    def __dir__(self) -> list[str]:
-        # What the Tab key offers is for people.
-        return sorted({*super().__dir__()} - {"core", "io"})
-
-    def _call(
-        self, method: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
-        """Run a method of `core` and wait for its result."""
-        return io_thread().call(method, *args, **kwargs)
-
-
-FaceT = TypeVar("FaceT")
-
-
-@overload
-def blocking(
-    method: Callable[Concatenate[Any, P], Awaitable[T]], /
-) -> Callable[Concatenate[Any, P], T]: ...
-
-
-@overload
-def blocking(
-    method: Callable[Concatenate[Any, P], Awaitable[T]],
-    then: Callable[[FaceT, T], R],
-    /,
-) -> Callable[Concatenate[FaceT, P], R]: ...
-
-
-def blocking(
-    method: Callable[..., Awaitable[Any]],
-    then: Callable[[Any, Any], Any] | None = None,
-    /,
-) -> Callable[..., Any]:
-    """Return the blocking method for an asynchronous one of the same name.
-
-    `then` makes the result from `self` and the asynchronous result.
-    """
-    name = method.__name__
-
-    def call(self: Any, /, *args: Any, **kwargs: Any) -> Any:
-        result = self._call(getattr(self.core, name), *args, **kwargs)
-        return result if then is None else then(self, result)
-
-    update_wrapper(call, method)
-    if then is not None and then is not itself:
-        result_type = inspect.signature(then).return_annotation
-        signature = inspect.signature(method).replace(return_annotation=result_type)
-        vars(call)["__signature__"] = signature
-    return call
-
-
-def explained_by(
-    source: Callable[Concatenate[Any, P], Any], /
-) -> Callable[[Callable[..., R]], Callable[Concatenate[Any, P], R]]:
-    """Give a blocking method the arguments of another, and the rest of its docstring.
-
-    The method passes on what it does not name: `**asked` stands for them.
-    """
-    rest = inspect.cleandoc(source.__doc__ or "").partition("\n\n")[2]
-
-    def explained(method: Callable[..., R]) -> Callable[Concatenate[Any, P], R]:
-        own = inspect.signature(method)
-        signature = inspect.signature(source).replace(
-            return_annotation=own.return_annotation
-        )
-        vars(method)["__signature__"] = signature
-        method.__doc__ = f"{inspect.cleandoc(method.__doc__ or '')}\n\n{rest}".strip()
-        return method
-
-    return explained
-
-
-def itself(face: FaceT, _: object, /) -> FaceT:
-    """Return the blocking object: for asynchronous methods that return their own."""
-    return face
-
-
-class ProcessBound:
-    """An object that cannot be used in another process, and so cannot be pickled."""
-
-    _instead = "create one there, such as with mediakit.connect()"
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            f"a {type(self).__name__} stays in its process, with its API key and its "
-            f"connections; {self._instead}"
-        )
-
-
-# -- listeners ------------------------------------------------------------------------
-
-
-def notify(listeners: Iterable[Callable[[*Ts], object]], *event: *Ts) -> None:
-    """Call every listener; log the exception of each with the listener's name."""
-    for listener in tuple(listeners):
-        try:
-            listener(*event)
-        except Exception:
-            name = getattr(listener, "__qualname__", repr(listener))
-            log.exception("a listener raised an error: %s", name)
-
-
-def discard(listeners: list[T], listener: T) -> None:
-    """Remove a listener; one that is no longer there is no error."""
-    if listener in listeners:
-        listeners.remove(listener)
-
-
-class InOrder(Generic[T]):
-    """Calls a listener with numbered values, never with an older one after a newer."""
-
-    def __init__(self, listener: Callable[[T], object]) -> None:
-        self._listener = listener
-        self._lock = threading.RLock()
-        self._number = -1
-        self.__qualname__ = getattr(listener, "__qualname__", repr(listener))
-
-    def first(self, number: int, value: T) -> None:
-        """Call the listener, unless it is being called with a newer value."""
-        if self._lock.acquire(blocking=False):
-            try:
-                self(number, value)
-            finally:
-                self._lock.release()
-
-    def __call__(self, number: int, value: T) -> None:
-        """Call the listener, unless it has had a newer value."""
-        with self._lock:
-            if number > self._number:
-                self._number = number
-                self._listener(value)

@@ -1,0 +1,176 @@
+"""What an answer to a submission means: a job, a refusal, or not known; pure."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from mediakit.client.answers import (
+    NOT_CHARGED,
+    Answer,
+    NoAnswerError,
+    error_of,
+    failed_job,
+    leads_to,
+    parse,
+    refused_input,
+    retry_after_s,
+)
+from mediakit.clock import Clock
+from mediakit.errors import ConflictError, MediakitError, ServiceError
+from mediakit.history import Entry, Submission
+from mediakit.records import Job
+from mediakit.safe_text import shown
+
+RESEND_UNASKED_FOR = timedelta(days=1)
+BOUND = 409
+"""The status for a key that is bound to another body (spec 4.3)."""
+# The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
+# gateway may answer the same.
+_OF_THE_REQUEST = frozenset({400, 404, BOUND, 413, 422})
+
+
+def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
+    """Return the job in a response; None for a request-level error.
+
+    Of the responses with a 5xx status, only the two error shapes are the service's own
+    (spec 7.1), and `{message}` only at 500 (spec 4.3): a gateway answers 502 to 504
+    when it has lost the response to a request that it forwarded.
+
+    Raises:
+        NoAnswerError: The response is neither, so the outcome is unknown.
+    """
+    try:
+        job = parse(Job, answer) if is_success(answer) else failed_job(answer)
+    except ServiceError as error:
+        said_id = answer.fields.get("id")
+        named = f" of {said_id:.50}" if isinstance(said_id, str) else ""
+        reason = f"HTTP {answer.status} with a job{named} that cannot be read"
+        raise _undecided(answer, reason) from error
+    if 300 <= answer.status < 400:
+        reason = f"HTTP {answer.status}"
+        if place := leads_to(answer):
+            reason += f", a redirect to {place}, which may be the right base URL"
+        raise NoAnswerError(reason, sent=True, is_final=True, status=answer.status)
+    # A status below 200 is not final, and so refuses nothing.
+    lost = answer.status < 200 or answer.status == 408 or answer.status > 500
+    unsaid = answer.status == 500 and not answer.message
+    unsure = in_doubt and is_foreign(answer)
+    if job is None and (lost or unsaid or unsure):
+        raise _undecided(answer, f"HTTP {answer.status}")
+    if job is not None and not job.id:
+        raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
+    return job
+
+
+def leaves_doubt(answer: Answer, job: Job | None) -> bool:
+    """Return whether an answer without a job may hide one.
+
+    The service rejects what is too much with a job in its envelope (spec 7.1); a 429
+    without any words of the service comes from a gateway, which may have passed the
+    request on.
+    """
+    return job is None and answer.status == 429 and not answer.message
+
+
+def is_conclusive(
+    answer: Answer, entry: Submission, now: datetime, *, in_doubt: bool
+) -> bool:
+    """Return whether an answer without a job frees the key and the hold.
+
+    Gateways answer with `{message}`, too, so after an attempt that may have arrived it
+    says nothing about that attempt. Only a key that is bound to another body (409) has
+    no job of this request. A doubt that is a day old ends with any refusal of the
+    request.
+    """
+    if not in_doubt or (answer.status == BOUND and answer.message):
+        return True
+    is_old = isinstance(entry, Entry) and not may_resend_unasked(entry, now)
+    return is_old and answer.status in _OF_THE_REQUEST
+
+
+def may_resend_unasked(entry: Entry, now: datetime) -> bool:
+    """Return whether an unanswered submission may be sent again without a call.
+
+    How long a service remembers a key is not specified (spec 4.3). After a day the
+    service may have forgotten it, and the job could be created twice: from then on,
+    only the same call by the user sends it again.
+    """
+    return now - entry.created_at <= RESEND_UNASKED_FOR
+
+
+def _undecided(answer: Answer, reason: str) -> NoAnswerError:
+    asked_s = retry_after_s(answer)
+    return NoAnswerError(reason, sent=True, retry_after_s=asked_s, status=answer.status)
+
+
+def is_success(answer: Answer) -> bool:
+    """Return whether the service accepted the request."""
+    return 200 <= answer.status < 300
+
+
+def is_foreign(answer: Answer) -> bool:
+    """Return whether a refusal lacks the service's error shape (spec 7.1).
+
+    A gateway that cannot find the service answers 404, and knows nothing about earlier
+    attempts. It is worth a retry, except for a body that is too large for it (413).
+    """
+    status = answer.status
+    return status in _OF_THE_REQUEST and status != 413 and not answer.message
+
+
+# -- errors --------------------------------------------------------------------------
+
+SHOWN_DIGITS = 12
+_ADVICE = {
+    401: "Set the key; the same call then submits the request again.",
+    403: "The owner of the API key has to allow that; the same call then submits the "
+    "request again.",
+    404: "Bind the function in mediakit.toml to one that the service has.",
+    429: "Wait; the same call then submits the request again.",
+}
+
+
+def refusal(
+    answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
+) -> MediakitError:
+    """Return the error for an answer without a job (spec 7.1)."""
+    if answer.status == BOUND and (answer.message or not in_doubt):
+        return _conflict(answer, submission)
+    then = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
+    if in_doubt and answer.status == 429 and not answer.message:
+        then = f"A gateway refused it, but the service {_MAY_BE_MADE}"
+    elif in_doubt:
+        then = f"The request was refused, but an earlier attempt {_MAY_BE_MADE}"
+    of_callback = answer.status == 400  # the only reason for it (spec 4.3)
+    what = "webhook_url" if of_callback else f"the function {submission.function}"
+    if answer.status in (400, 422):
+        then = then if in_doubt else ""
+        return refused_input(answer, what, then=then, in_doubt=in_doubt)
+    advice = _ADVICE.get(answer.status, "Once it is fixed, repeat the call.")
+    then = f"{then} {advice}"
+    return error_of(answer, what, clock, then=then, in_doubt=in_doubt)
+
+
+KEPT = (
+    "The history keeps the idempotency key: repeat the call, or connect again, and the "
+    "job is found or created."
+)
+_MAY_BE_MADE = f"may have created the job; if so, you are charged once. {KEPT}"
+
+
+def _conflict(answer: Answer, asked: Submission) -> ConflictError:
+    said = f" The service says: {answer.message}" if answer.message else ""
+    callback = "a" if asked.webhook_url else "no"
+    digest = sha256(asked.body).hexdigest()
+    return ConflictError(
+        f"The service has the idempotency key {asked.key[:SHOWN_DIGITS]}… of this "
+        f"request with another body or webhook_url (409).{said} This request created "
+        "no job, and is not sent again under that key: a job under it belongs to "
+        f'another request. {NOT_CHARGED} take="next" sends this request under a new '
+        f"key. It was sent to {asked.function} with {callback} webhook_url and the "
+        f"prompt {shown(asked.prompt)}, as take {asked.take}, attempt {asked.attempt}. "
+        f"Its body has {len(asked.body):,} bytes, with the sha256 "
+        f"{digest[:SHOWN_DIGITS]}….",
+        status=409,
+    )

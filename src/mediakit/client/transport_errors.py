@@ -1,0 +1,154 @@
+"""Failures of the transport, translated: what happened, and whether it was sent."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Iterator
+from contextvars import ContextVar
+from typing import TypeVar
+
+import aiohttp
+import httpcore
+import httpx
+
+from mediakit.client.answers import NoAnswerError
+
+INVALID_URL = "its address is not an http(s) URL"
+CUT_OFF = "its answer was cut off"
+UNPACKABLE = "its answer cannot be decompressed"
+# httpcore has only this text for a SOCKS proxy that rejects the user or the password.
+SOCKS_AUTH = "Invalid username/password"
+
+Reasons = tuple[tuple[type[BaseException], str], ...]
+T = TypeVar("T")
+
+
+class ProxyAuthError(httpx.ProxyError):
+    """An HTTP proxy rejects the user or the password (407)."""
+
+
+# Raised only before any byte is sent. httpx.ConnectTimeout is not listed, because some
+# transports raise it when a connection breaks after sending.
+UNSENT = (
+    httpx.ConnectError,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+    httpcore.ConnectTimeout,
+    aiohttp.ClientConnectorError,
+    aiohttp.ClientHttpProxyError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+)
+FINAL = (
+    ProxyAuthError,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+    ssl.SSLCertVerificationError,
+)
+# Their type says what happened, where httpx has one type for several causes.
+PRECISE = (httpcore.ConnectTimeout, aiohttp.ClientError)
+REASONS_UNSENT: Reasons = (
+    (socket.gaierror, "no such host"),
+    (
+        ssl.SSLCertVerificationError,
+        "its certificate is not trusted; SSL_CERT_FILE names other authorities",
+    ),
+    (ssl.SSLError, "no TLS connection could be made"),
+    (httpx.ProxyError, "the proxy refused the connection"),
+    (httpx.UnsupportedProtocol, INVALID_URL),
+    (httpx.InvalidURL, INVALID_URL),
+    (aiohttp.InvalidURL, INVALID_URL),
+    (httpx.PoolTimeout, "no connection in time"),
+    (httpcore.ConnectTimeout, "no connection in time"),
+    (aiohttp.ConnectionTimeoutError, "no connection in time"),
+    (BaseException, "no connection"),
+)
+REASONS_SENT: Reasons = (
+    (httpx.DecodingError, UNPACKABLE),
+    (httpx.WriteTimeout, "the request could not be sent in time"),
+    (httpx.ReadTimeout, "no answer in time"),
+    (TimeoutError, "no answer in time"),
+)
+REASONS_WITHOUT_HEAD: Reasons = (
+    *REASONS_SENT,
+    (aiohttp.ServerDisconnectedError, "it closed the connection"),
+    (aiohttp.ClientResponseError, "its answer is not HTTP"),
+    (httpx.RemoteProtocolError, "it sent no HTTP answer"),
+    (BaseException, "the connection broke"),
+)
+REASONS_IN_BODY: Reasons = (*REASONS_SENT, (BaseException, CUT_OFF))
+
+
+_is_ours: ContextVar[bool] = ContextVar("mediakit_is_ours", default=False)
+
+
+async def translate_errors(work: Awaitable[T], *, in_body: bool = False) -> T:
+    """Await an HTTP call and translate its failures to `NoAnswerError`.
+
+    Suppresses the logs of httpx and httpcore, which would show signed URLs.
+    """
+    token = _is_ours.set(True)
+    try:
+        return await work
+    except NoAnswerError:
+        raise
+    except Exception as error:
+        if not _is_transport_error(error):
+            raise
+        no_answer = _no_answer_from(error, in_body=in_body)
+    finally:
+        _is_ours.reset(token)
+    # Raised outside the except block so that the httpx error, which holds the API key
+    # in its request headers, is not chained to it.
+    raise no_answer
+
+
+def _is_transport_error(error: Exception) -> bool:
+    kinds = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, aiohttp.ClientError)
+    return isinstance(error, (*kinds, OSError)) or _is_of_socks(error)
+
+
+def _is_of_socks(error: Exception) -> bool:
+    """Return whether httpx passed on an error of its optional library for SOCKS."""
+    return type(error).__module__.startswith("socksio.")
+
+
+def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
+    cause = error.__cause__
+    precise = cause if isinstance(cause, PRECISE) else error
+    sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
+    reasons = REASONS_UNSENT
+    if sent:
+        reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD
+    chain = tuple(_causes(error))
+    is_final = (
+        any(isinstance(each, FINAL) for each in chain) or str(error) == SOCKS_AUTH
+    )
+    reason = next(
+        words
+        for kind, words in reasons
+        if any(isinstance(each, kind) for each in chain)
+    )
+    return NoAnswerError(reason, sent=sent, is_final=is_final)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+class _DropOwnRequests(logging.Filter):
+    """Drops the log records of our requests: a URL may be signed."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not _is_ours.get()
+
+
+for _part in ("connection", "http11", "http2", "proxy", "socks"):
+    logging.getLogger(f"httpcore.{_part}").addFilter(_DropOwnRequests())
+logging.getLogger("httpx").addFilter(_DropOwnRequests())
