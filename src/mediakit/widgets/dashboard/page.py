@@ -25,7 +25,6 @@ from mediakit.widgets.dashboard.figures import (
 )
 from mediakit.widgets.dashboard.month import (
     CHARGE,
-    NO_LABELS,
     By,
     MonthReading,
     read_checks,
@@ -34,6 +33,7 @@ from mediakit.widgets.dashboard.month import (
 )
 from mediakit.widgets.dashboard.plots import Plot
 from mediakit.widgets.job.card import QUIET
+from mediakit.widgets.job.text import shortened
 from mediakit.widgets.toolkit.styles import (
     IPYWIDGETS,
     data_url,
@@ -174,8 +174,7 @@ def _cell_text(name: str, value: Any) -> str:
         return f"{value:%Y-%m-%d}" if midnight else f"{value:%Y-%m-%d %H:%M:%S}"
     if isinstance(value, float):
         return f"{value:,.2f}"
-    text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+    return shortened(" ".join(str(value).split()), LONGEST_CELL)
 
 
 # -- the copy in a saved notebook ---------------------------------------------------
@@ -218,7 +217,7 @@ async def write_report(
     month: str | None,
     path: Path,
     budget: Any,
-    labels: Mapping[str, str] = NO_LABELS,
+    labels: Mapping[str, str],
 ) -> Path:
     asked = readable_month(month, today)
     reading = await read_month(spend, asked, By.FUNCTION, budget, today)

@@ -19,6 +19,7 @@ CellStatus = Literal[
 
 TAKE, PROMPT = "take", "prompt"
 EMBEDDED = "data:image/"
+NO_ADDRESS = "The result's address is not a web address, so it is not opened."
 FIRST_EXTRA = 1_000_000
 """The index of the first job that was asked for on a wall, above those of its cells."""
 
@@ -64,8 +65,19 @@ class WallCell:
         return self.status in ("failed", "unsent")
 
     @property
+    def address(self) -> str | None:
+        """Return its URL, where that is a web address."""
+        return web_url(self.url) if self.url else None
+
+    @property
     def is_shown(self) -> bool:
-        return self.status == "completed" and web_url(self.url or "") is not None
+        return self.status == "completed" and self.address is not None
+
+    @property
+    def reason(self) -> str | None:
+        """Return why nothing is shown."""
+        is_closed = self.status == "completed" and self.url and not self.is_shown
+        return NO_ADDRESS if is_closed else self.problem
 
 
 @dataclass(frozen=True)

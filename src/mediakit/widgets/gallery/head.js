@@ -20,7 +20,7 @@ class Head {
     const bar = makeBox("mk-row mk-wall-between", this.title, tools);
     this.toldText = makeRole("", "status");
     const dismiss = makeButton("×", "Dismiss", () => this.tell(""), "mk-wall-mini");
-    this.told = makeBox("mk-wall-told", this.toldText, dismiss);
+    this.told = makeBox("mk-frame mk-row mk-wall-told", this.toldText, dismiss);
     this.told.hidden = true;
     this.figures = make("div", "mk-flow mk-wall-figures-row");
     this.progressBar = makeRole("mk-bar", "progressbar", make("i"), make("i"), make("i"));

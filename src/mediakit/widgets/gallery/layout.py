@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mediakit.errors import InputError
 from mediakit.widgets.gallery.cells import PROMPT, TAKE, WallCell
+from mediakit.widgets.job.text import shortened
 
 PAGE_CELLS = 48
 CAPTION_LENGTH, NAME_LENGTH = 40, 80
@@ -128,10 +129,7 @@ def _words(
 
 
 def _word(cell: WallCell, axis: str, most: int) -> str:
-    text = cell.text(axis)
-    if len(text) > most:
-        text = f"{text[: most - 1]}…"
-    return _named(axis, text)
+    return _named(axis, shortened(cell.text(axis), most))
 
 
 def _named(axis: str | None, text: str) -> str:

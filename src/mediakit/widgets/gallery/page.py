@@ -17,10 +17,9 @@ from mediakit.widgets.gallery.cells import (
 )
 from mediakit.widgets.gallery.layout import Arrangement, arranged
 from mediakit.widgets.gallery.text_differences import Marked, marked
-from mediakit.widgets.job.player import browser_url, web_url
+from mediakit.widgets.job.player import browser_url
 
 COMPARED_AT_MOST = 9
-NO_ADDRESS = "The result's address is not a web address, so it is not opened."
 SAME_FILTER = {"queued": "running", "planned": "unsent"}
 
 Payload = dict[str, Any]
@@ -164,9 +163,7 @@ class Wall:
         """Return a cell; what is unknown, empty or false is left out."""
         cell = self.cells[position]
         at = self.arrangement
-        address = web_url(cell.url) if cell.url else None
         row, col = at.places[position]
-        has_no_address = cell.status == "completed" and cell.url and address is None
         poster = shown_poster(cell.poster)
         linked = poster and not is_embedded(poster)
         full = {
@@ -175,9 +172,9 @@ class Wall:
             "shows_prompt": at.shows_prompt,
             "caption": " · ".join(filter(None, (cell.made, at.captions[position]))),
             "name": ", ".join(filter(None, (at.names[position], cell.made))),
-            "problem": NO_ADDRESS if has_no_address else cell.problem,
+            "problem": cell.reason,
             "medium": cell.media_type,
-            "url": browser_url(address, self.environment) if address else None,
+            "url": cell.address and browser_url(cell.address, self.environment),
             "poster": browser_url(poster, self.environment) if linked else None,
             "price": price_text(cell),
             "retry_price": cell.retry_price if cell.can_retry else "",

@@ -24,10 +24,11 @@ from mediakit.widgets.gallery.cells import (
     shown_poster,
 )
 from mediakit.widgets.gallery.layout import Arrangement, arranged
-from mediakit.widgets.gallery.page import NO_ADDRESS, prompts_of
+from mediakit.widgets.gallery.page import prompts_of
 from mediakit.widgets.gallery.text_differences import Marked, marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET
-from mediakit.widgets.job.player import NO_ENVIRONMENT, WHAT, browser_url, web_url
+from mediakit.widgets.job.player import NO_ENVIRONMENT, WHAT, browser_url
+from mediakit.widgets.job.text import shortened
 from mediakit.widgets.toolkit.styles import data_url
 
 # A notebook of 0.3 MB has room for it, and for the code beside it.
@@ -166,11 +167,9 @@ class _Wall:
         return tile.format(self._tile_px, rows)
 
     def _media_html(self, cell: WallCell, position: int) -> Markup:
-        address = web_url(cell.url) if cell.url else None
-        if cell.status != "completed" or address is None:
-            unopened = cell.status == "completed" and cell.url
-            return _state_html(cell, NO_ADDRESS if unopened else cell.problem)
-        src = browser_url(address, self._environment)
+        if cell.status != "completed" or cell.address is None:
+            return _state_html(cell)
+        src = browser_url(cell.address, self._environment)
         name = self._at.names[position]
         medium = cell.media_type or ""
         shown = medium_html(src, medium, name, poster=self._poster(cell))
@@ -216,10 +215,9 @@ class _Wall:
         # As few bytes as will do: double quotes would take two in a notebook's file.
         cell = self._cells[position]
         name = html_text(_brief(self._at.names[position]))
-        address = web_url(cell.url) if cell.url else None
-        if address is not None:
+        if cell.address is not None:
             link = Markup("<a href='{}'>{}</a>")
-            name = link.format(browser_url(address, self._environment), name)
+            name = link.format(browser_url(cell.address, self._environment), name)
         facts = [
             STATE_WORDS[cell.status] if cell.status != "completed" else "",
             f"{cell.rating}★" if cell.rating else "",
@@ -282,13 +280,13 @@ def _head_html(text: str, scope: str) -> Markup:
     return head.format(scope, HEAD, html_text(_brief(text)))
 
 
-def _state_html(cell: WallCell, problem: str | None) -> Markup:
+def _state_html(cell: WallCell) -> Markup:
     said = _quiet_html(STATE_WORDS[cell.status])
-    if not problem:
+    if not cell.reason:
         return said
     tone = BAD if cell.status == "failed" else QUIET
     return said + Markup(' <span style="{}">{}</span>').format(
-        tone, html_text(_brief(problem))
+        tone, html_text(_brief(cell.reason))
     )
 
 
@@ -298,6 +296,5 @@ def _quiet_html(text: str) -> Markup:
     return Markup('<span style="{}">{}</span>').format(QUIET, html_text(text))
 
 
-def _brief(text: str | None, most: int = TEXT_SHOWN) -> str:
-    text = text or ""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+def _brief(text: str | None, length: int = TEXT_SHOWN) -> str:
+    return shortened(text or "", length)

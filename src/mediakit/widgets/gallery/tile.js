@@ -82,7 +82,7 @@ class Tile {
     this.strip.hidden = !isShown(cell);
     this.more.hidden = !this.wall.can.tile || !cell.job;
     if (!isShown(cell) || !["video", "image", "audio"].includes(cell.medium)) {
-      this.state = make("div", "mk-small-print mk-wall-state");
+      this.state = make("div", "mk-column mk-small-print mk-wall-state");
       this.box.replaceChildren(this.state);
       return;
     }
@@ -115,7 +115,7 @@ class Tile {
     this.wall.complain("");
     this.medium = null;
     const said = make("span", "", problem);
-    this.state = makeBox("mk-small-print mk-wall-state", said, openLink(this.cell, "Open its URL"));
+    this.state = makeBox("mk-column mk-small-print mk-wall-state", said, openLink(this.cell, "Open its URL"));
     this.box.replaceChildren(this.state, this.over);
     this.failed = true;
     if (await isGone(this.cell.url)) write(said, DELETED);

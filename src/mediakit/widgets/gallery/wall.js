@@ -539,11 +539,7 @@ class Wall {
     try {
       const response = await fetch(url, { credentials: "omit" });
       if (!response.ok) throw new Error(String(response.status));
-      const link = make("a");
-      link.href = URL.createObjectURL(await response.blob());
-      link.download = offer.file;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), ANSWER_MS);
+      handOver(await response.blob(), offer.file);
       this.head.tell(`${offer.file} is in your browser's downloads.`);
     } catch {
       this.ask({ do: "act", job, offer });

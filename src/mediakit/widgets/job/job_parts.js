@@ -199,18 +199,6 @@ async function fetchFile(url, signal, tell) {
   return new Blob(blobs, { type: response.headers.get("Content-Type") ?? "" });
 }
 
-// A link with a "download" attribute is ignored for files of another origin, so it gets
-// one of the page's own.
-function handOver(blob, name) {
-  const link = make("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-}
-
 function bringIntoView(card) {
   const { top, bottom, height } = card.getBoundingClientRect();
   // The part of the page in which it can be seen: that of what scrolls around it.

@@ -97,8 +97,7 @@ class JobCards {
       const isNew = !this.cards.has(job.id);
       if (isNew) this.cards.set(job.id, new JobCard(this.model));
       const card = this.cards.get(job.id);
-      if (this.list.children[at] !== card.root)
-        this.list.insertBefore(card.root, this.list.children[at] ?? null);
+      putAt(this.list, at, card.root);
       card.show(job);
       if (isNew && isNews && job.arrives) bringIntoView(card.root);
     });
@@ -509,6 +508,6 @@ class JobLines {
 
 const makeLine = () => makeBox("mk-cut", make("b"), " ", make("span", "mk-quiet"));
 const makeFact = ([label, text, isCode]) => {
-  const value = make(isCode ? "code" : "span", "", text);
+  const value = make(isCode ? "code" : "span", "mk-grow", text);
   return makeBox("mk-job-fact", make("span", "mk-quiet", `${label}:`), value);
 };

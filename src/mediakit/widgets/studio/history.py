@@ -252,7 +252,7 @@ def is_unsettled(entry: Entry) -> bool:
     )
 
 
-def results_text(count: int, of: Sequence[Entry] = ()) -> str:
-    total = len(of) or count
+def results_text(count: int, of: Sequence[Entry]) -> str:
+    total = len(of)
     number = f"{count:,}" if count == total else f"{count:,} of {total:,}"
     return f"{number} result{'' if total == 1 else 's'}"

@@ -367,9 +367,7 @@ class Studio {
       before.delete(row.number);
       this.rows.set(row.number, line);
       this.showRow(line, row, selected.has(row.number), row.job && row.job === opened);
-      if (this.body.children[at] !== line.element) {
-        this.body.insertBefore(line.element, this.body.children[at] ?? null);
-      }
+      putAt(this.body, at, line.element);
     });
     for (const { element } of before.values()) element.remove();
   }
@@ -388,7 +386,7 @@ class Studio {
     line.thumb = makeBox("");
     line.title = make("div", "mk-cut mk-st-prompt");
     line.facts = make("div", "mk-cut mk-quiet");
-    const words = makeBox("", line.title, line.facts);
+    const words = makeBox("mk-grow", line.title, line.facts);
     cell("job", makeBox("mk-row mk-st-what", line.thumb, words));
     line.state = cell("state");
     line.charge = cell("charge");

@@ -16,6 +16,7 @@ from mediakit.clock import SystemClock
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep import AsyncResults, BasePlan, CellState
+from mediakit.widgets.job.card import QUIET
 from mediakit.widgets.toolkit.accessible_names import Namer
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded
@@ -39,8 +40,6 @@ CHANGED = (
     "The plan has changed since it was shown. Nothing was sent. Press again to run it "
     "as it is now."
 )
-# A colour is given twice: sanitisers keep plain ones and drop the theme's.
-_QUIET = "color:#767676;color:var(--jp-ui-font-color2,#767676)"
 
 
 class PlanView:
@@ -236,7 +235,7 @@ def _figure(figure: str, name: str) -> Markup:
     return Markup(
         '<div><div style="font-size:18px;font-weight:600">{}</div>'
         '<div style="{}">{}</div></div>'
-    ).format(html_text(figure), _QUIET, html_text(name))
+    ).format(html_text(figure), QUIET, html_text(name))
 
 
 def _axes_html(plan: BasePlan) -> Markup:
@@ -245,7 +244,7 @@ def _axes_html(plan: BasePlan) -> Markup:
     text = " × ".join([*parts, *takes])  # noqa: RUF001 - the sign of a product
     if not text:
         return NO_HTML
-    return Markup('<div style="{}">{}</div>').format(_QUIET, html_text(text))
+    return Markup('<div style="{}">{}</div>').format(QUIET, html_text(text))
 
 
 def _reasons_html(plan: BasePlan) -> Markup:

@@ -29,8 +29,6 @@ const TIMELINE_KEYS =
 
 const seconds = (ms) => String(Math.round(ms) / 1000);
 const grouped = (ms) => (ms / 1000).toLocaleString("en");
-const count = (number, name) => `${number} ${name}${number === 1 ? "" : "s"}`;
-const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const same = (one, other) => String(one) === String(other);
 const clock = (ms) => {
   const minutes = Math.floor(ms / 60_000);
@@ -494,7 +492,7 @@ class Timeline {
   drawSummary() {
     const { rows, item_name, span_name, limit_ms } = this.shown;
     const blocks = this.all().length;
-    const facts = [count(rows.length, item_name), count(blocks, span_name)];
+    const facts = [many(rows.length, item_name), many(blocks, span_name)];
     if (blocks) {
       const limit = limit_ms === null ? "" : ` of at most ${grouped(limit_ms)} s`;
       facts.push(`ends at ${seconds(this.endMs)} s${limit}`);
@@ -532,7 +530,7 @@ class Timeline {
     const kind = make("span");
     const bare = makeButton("Place", "", null, "mk-link");
     const lane = make("div", "mk-tl-lane");
-    const head = makeBox("mk-tl-head", name, makeBox("mk-tl-facts", kind, bare));
+    const head = makeBox("mk-tl-head", name, makeBox("mk-tl-facts mk-quiet mk-cut", kind, " ", bare));
     root.append(head, lane);
     this.body.insertBefore(root, this.marks);
     return { root, name, kind, bare, lane, blocks: new Map(), overlaps: [] };
@@ -541,15 +539,15 @@ class Timeline {
   drawRow(view, row, at) {
     const { item_name, span_name } = this.shown;
     view.root.setAttribute("role", "group");
-    view.root.setAttribute("aria-label", `${capital(item_name)} ${at + 1}, ${row.name}`);
+    view.root.setAttribute("aria-label", `${titleCase(item_name)} ${at + 1}, ${row.name}`);
     view.root.dataset.medium = row.medium;
     write(view.name, row.name);
     view.name.title = row.name;
     write(view.kind, row.kind);
     view.bare.hidden = !row.bare.length;
-    const words = `${count(row.bare.length, span_name)} without a time: place it here`;
+    const words = `${many(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
-    view.bare.title = capital(words);
+    view.bare.title = titleCase(words);
     view.bare.onclick = () => this.add(at);
     this.drawBlocks(view, row, at);
     this.drawStrips(view, "overlaps", row.overlaps, view.lane, "mk-tl-overlap");
@@ -615,7 +613,7 @@ class Timeline {
       `from ${seconds(start_ms)} to ${end} s`,
       block.problem,
     ].filter(Boolean);
-    view.root.setAttribute("aria-label", capital(facts.join(", ")));
+    view.root.setAttribute("aria-label", titleCase(facts.join(", ")));
     view.root.title = [block.url || label, ...facts.slice(1)].join("\n");
     this.drawPicture(view.picture, block, width, row.medium);
   }

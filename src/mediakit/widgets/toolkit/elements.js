@@ -30,6 +30,10 @@ const makeButton = (text, title, press, name = "") => {
   button.addEventListener("click", press);
   return button;
 };
+// What stands in its place already is not moved: it would lose its focus.
+const putAt = (parent, at, child) => {
+  if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
+};
 const makeTick = (turn) => {
   const tick = make("input");
   tick.type = "checkbox";
@@ -51,6 +55,7 @@ const set = (element, name, value) => {
   if (value === null) element.removeAttribute(name);
   else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 };
+const titleCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const many = (number, name) => `${number.toLocaleString("en")} ${name}${number === 1 ? "" : "s"}`;
 const clockText = (s) => {
   const tenths = Math.round(s * 10) / 10;
@@ -163,6 +168,15 @@ const playCopy = (source, cell, medium, { waits, plays, fails, waitsForPlay = fa
     if (medium.tagName === "VIDEO" && !medium.videoWidth) fail();
   });
   return copy;
+};
+// Has the browser save a file. A link with a "download" attribute is ignored for files of
+// another origin, so it gets one of the page's own.
+const handOver = (blob, name) => {
+  const link = Object.assign(make("a"), { href: URL.createObjectURL(blob), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 };
 // Gives back the connection and the memory of a player that is not needed any more.
 const letGo = (player) => {

@@ -14,7 +14,6 @@ const FOCUSABLE = "input:not([type=file]), textarea, select, button";
 
 let lastId = 0;
 const newId = () => `mk-${Date.now().toString(36)}-${(lastId += 1)}`;
-const titleCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 const fill = (input, text) => {
   if (input.value !== text) input.value = text;
@@ -552,7 +551,7 @@ class Rows {
     write(this.count, count ? (spec.most ? `${count} of at most ${spec.most}` : `${count}`) : "none");
     this.more.disabled = Boolean(spec.most) && count >= spec.most;
     rows.forEach((row, at) => {
-      if (this.list.children[at] !== row.root) this.list.insertBefore(row.root, this.list.children[at] ?? null);
+      putAt(this.list, at, row.root);
       row.number({ up: at > 0, down: at < count - 1, remove: count > (spec.fewest ?? 0) });
     });
   }

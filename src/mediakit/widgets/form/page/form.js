@@ -141,8 +141,7 @@ class Form {
     this.amount = makeRole("mk-row mk-price", "status"); // read aloud; the balance below is not
     this.go = button("Generate", "Send the request; you pay when it completes", () => this.generate(), "mk-go mk-paid");
     this.go.disabled = true;
-    this.ownedText = make("span");
-    this.ownedText.setAttribute("role", "status");
+    this.ownedText = makeRole("", "status");
     this.owned = row(this.ownedText, button("Show it", "Show your existing result; nothing is sent or charged", () => this.model.send({ do: "show_owned" })));
     this.reason = makeRole("mk-reason mk-quiet", "status");
     this.bar = makeBox("mk-bar", make("i"));
@@ -240,9 +239,7 @@ class Form {
     }
     for (const [place, isMain] of [[this.main, true], [this.more, false]]) {
       const wanted = fields.filter(({ main }) => Boolean(main) === isMain).map(({ name }) => this.fields.get(name).root);
-      wanted.forEach((root, at) => {
-        if (place.children[at] !== root) place.insertBefore(root, place.children[at] ?? null);
-      });
+      wanted.forEach((root, at) => putAt(place, at, root));
     }
     this.fold.hidden = fields.every(({ main }) => main);
   }

@@ -209,7 +209,7 @@ function mediaControl(form, spec, at) {
     const [count, most] = [given().length, spec.most];
     let number = 0;
     rows.forEach((row, place) => {
-      if (list.children[place] !== row.root) list.insertBefore(row.root, list.children[place] ?? null);
+      putAt(list, place, row.root);
       const isGiven = Boolean(row.medium.value.trim());
       if (isGiven) number += 1;
       write(row.label, isGiven ? `${spec.tag}${number}` : "new");
@@ -433,7 +433,7 @@ class Picker {
     const place = makeBox("", make("span", "mk-thumb"));
     const words = `Use ${title} · ${facts}`;
     const choose = makeButton(title, words, () => this.choose(url), "mk-link mk-pick-choose mk-cut");
-    const text = makeBox("mk-pick-words", choose, make("div", "mk-quiet mk-small-print", facts));
+    const text = makeBox("mk-grow", choose, make("div", "mk-quiet mk-small-print", facts));
     this.list.append(makeBox("mk-row mk-pick-row", place, text));
     return place;
   }

@@ -86,7 +86,7 @@ class Sweep {
       const key = `${axis.way} ${axis.name}`;
       if (!this.axes.has(key)) this.axes.set(key, this.makeAxis(axis));
       const view = this.axes.get(key);
-      if (this.boxes.children[at] !== view.root) this.boxes.insertBefore(view.root, this.boxes.children[at] ?? null);
+      putAt(this.boxes, at, view.root);
       view.show(axis);
     });
   }
