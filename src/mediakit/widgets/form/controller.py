@@ -68,8 +68,6 @@ CLOSED = (
     "client.form(...)."
 )
 
-FormKind = tuple[str, str, str]
-
 _open_forms: ReplacedByCell[Form] = ReplacedByCell()
 
 
@@ -475,15 +473,14 @@ def is_open(
     """Return whether a new form would continue with what another one held."""
     kind = _kind_of(client, function, name)
     key = _open_forms.next_key(kind, cell)
-    origin = origin_of(client.components.store, key)
-    is_kept = (
-        origin is not None and forms.draft(client.components.store, origin) is not None
-    )
-    return _open_forms.at(key) is not None or is_kept
+    store = client.components.store
+    origin = origin_of(store, key)
+    is_saved = origin is not None and forms.draft(store, origin) is not None
+    return is_saved or _open_forms.at(key) is not None
 
 
-def _kind_of(client: Client, function: Function, name: str = "") -> FormKind:
-    return (client.service.identity, function.kind, name)
+def _kind_of(client: Client, function: Function, name: str) -> tuple[str, str, str]:
+    return client.service.identity, function.kind, name
 
 
 def _save_drafts() -> None:

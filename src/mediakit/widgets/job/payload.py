@@ -38,7 +38,6 @@ from mediakit.widgets.job.text import (
     failure_of,
     file_of,
     has_output,
-    sent_at,
     shortened,
     status_word,
 )
@@ -145,7 +144,8 @@ def next_text(state: JobState) -> str:
 def before_of(state: JobState) -> str | None:
     """Return the address of the input that a result can be compared with."""
     before = state.body.get(INPUTS.get(state.kind, ""))
-    after = _output_url(state)
+    file = file_of(state)
+    after = None if file is None else web_url(file.url)
     comparable = state.media_type in ("video", "image")
     if after is None or not comparable or not isinstance(before, str):
         return None
@@ -156,11 +156,6 @@ def before_of(state: JobState) -> str | None:
     if then.hostname not in LOOPBACK or now.hostname not in LOOPBACK:
         return before
     return then._replace(scheme=now.scheme, netloc=now.netloc).geturl()
-
-
-def _output_url(state: JobState) -> str | None:
-    file = file_of(state)
-    return None if file is None else web_url(file.url)
 
 
 # -- what is drawn ----------------------------------------------------------------
@@ -225,7 +220,8 @@ def _standing(state: JobState) -> Payload:
             "before": clock.before,
             "since_ms": _ms(clock.since),
             "after": clock.after,
-            "sent_ms": _ms(sent_at(state)),
+            # The usual time of a job begins when it is sent.
+            "sent_ms": _ms(state.submitted_at or state.started_at),
             "usual_s": state.usual_runtime_s,
             "runs": state.record.status is JobStatus.RUNNING,
         }

@@ -195,11 +195,6 @@ def clock_of(state: JobState) -> RunningTime | None:
     )
 
 
-def sent_at(state: JobState) -> datetime | None:
-    """Return when the usual time of a job begins, which is at sending."""
-    return state.submitted_at or state.started_at
-
-
 def elapsed_s(since: datetime, now: datetime) -> float:
     """Return the seconds between two instants; never negative."""
     return max(0.0, (now - since).total_seconds())
