@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -56,7 +57,7 @@ class OneJob:
 
     @property
     def payload(self) -> Payload:
-        return job_payload(self.state, self.shown, HOST, arrives=True)
+        return job_payload(self.state, replace(self.shown, arrives=True), HOST)
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
         self._listeners.append(listener)

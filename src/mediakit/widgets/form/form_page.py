@@ -11,11 +11,7 @@ from mediakit.widgets.controls.wire import Wire, shown
 from mediakit.widgets.form.fields_payload import fields_of, schema_payload
 from mediakit.widgets.form.form_values import adapted, held_in
 from mediakit.widgets.form.live_state import LiveState
-from mediakit.widgets.form.payload import (
-    found_payload,
-    own_names,
-    state_payload,
-)
+from mediakit.widgets.form.payload import found_payload, own_names, state_payload
 from mediakit.widgets.form.timelines import FormTimelines
 from mediakit.widgets.form.widget import EditorsWidget, FormWidget, OnMessage
 from mediakit.widgets.job.payload import Payload

@@ -83,7 +83,7 @@ class FormReads:
         return {**as_jobs, "extra": extra}
 
     def close(self) -> None:
-        self._edits.clear()
+        self._edits.clear()  # nothing that waits for a pause in typing starts any more
 
     def _soon(self, what: str, look: Callable[[], Awaitable[object]]) -> None:
         edits = self._edits[what] = self._edits.get(what, 0) + 1

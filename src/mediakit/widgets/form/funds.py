@@ -34,11 +34,6 @@ class Funds:
         return self.balance_left_micro_usd
 
     @property
-    def left_amount(self) -> str:
-        """Return what a new request may use, in cents."""
-        return format_cents(max(0, self.left_micro_usd or 0))
-
-    @property
     def left_of(self) -> str:
         return "balance" if self._limit is None else "budget"
 

@@ -13,11 +13,7 @@ from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Uses
 from mediakit.widgets.job.view import JobView
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
-from mediakit.widgets.toolkit.cell_outputs import (
-    CardHandle,
-    Cell,
-    current_cell,
-)
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, current_cell
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -97,11 +93,7 @@ def display_job(
 
 
 def show_in(
-    cell: Cell,
-    job: AsyncJob,
-    client: Client | None = None,
-    *,
-    embed: bool = False,
+    cell: Cell, job: AsyncJob, client: Client | None = None, *, embed: bool = False
 ) -> JobView:
     """Show a job in a cell, live, with a card that stays; return its view."""
     handle = CardHandle()

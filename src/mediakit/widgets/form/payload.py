@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.media import is_url, size_text
 from mediakit.media_limits import MediaInfo
+from mediakit.money import format_cents
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
@@ -137,9 +138,10 @@ def _amount(estimate: Estimate | None, gap: str | None) -> Payload:
 
 def funds_text(funds: Funds, affordability: Affordability) -> str:
     """Return what is left, how far it goes, and what running jobs hold."""
-    if funds.left_text is None:
+    if funds.left_micro_usd is None:
         return ""
-    left = [f"{titled(funds.left_of)}: {funds.left_amount}"]
+    amount = format_cents(max(0, funds.left_micro_usd))
+    left = [f"{titled(funds.left_of)}: {amount}"]
     if affordability.count:
         s = "" if affordability.count == 1 else "s"
         left.append(f"enough for about {affordability.count:,} run{s}")

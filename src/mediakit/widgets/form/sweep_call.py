@@ -18,7 +18,7 @@ from mediakit.widgets.controls.json_values import (
     read_json,
     unreadable,
 )
-from mediakit.widgets.controls.messages import label_of, within
+from mediakit.widgets.controls.messages import label_of, sentence_case, within
 from mediakit.widgets.form.python_code import is_argument, is_default
 from mediakit.widgets.form.state import FormState
 
@@ -166,8 +166,7 @@ def _unreadable(state: FormState, names: Iterable[str]) -> dict[str, str]:
     for name in names:
         if name not in state.disabled:
             for problem in unreadable(name, state.values.get(name)):
-                reason = problem.accepted
-                found[name] = f"{reason[:1].upper()}{reason[1:]}."
+                found[name] = f"{sentence_case(problem.accepted)}."
     return found
 
 

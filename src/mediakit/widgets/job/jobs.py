@@ -84,16 +84,12 @@ class JobsWidget(anywidget.AnyWidget):
         """Show it in the cell that is being executed, beside the cards."""
         publish(bundle_of(self))
 
-    def forget_jobs(self) -> None:
-        """Stop following jobs; what is drawn stays."""
+    def close(self) -> None:
         with self._jobs_lock:
             ends, self._ends = self._ends, {}
             self._views = ()
         for end in ends.values():
             end()
-
-    def close(self) -> None:
-        self.forget_jobs()
         super().close()
 
     def _draw_jobs(self) -> None:

@@ -84,6 +84,8 @@ class Shown:
     """What a job's view shows beside the state of the job."""
 
     preview: Preview = NO_PREVIEW
+    # the page scrolls to a job that was just submitted, if it is out of sight
+    arrives: bool = False
     note: str = ""  # a sentence about what was done last
     is_alert: bool = False  # the note says what went wrong
     busy: frozenset[str] = frozenset()  # what is being done at the moment
@@ -110,9 +112,7 @@ def knows_request(state: JobState) -> bool:
 
 
 def offered(
-    state: JobState,
-    host: JobHost,
-    environment: Mapping[str, str] = NO_ENVIRONMENT,
+    state: JobState, host: JobHost, environment: Mapping[str, str] = NO_ENVIRONMENT
 ) -> tuple[str, ...]:
     """Return the names of what can be done with a job, in order."""
     status, error, is_erased = state.record.status, state.record.error, erased(state)
@@ -166,8 +166,6 @@ def job_payload(
     shown: Shown,
     host: JobHost,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
-    *,
-    arrives: bool = False,
 ) -> Payload:
     title, failure, before = state.prompt or state.subject, None, before_of(state)
     found = failure_of(state)
@@ -195,7 +193,7 @@ def job_payload(
         "note": shown.note,
         "alert": shown.is_alert,
         "forms": [list(form) for form in shown.forms],
-        "arrives": arrives,
+        "arrives": shown.arrives,
     }
 
 

@@ -88,26 +88,21 @@ _NOT_SETTINGS = {"prompt", "negative_prompt", "webhook_url"}
 class Failure:
     """Why a job failed, and what to do about it."""
 
-    code: str  # spec 7.3
     happened: str
     advice: str
-    diagnostic: str  # the service's own words, from outside
-
-    @property
-    def said(self) -> str:
-        """Return the service's code and its own words for it."""
-        words = f": {self.diagnostic}" if self.diagnostic else "."
-        return f"The service says {self.code}{words}"
+    said: str  # the service's code (spec 7.3), and its own words, from outside
 
 
 def failure_of(state: JobState) -> Failure | None:
     record = state.record
     if record.status is not JobStatus.FAILED:
         return None
-    code = record.error.code if record.error else ErrorCode.PROVIDER_ERROR
+    code, message = ErrorCode.PROVIDER_ERROR, ""
+    if record.error is not None:
+        code, message = record.error.code, record.error.message
     happened, advice = FAILURES[code]
-    words = record.error.message if record.error else ""
-    return Failure(code.value, happened, advice, shortened(words, DIAGNOSTIC_LENGTH))
+    words = f": {shortened(message, DIAGNOSTIC_LENGTH)}" if message else "."
+    return Failure(happened, advice, f"The service says {code.value}{words}")
 
 
 def shortened(text: str, length: int) -> str:

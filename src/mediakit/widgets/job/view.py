@@ -77,11 +77,11 @@ class JobView:
     ) -> None:
         self._job = job
         self.home = home or NO_HOST
-        self._arrives = arrives
         self._clock = clock or SystemClock()
         self._environment = os.environ if environment is None else environment
         self._lock = threading.RLock()
-        self._shown = Shown(poster_kept(job) if recalled else NO_PREVIEW)
+        preview = poster_kept(job) if recalled else NO_PREVIEW
+        self._shown = Shown(preview, arrives=arrives)
         self._embed = embed
         self._embedded: Embedded | None = None
         self._opened = self._looked = self._closed = False
@@ -112,13 +112,7 @@ class JobView:
     @property
     def payload(self) -> Payload:
         """Return the job as the page draws it."""
-        return job_payload(
-            self.state,
-            self._shown,
-            self.home,
-            self._environment,
-            arrives=self._arrives,
-        )
+        return job_payload(self.state, self._shown, self.home, self._environment)
 
     @property
     def card_html(self) -> str:

@@ -12,11 +12,7 @@ from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.job.payload import JobHost, Payload, line_payload, set_payload
 from mediakit.widgets.job.view import NO_HOST, Answer
 from mediakit.widgets.toolkit.cell_identity import ShownByCell
-from mediakit.widgets.toolkit.cell_outputs import (
-    CardHandle,
-    Cell,
-    current_cell,
-)
+from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, current_cell
 
 
 class WaitingJob:

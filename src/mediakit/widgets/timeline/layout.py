@@ -111,11 +111,7 @@ def shape_of(axis: Axis, value: object) -> str:
 
 
 def _row(
-    axis: Axis,
-    at: int,
-    item: Item,
-    wrong: Sequence[Problem],
-    titles: Mapping[str, str],
+    axis: Axis, at: int, item: Item, wrong: Sequence[Problem], titles: Mapping[str, str]
 ) -> Row:
     spans = axis.inner(item)
     medium, most = axis.medium_of(item), axis.most_in(item)
