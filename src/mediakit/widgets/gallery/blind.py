@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mediakit.sweep.statistics import bradley_terry, next_pair
+from mediakit.sweep.statistics import bradley_terry
 from mediakit.widgets.gallery.cells import Preference
 
 
@@ -16,10 +16,6 @@ class Sitting:
 
     jobs: list[str]
     count: int = 0
-
-    def next_pair(self, preferences: Sequence[Preference]) -> tuple[str, str] | None:
-        """Return the pair that teaches most and was not compared; None if all were."""
-        return next_pair(preferences, self.jobs)
 
     def pairs_left(self, preferences: Sequence[Preference]) -> int:
         jobs = set(self.jobs)

@@ -16,7 +16,7 @@ from mediakit.widgets.toolkit.background_tasks import TaskRunner
 class FollowedJobs:
     """Follows jobs to their end, and shows each as a cell."""
 
-    def __init__(self, changed: Callable[[], object]) -> None:
+    def __init__(self, changed: Callable[[], None]) -> None:
         self._changed = changed
         self._jobs: dict[str, tuple[AsyncJob, WallCell]] = {}
         self._judged: dict[str, dict[str, Any]] = {}
@@ -27,11 +27,7 @@ class FollowedJobs:
         if job.id in self._jobs:
             return
         self._jobs[job.id] = (job, parent)
-
-        def has_changed(_: JobState) -> None:
-            self._changed()
-
-        self._ends.append(job.subscribe(has_changed))
+        self._ends.append(job.subscribe(lambda _: self._changed()))
         tasks.run(lambda: _followed(job))
 
     def judge(self, job_id: str, changes: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from traitlets import Bool, Dict, Unicode
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
+from mediakit.sweep.statistics import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
     Done,
@@ -333,7 +334,7 @@ class Gallery:
     async def _next_pair(self, sitting: Sitting) -> Payload:
         known = self._preferences
         wall = self._wall
-        pair = await anyio.to_thread.run_sync(sitting.next_pair, known)
+        pair = await anyio.to_thread.run_sync(next_pair, known, sitting.jobs)
         left = await anyio.to_thread.run_sync(sitting.pairs_left, known)
         cells = [wall.cell_of(job) for job in pair or ()]
         return {"pair": cells, "count": sitting.count, "left": left}
@@ -359,18 +360,20 @@ class Gallery:
         return {"buffers": [await _called(self._actions.copy, message["job"])]}
 
     async def _do_offers(self, message: Message) -> Payload:
-        offers = await _called(self._tile.offers, message["job"])
+        tile: Any = self._actions.tile
+        offers = await _called(tile.offers, message["job"])
         return {"offers": [offer._asdict() for offer in offers]}
 
     async def _do_act(self, message: Message) -> Payload:
         """Do what a button offers; a paid one only at the price that stood on it."""
         job_id = message["job"]
         chosen = Offer(**message["offer"])
-        offers: list[Offer] = await _called(self._tile.offers, job_id)
+        tile: Any = self._actions.tile
+        offers: list[Offer] = await _called(tile.offers, job_id)
         now = next((offer for offer in offers if offer.name == chosen.name), None)
         if now is None or now.text != chosen.text:
             raise MediakitError(CHANGED_PRICE)
-        done: Done = await _called(self._tile.act, job_id, now)
+        done: Done = await _called(tile.act, job_id, now)
         if done.job is not None:
             parent = next(c for c in self.cells if c.job_id == job_id)
             self._followed.add(done.job, parent, self._tasks)
@@ -379,10 +382,6 @@ class Gallery:
             self._forms.append(done.form)
             self.view.children = (*self.view.children, done.form)
         return {"said": done.said}
-
-    @property
-    def _tile(self) -> Any:
-        return self._actions.tile
 
 
 async def _called(act: Callable[..., object] | None, *args: Any, **more: Any) -> Any:

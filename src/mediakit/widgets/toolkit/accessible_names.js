@@ -7,9 +7,6 @@ const FOLDS = ".mk-fold, .mk-opens";
 const GROUPS = ".widget-toggle-buttons";
 const LABELS = ".widget-label";
 
-const set = (element, name, value) => {
-  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
-};
 const words = (element) => element?.textContent.trim() ?? "";
 
 function name(root) {

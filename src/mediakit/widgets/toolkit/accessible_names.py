@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anywidget
 
-HERE = Path(__file__).parent
-SCRIPTS = ("paid_clicks.js", "accessible_names.js")
+from mediakit.widgets.toolkit.browser_script import TOOLKIT, script_of
 
 
 class Namer(anywidget.AnyWidget):
     """Names sliders, buttons and live regions around it, and guards paid buttons."""
 
-    _esm = "\n".join((HERE / name).read_text("utf-8") for name in SCRIPTS)
+    _esm = script_of(TOOLKIT, "accessible_names.js")
