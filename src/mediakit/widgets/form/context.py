@@ -23,9 +23,9 @@ class FormContext:
 
     client: Client
     function: Function
-    live: LiveState
-    page: FormPage
-    handle: CardHandle
-    tasks: TaskRunner
+    live: LiveState  # what the form holds
+    page: FormPage  # what people see of it
+    handle: CardHandle  # the cards of its jobs, in the saved notebook
+    tasks: TaskRunner  # errors become a sentence on the page
     clock: Clock
     results: ResultSearch

@@ -227,7 +227,7 @@ class Form:
             if not fresh:
                 draft = replace(before._draft, after=0)
                 views = before._jobs.give_away()
-                self._sweep.choice = before._sweep.choice
+                self._sweep.first_choice = before._sweep.choice
             before.close()
         values = self._given
         if draft is not None:

@@ -35,7 +35,6 @@ class FormMedia:
 
     @property
     def facts(self) -> InputFacts:
-        """Return the lengths that are known."""
         return facts_of(self.function, self.body, self._infos)
 
     @cached_property

@@ -27,17 +27,14 @@ class FormSweep:
         """The id of the sweep that ran last; empty for none."""
         self._context = context
         self._panel: SweepPanel | None = None
-        self._choice: SweepChoice | None = None
+        self.first_choice: SweepChoice | None = None
+        """What varies when the panel is opened; None for nothing."""
         self._has_wall = False
 
     @property
     def choice(self) -> SweepChoice | None:
         """Return what varies; None before anything was chosen."""
-        return self._choice if self._panel is None else self._panel.choice
-
-    @choice.setter
-    def choice(self, choice: SweepChoice | None) -> None:
-        self._choice = choice
+        return self.first_choice if self._panel is None else self._panel.choice
 
     def on_message(self, message: Mapping[str, Any]) -> None:
         panel = self._panel = self._panel or self._make_panel()
@@ -68,7 +65,7 @@ class FormSweep:
 
         handle = self._context.handle.another()
         self._context.page.widget.hides += handle.live_rules
-        choice = self._choice or SweepChoice()
+        choice = self.first_choice or SweepChoice()
         return SweepPanel(self._context, choice, handle, show_wall=self._show_wall)
 
     def _show_wall(self, wall: Any, sweep: str) -> None:

@@ -21,7 +21,6 @@ class Funds:
 
     @property
     def balance_left_micro_usd(self) -> int | None:
-        """Return what is left of the balance; None while unknown."""
         if self.balance is None:
             return None
         return self.balance.spendable_micro_usd - self.held_micro_usd

@@ -114,12 +114,13 @@ def card_html(
     output = file_of(state)
     media = NO_HTML
     if output is not None:
+        alt = f"A first look at the result: {shortened(state.title, ALT_LENGTH)}"
         player = player_html(
             output.url,
             state.media_type,
             output.content_type,
             preview.codec,
-            still=_still_of(state, preview.poster),
+            still=Still(preview.poster, alt) if preview.poster else None,
             environment=environment,
             embedded=embedded,
         )
@@ -220,14 +221,6 @@ def _fact_html(fact: Fact) -> Markup:
     ).format(QUIET, html_text(fact.label), text)
 
 
-def _still_of(state: JobState, poster: bytes | None) -> Still | None:
-    """Return the poster with words for those who cannot see it."""
-    if poster is None:
-        return None
-    shown = shortened(state.title, ALT_LENGTH)
-    return Still(poster, f"A first look at the result: {shown}")
-
-
 def _later(state: JobState) -> tuple[str, str]:
     """Return how to get at the job from a notebook that was opened again."""
     if erased(state) or state.record.status is JobStatus.FAILED:
@@ -288,7 +281,6 @@ def waited_text(states: Sequence[JobState]) -> str:
 
 
 def line_text(state: JobState) -> str:
-    """Return a job's title and facts in one line."""
     return " · ".join([shortened(state.title, LINE_CHARACTERS), *line_texts(state)])
 
 

@@ -81,7 +81,6 @@ class JobsWidget(anywidget.AnyWidget):
             self._draw_jobs()
 
     def publish(self) -> None:
-        """Show it in the cell that is being executed, beside the cards."""
         publish(bundle_of(self))
 
     def close(self) -> None:

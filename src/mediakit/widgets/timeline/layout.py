@@ -97,7 +97,10 @@ def timeline_of(
         limit_ms=axis.end_ms,
         gaps=gaps,
         problems=_sentences(axis, wrong, rows),
-        cautions=tuple(_gap_text(gap) for gap in gaps[:MOST_PROBLEMS]),
+        cautions=tuple(
+            f"No picture from {seconds(gap.start_ms)} to {seconds(gap.end_ms)} s."
+            for gap in gaps[:MOST_PROBLEMS]
+        ),
         hint="" if any(row.blocks for row in rows) else _hint(axis),
         chosen=chosen if chosen and _exists(axis, items, chosen) else None,
     )
@@ -200,10 +203,6 @@ def _sentences(
     if more < 2:
         return tuple(sentences)
     return (*sentences[:MOST_PROBLEMS], f"And {more} more like these.")
-
-
-def _gap_text(gap: Stretch) -> str:
-    return f"No picture from {seconds(gap.start_ms)} to {seconds(gap.end_ms)} s."
 
 
 def _hint(axis: Axis) -> str:

@@ -53,7 +53,6 @@ class Axis:
 
     @property
     def _fits(self) -> bool:
-        """Return whether the field is what the rules say."""
         item = self.spec.item
         kinds = () if item is None else (item, *item.variants.values())
         objects = [kind for kind in kinds if kind.kind == "object"]

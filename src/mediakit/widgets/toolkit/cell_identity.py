@@ -45,7 +45,7 @@ class ReplacedByCell(Generic[C]):
         return kind, CellPlace(name, count if run == cell.run else 0)
 
     def key(self, kind: Any, cell: Cell | None) -> Key:
-        """Return the same, and count it."""
+        """Return the place of a new thing, which is counted."""
         key = self.next_key(kind, cell)
         if cell is not None:
             self._made[kind, key[1].cell] = (cell.run, key[1].number + 1)

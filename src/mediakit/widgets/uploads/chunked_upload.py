@@ -25,8 +25,6 @@ PIECE_BYTES = 1 << 19
 
 Work = Callable[[Callable[[], Any], Callable[[Any], object]], object]
 """Does something on a worker thread, and hands over what it returns."""
-Check = Callable[[Mapping[str, Any]], str | None]
-"""Says why a file is not taken, by the page's offer of it; None when it is."""
 
 
 class Receiver:
@@ -38,12 +36,12 @@ class Receiver:
         folder: UploadFolder,
         work: Work,
         *,
-        check: Check,
+        check: Callable[[Mapping[str, Any]], str | None],
     ) -> None:
         self._send = send
         self._folder = folder
         self._work = work
-        self._check = check
+        self._check = check  # returns why an offered file is refused, if it is
         self._incoming: dict[str, IncomingFile] = {}
 
     def on_message(
