@@ -128,15 +128,14 @@ function keepHeight(block, draw) {
 // A result over its input, with one slider between them; two clips play in step.
 function drawCompare(stage, { result, before }, copyUrl) {
   const isVideo = result.medium === "video";
-  const show = (url, name, label) => {
+  const show = (url, label) => {
     const medium = makeMedium({ medium: result.medium, url }, null, { preload: "auto", label });
-    medium.classList.add(name);
-    medium.muted = name === "mk-compare-before";
+    medium.muted = label === "Before";
     medium.draggable = false;
     return medium;
   };
   const [figure, box] = [make("figure", "mk-compare"), make("div", "mk-compare-stage")];
-  const [last, first] = [show(copyUrl ?? result.url, "mk-compare-after", "After"), show(before, "mk-compare-before", "Before")];
+  const [last, first] = [show(copyUrl ?? result.url, "After"), show(before, "Before")];
   const slider = makeSlider("Before and after", { max: 100, step: 1, value: 50 });
   const trouble = makeRole("mk-quiet", "status");
   const tags = [make("span", "mk-tag", "Before"), make("span", "mk-tag mk-compare-right", "After")];
