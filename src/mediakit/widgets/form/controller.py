@@ -91,19 +91,18 @@ class Form:
         values: Mapping[str, object] | None = None,
         *,
         clock: Clock | None = None,
-        name: str = "",
+        name: str = "",  # only a form of the same name is replaced
         cell: Cell | None = None,
-        fresh: bool = False,
-        lasting: bool = True,
-        submits_for: str | None = None,
-        elsewhere: Elsewhere | None = None,
+        fresh: bool = False,  # without the values and jobs that it had
+        lasting: bool = True,  # what it holds is kept in the history
+        submits_for: str | None = None,  # the form that jobs of this one belong to
+        elsewhere: Elsewhere | None = None,  # opens the form that takes a result
     ) -> None:
         self.client = client
         self.function = function
         self._key = _open_forms.key(_kind_of(client, function, name), cell)
         origin = origin_of(client.components.store, self._key) if lasting else None
         self._memory = FormMemory(client, origin)
-        # A form that keeps nothing itself may submit for another one.
         self._origin = origin or submits_for
         self._given = plain_fields(function, full_names(function, values or {}))
         self._closed = False

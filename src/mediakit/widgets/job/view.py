@@ -69,11 +69,11 @@ class JobView:
         client: Client | None = None,
         *,
         home: JobHost | None = None,
-        embed: bool = False,
+        embed: bool = False,  # the result becomes part of the notebook
         clock: Clock | None = None,
         environment: Mapping[str, str] | None = None,
-        recalled: bool = False,
-        arrives: bool = False,
+        recalled: bool = False,  # from the history: its poster is there at once
+        arrives: bool = False,  # just submitted: the page scrolls to it
     ) -> None:
         self._job = job
         self.home = home or NO_HOST
