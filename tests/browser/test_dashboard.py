@@ -50,6 +50,11 @@ FITS = """() => {
         return box.width && box.right > right && !scrolls(e);
     }).map(e => e.className || e.tagName);
 }"""
+# Boxes and buttons that stand in one row, each below a name of its own or none.
+CONTROLS = """root => [...root.querySelectorAll(".mk-sp-controls :is(select, button)")]
+    .map(e => Math.round(e.getBoundingClientRect().bottom))"""
+NAMES = """root => [...root.querySelectorAll(".mk-sp-controls label")]
+    .map(e => `${e.getBoundingClientRect().top} ${getComputedStyle(e).fontWeight}`)"""
 # The height of the type in a plot follows its width; it is never tiny.
 TYPE_PX = """root => [...root.querySelectorAll(".mk-sp-plots svg")]
     .filter(svg => svg.getBoundingClientRect().width)
@@ -74,6 +79,12 @@ def names(dashboard: Locator, plot: int, text: str) -> None:
     label = re.compile(re.escape(text))
     shown = dashboard.locator(".mk-sp-plots svg").nth(plot)
     expect(shown).to_have_attribute("aria-label", label, timeout=DRAWN_S * 1000)
+
+
+def in_one_row(dashboard: Locator) -> None:
+    """The controls end on one line, and their names look alike."""
+    assert len(set(dashboard.evaluate(CONTROLS))) == 1
+    assert len(set(dashboard.evaluate(NAMES))) == 1
 
 
 def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
@@ -121,6 +132,7 @@ def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_firs
     see(dashboard, "charged")
     drawn(dashboard)
     expect(dashboard.locator(".mk-sp-figures b").first).to_have_text(TOTAL)
+    in_one_row(dashboard)
     pictures(lab, dashboard, "month")
 
     by = dashboard.get_by_role("group", name="Group by", exact=True)
