@@ -10,14 +10,30 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page, ViewportSize
 
+import mediakit.widgets
+
 WAITS_S = 10.0
 # Each picture of a page is drawn without a graphics card: a small one is enough.
 VIEWPORT = ViewportSize(width=800, height=600)
+SAVED = "page.css"  # the sheet of a file of its own
 PAGE = "<!doctype html><html lang=en><title>A widget</title><body></body></html>"
+# How every element is drawn; what moves slowly is not waited for.
+DRAWN = """root => {
+    const drawn = {};
+    [...root.querySelectorAll("*")].forEach((each, at) => {
+        each.style.transition = "none";
+        const style = getComputedStyle(each);
+        for (const name of style)
+            if (!/^(--|transition)/.test(name))
+                drawn[`${at} ${each.className} ${name}`] = style[name];
+    });
+    return drawn;
+}"""
 # Jupyter's half of an anywidget: a model, and the module that draws it.
 HOST = """
 window.models = {};
@@ -134,6 +150,20 @@ class BarePage:
         classes = " ".join(widget._dom_classes)
         self.page.evaluate("show", [id_, widget._esm, css, state, classes, into])
         return self.page.locator(f"[data-widget='{id_}']")
+
+    def redrawn(self, el: Locator, *own: str) -> dict[str, str]:
+        """Return how an element changes when widgets with other sheets come later.
+
+        Args:
+            el: The element.
+            own: The names of its own sheets, which keep their place.
+        """
+        before: dict[str, str] = el.evaluate(DRAWN)
+        for sheet in sorted(Path(mediakit.widgets.__file__).parent.rglob("*.css")):
+            if sheet.name not in own and sheet.name != SAVED:
+                self.page.add_style_tag(content=sheet.read_text("utf-8"))
+        after: dict[str, str] = el.evaluate(DRAWN)
+        return {name: after[name] for name in after if after[name] != before[name]}
 
     def _queue(self, id_: str, data: Any, buffers: Sequence[bytes] | None) -> None:
         texts = [b64encode(bytes(each)).decode() for each in buffers or ()]

@@ -435,3 +435,12 @@ def test_a_form_is_small_on_its_way_to_the_page(client: Client) -> None:
     state = {n: getattr(form.widget, n) for n in form.widget.keys if n != "comm"}
     assert len(json.dumps(state, default=str)) < 140_000
     finish(form)
+
+
+def test_a_form_is_drawn_alike_whatever_else_comes_onto_the_page_later(
+    show: Callable[..., Shown],
+) -> None:
+    shown = show("text-to-video", prompt="a kite")
+    shown.press("More settings")
+    expect(shown.el.locator(".mk-price b")).to_have_text("$0.34")
+    assert shown.bare.redrawn(shown.el, "form.css") == {}

@@ -396,3 +396,12 @@ def test_waits_are_lines_and_many_fold_into_one_progress(bare: BarePage) -> None
     expect(el.get_by_text("usually 8 s")).not_to_be_visible()
     el.get_by_text("Show the 5 jobs").click()
     expect(el.get_by_text("usually 8 s")).to_be_visible()
+
+
+def test_jobs_are_drawn_alike_whatever_else_comes_onto_the_page_later(
+    bare: BarePage, files: FileServer
+) -> None:
+    _, el = show(bare, done(files), OneJob(state_of("running", id="media_1")))
+    expect(el.get_by_role("article")).to_have_count(2)
+    el.get_by_text("Details").first.click()
+    assert bare.redrawn(el, "jobs.css") == {}

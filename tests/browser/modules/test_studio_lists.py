@@ -169,3 +169,11 @@ def test_the_lists_are_accessible_and_text_from_outside_stays_text(
     assert bare.page.locator("#root").evaluate(FINDINGS) == []
     fits = "() => document.documentElement.scrollWidth <= innerWidth"
     assert bare.page.evaluate(fits)
+
+
+@pytest.mark.parametrize("place", ["Make", "History"])
+def test_the_lists_are_drawn_alike_whatever_else_comes_onto_the_page_later(
+    bare: BarePage, place: str
+) -> None:
+    _, el = show(bare, place=place)
+    assert bare.redrawn(el, "studio.css") == {}

@@ -7,14 +7,12 @@ import string
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PIL import Image
 from playwright.sync_api import Locator, expect
 
-import mediakit.widgets
 from mediakit.widgets.gallery import (
     Done,
     Gallery,
@@ -94,18 +92,6 @@ PRESSED = """async (tile, keys) => {
         }
     }
     return [window.keys, meant];
-}"""
-# How every element of the wall is drawn; what moves is not waited for.
-DRAWN = """root => {
-    const drawn = {};
-    [...root.querySelectorAll("*")].forEach((each, at) => {
-        each.style.transition = "none";
-        const style = getComputedStyle(each);
-        for (const name of style)
-            if (!/^(transition|-webkit-locale)/.test(name))
-                drawn[`${at} ${each.className} ${name}`] = style[name];
-    });
-    return drawn;
 }"""
 POSTER = re.compile("^data:image/jpeg")
 FOCUSED = "() => document.activeElement.className"
@@ -623,11 +609,4 @@ def test_a_wall_is_drawn_alike_whatever_else_comes_onto_the_page_later(
     wall: Wall,
 ) -> None:
     wall.show()
-    alone = wall.el.evaluate(DRAWN)
-    package = Path(mediakit.widgets.__file__).parent
-    for sheet in sorted(package.rglob("*.css")):
-        if sheet.name not in ("gallery.css", "page.css"):
-            wall.page.add_style_tag(content=sheet.read_text("utf-8"))
-
-    later = wall.el.evaluate(DRAWN)
-    assert {name: later[name] for name in later if later[name] != alone[name]} == {}
+    assert wall.bare.redrawn(wall.el, "gallery.css") == {}
