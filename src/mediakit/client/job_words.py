@@ -50,7 +50,7 @@ STATE_WORDS: Mapping[State, str] = MappingProxyType(
     }
 )
 SETTLING = "settling…"
-NOT_CHARGED, NOT_CHARGED_YET = "not charged", "not charged yet"
+UNCHARGED, NOT_CHARGED_YET = "not charged", "not charged yet"
 CHARGE_UNKNOWN = "charge unknown"
 
 
@@ -70,7 +70,7 @@ def charge_word(entry: Entry) -> str:
     if entry.charge_micro_usd is not None:
         return format_usd(entry.charge_micro_usd)
     if entry.state is EntryState.REFUSED or entry.status is JobStatus.FAILED:
-        return NOT_CHARGED
+        return UNCHARGED
     if entry.gone_at is not None:
         return CHARGE_UNKNOWN
     return SETTLING if entry.status is JobStatus.COMPLETED else NOT_CHARGED_YET

@@ -38,7 +38,7 @@ from mediakit.money import format_usd
 from mediakit.records import Job
 
 SUBMIT_RETRY_FOR_S = 60.0
-UNSENT = "unsent"
+NOT_SENT_CODE = "unsent"
 
 # Records a submission before it is sent; returns its entry, and whether it is new.
 Claim = Callable[[Submission], Awaitable[tuple[Entry, bool]]]
@@ -194,7 +194,7 @@ class Sender:
             await self._account_history.write(
                 History.record_refusal,
                 submission.key,
-                code=UNSENT,
+                code=NOT_SENT_CODE,
                 message=error.message,
             )
         return error

@@ -29,9 +29,9 @@ class ProxyAuthError(httpx.ProxyError):
     """An HTTP proxy rejects the user or the password (407)."""
 
 
-# Raised only before any byte is sent. httpx.ConnectTimeout is not listed, because some
-# transports raise it when a connection breaks after sending.
-UNSENT = (
+# httpx.ConnectTimeout is not listed, because some transports raise it when a connection
+# breaks after sending.
+RAISED_BEFORE_SENDING = (
     httpx.ConnectError,
     httpx.PoolTimeout,
     httpx.ProxyError,
@@ -120,7 +120,9 @@ def _is_of_socks(error: Exception) -> bool:
 def _no_answer_from(error: Exception, *, in_body: bool) -> NoAnswerError:
     cause = error.__cause__
     precise = cause if isinstance(cause, PRECISE) else error
-    sent = in_body or not (isinstance(precise, UNSENT) or _is_of_socks(error))
+    sent = in_body or not (
+        isinstance(precise, RAISED_BEFORE_SENDING) or _is_of_socks(error)
+    )
     reasons = REASONS_UNSENT
     if sent:
         reasons = REASONS_IN_BODY if in_body else REASONS_WITHOUT_HEAD

@@ -39,7 +39,7 @@ AT_ONCE = 3
 CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
-UNSENT = "No job was submitted, and nothing is charged."
+NO_JOB = "No job was submitted, and nothing is charged."
 
 
 class Fingerprint(NamedTuple):
@@ -167,7 +167,7 @@ class Uploads:
             except NoAnswerError as error:
                 if error.is_final or tries == TRIES:
                     raise ServiceError(
-                        f"{name} could not be uploaded ({error.reason}). {UNSENT} "
+                        f"{name} could not be uploaded ({error.reason}). {NO_JOB} "
                         "Check the network, then repeat the call."
                     ) from None
             else:
@@ -180,7 +180,7 @@ class Uploads:
                 if tries == TRIES or not may_pass:
                     raise ServiceError(
                         f"{medium.field}: the storage rejected {medium.path.name} "
-                        f"({status}). {UNSENT}",
+                        f"({status}). {NO_JOB}",
                         status=status,
                     )
                 was_refused |= status == 403
@@ -258,7 +258,7 @@ def _unusable(medium: LocalMedium, what: str) -> InputError:
         accepted="a file that can be read and stays unchanged until it is uploaded",
         said=f"{shown(place)} {what}",
     )
-    return InputError.of([problem], then=UNSENT)
+    return InputError.of([problem], then=NO_JOB)
 
 
 def _probe_any(path: object, field: str) -> LocalMedium:

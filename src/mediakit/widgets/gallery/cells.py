@@ -17,7 +17,7 @@ CellStatus = Literal[
     "planned", "invalid", "unsent", "queued", "running", "completed", "failed"
 ]
 
-TAKE, PROMPT = "take", "prompt"
+TAKE_AXIS, PROMPT_AXIS = "take", "prompt"
 EMBEDDED = "data:image/"
 NO_ADDRESS = "The result's address is not a web address, so it is not opened."
 FIRST_EXTRA = 1_000_000
@@ -51,9 +51,9 @@ class WallCell:
         """Return its value on an axis, as text; `take` and `prompt` are axes too."""
         if axis in self.labels:
             return self.labels[axis]
-        if axis == TAKE:
+        if axis == TAKE_AXIS:
             return str(self.take)
-        return (self.prompt or "") if axis == PROMPT else ""
+        return (self.prompt or "") if axis == PROMPT_AXIS else ""
 
     @property
     def is_extra(self) -> bool:

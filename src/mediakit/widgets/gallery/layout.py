@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mediakit.errors import InputError
-from mediakit.widgets.gallery.cells import PROMPT, TAKE, WallCell
+from mediakit.widgets.gallery.cells import PROMPT_AXIS, TAKE_AXIS, WallCell
 from mediakit.widgets.job.text import shortened
 
 PAGE_CELLS = 48
@@ -58,9 +58,11 @@ def arranged(
         for cell in cells
     )
     shows_prompt = _needs_prompt(cells, places, rows, cols)
-    varying = [axis for axis in dict.fromkeys((*axes, TAKE)) if _varies(cells, axis)]
-    naming = varying or [PROMPT] * _varies(cells, PROMPT)
-    captioned = [axis for axis in varying if axis not in (rows, cols, PROMPT)]
+    varying = [
+        axis for axis in dict.fromkeys((*axes, TAKE_AXIS)) if _varies(cells, axis)
+    ]
+    naming = varying or [PROMPT_AXIS] * _varies(cells, PROMPT_AXIS)
+    captioned = [axis for axis in varying if axis not in (rows, cols, PROMPT_AXIS)]
     if shows_prompt:
         captioned = [axis for axis in captioned if not _is_in_prompt(cells, axis)]
     return Arrangement(
@@ -81,7 +83,7 @@ def arranged(
 def _check(
     cells: Sequence[WallCell], axes: list[str], rows: str | None, cols: str | None
 ) -> None:
-    known = [*axes, *(axis for axis in (TAKE, PROMPT) if axis not in axes)]
+    known = [*axes, *(axis for axis in (TAKE_AXIS, PROMPT_AXIS) if axis not in axes)]
     accepted = f"one of the axes {', '.join(known)}"
     for name, axis in (("rows", rows), ("cols", cols)):
         if axis is not None and cells and axis not in known:
@@ -94,7 +96,7 @@ def _numbers(cells: Sequence[WallCell], axis: str | None) -> Mapping[str, int]:
     if axis is None:
         return {}
     texts = dict.fromkeys(cell.text(axis) for cell in cells)
-    if axis == TAKE:
+    if axis == TAKE_AXIS:
         texts = dict.fromkeys(sorted(texts, key=lambda text: (len(text), text)))
     return {text: number for number, text in enumerate(texts)}
 
@@ -109,7 +111,7 @@ def _needs_prompt(
     rows: str | None,
     cols: str | None,
 ) -> bool:
-    if PROMPT in (rows, cols) or not _varies(cells, PROMPT):
+    if PROMPT_AXIS in (rows, cols) or not _varies(cells, PROMPT_AXIS):
         return False
     seen: dict[Place, str | None] = {}
     return any(

@@ -20,7 +20,7 @@ from mediakit.widgets.job.uses import Use, medium_of, uses_of
 if TYPE_CHECKING:
     from mediakit.async_client import AsyncClient
 
-UPSCALE, TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
+UPSCALE, ANOTHER_TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
 POSTER_PX = 240
 UPSCALERS = {"video": "video-upscale", "image": "image-upscale"}
 
@@ -72,7 +72,7 @@ class ResultActions:
             request = await components.prepared(kind, **fields)
             made = await components.submit_prepared(request, 1)
             return Done("The upscaled result appears beside this one.", made)
-        if offer.name == TAKE:
+        if offer.name == ANOTHER_TAKE:
             made = await job.next_take()
             return Done("Another take appears beside this one.", made)
         if offer.name == DOWNLOAD:
@@ -126,4 +126,4 @@ def _taking(job: AsyncJob) -> Offer | None:
     is_priced = estimate is not None and estimate.low is not None
     price = f" \N{MIDDLE DOT} {estimate.text}" if estimate and is_priced else ""
     words = "Send the same request for another take; you pay when it completes"
-    return Offer(TAKE, f"Another take{price}", words, is_paid=True)
+    return Offer(ANOTHER_TAKE, f"Another take{price}", words, is_paid=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
-from mediakit.client.job_words import NO_NAMES, NOT_CHARGED, SETTLING, STATE_WORDS
+from mediakit.client.job_words import NO_NAMES, SETTLING, STATE_WORDS, UNCHARGED
 from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry
@@ -223,7 +223,7 @@ def price_text(state: JobState) -> str:
     """Return what a job costs, for a line of facts: its charge once it ended."""
     status, estimate = state.record.status, state.estimate
     if status is JobStatus.FAILED and not state.charge_micro_usd:
-        return NOT_CHARGED
+        return UNCHARGED
     if status.terminal:
         text = charge_text(state)
         return text if text.startswith("$") else f"charge {text}"
@@ -259,7 +259,7 @@ def charge_text(state: JobState) -> str:
 def _unsettled_text(state: JobState) -> str:
     billing = state.record.billing
     if state.record.status is JobStatus.FAILED:
-        return f"{NOT_CHARGED}, because the job failed"
+        return f"{UNCHARGED}, because the job failed"
     if billing is not None and billing.is_unreadable:
         return "unknown (the service's answer cannot be read)"
     if billing is not None and billing.state is BillingState.UNAVAILABLE:
