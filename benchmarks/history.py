@@ -33,6 +33,7 @@ from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 
+from mediakit.api_models import BillingState, JobStatus
 from mediakit.history import (
     BudgetLimit,
     Entry,
@@ -42,7 +43,6 @@ from mediakit.history import (
     Submission,
     importing,
 )
-from mediakit.records import BillingState, JobStatus
 
 ROUNDS = int(os.environ.get("BENCHMARK_ROUNDS", "7"))
 JOBS = 100_000

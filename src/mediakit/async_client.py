@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from anyio import to_thread
 
+from mediakit.api_models import Balance
 from mediakit.backend import Settings, find_backend, refuse_no_catalog
 from mediakit.catalog import Catalog
 from mediakit.client import AnyBudget, AsyncJob, BudgetState, Service
@@ -34,7 +35,6 @@ from mediakit.forks import cached_property
 from mediakit.history import History
 from mediakit.job import show_wait
 from mediakit.notebook import in_notebook
-from mediakit.records import Balance
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:

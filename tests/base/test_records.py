@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mediakit.records import (
+from mediakit.api_models import (
     Balance,
     BillingState,
     ErrorCode,

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mediakit import Client
+from mediakit.api_models import Attempt
 from mediakit.client.account import Deliveries
 from mediakit.errors import ConflictError, InputError, NotFoundError, ServiceError
-from mediakit.records import Attempt
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.frames import types
 from tests.support.sandbox.receivers import Answer, receiving

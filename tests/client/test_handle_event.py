@@ -13,10 +13,10 @@ import httpx
 import pytest
 
 from mediakit import AsyncClient, Client, Job, JobFailedError
+from mediakit.api_models import JobStatus
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
-from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from mediakit.webhooks import COMPLETED, TEST, Event, receiver
 from tests.support.servers.asgi_server import serve

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from mediakit import Client, InputError, Job
+from mediakit.api_models import Job as Record
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.media_inputs import JobOutput
 from mediakit.history import lineage
-from mediakit.records import Job as Record
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.support.job_states import state_of
 

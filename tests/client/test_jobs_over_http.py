@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import pytest
 
 from mediakit import Catalog, Client, Job
+from mediakit.api_models import Job as JobRecord
 from mediakit.client import AsyncJob, JobState, Service
 from mediakit.client.io_thread import io_thread
 from mediakit.client.polling import AT_ONCE, process_read_limiter
@@ -30,7 +31,6 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import History
-from mediakit.records import Job as JobRecord
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.job_server import JobServer, Said, completed, running
 from tests.support.submissions import submission

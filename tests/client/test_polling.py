@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mediakit.api_models import BillingState, Job, JobStatus
 from mediakit.client.polling import (
     JITTER,
     LONGEST_GAP_S,
@@ -31,7 +32,6 @@ from mediakit.errors import (
     RateLimitError,
     ServiceError,
 )
-from mediakit.records import BillingState, Job, JobStatus
 from tests.client.watched_jobs import CHARGE, Course, Service, cancelled, run
 from tests.support.job_states import state_of
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
+from mediakit.api_models import Job
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.io_thread import io_thread
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import Poller, ReadLimiter
-from mediakit.records import Job
 from tests.support.job_states import state_of
 from tests.support.virtual_clock import VirtualClock
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mediakit.api_models import BillingState, JobStatus
 from mediakit.errors import ServiceError
 from mediakit.history import EntryState, History
-from mediakit.records import BillingState, JobStatus
 from tests.support.soak import trials
 from tests.support.submissions import (
     HERE,

@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from typing import Any
 
+from mediakit.api_models import Job
 from mediakit.client import JobState
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history.entry import ENTRY_FIELDS, EntryState, fresh_entry
 from mediakit.money import MicroUSD
-from mediakit.records import Job
 from tests.support.submissions import submission
 
 JOB_ID = "media_0f3c9a1e-58c4-4f0e-9c1b-7d2f6e1b0042"

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from mediakit.api_models import Job
 from mediakit.history import Submission
-from mediakit.records import Job
 from tests.support import zygote
 from tests.support.zygote import Process
 

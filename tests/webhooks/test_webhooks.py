@@ -16,7 +16,7 @@ import pytest
 from starlette.datastructures import Headers
 
 import mediakit as mk
-from mediakit.records import ErrorCode, JobStatus
+from mediakit.api_models import ErrorCode, JobStatus
 from mediakit.webhooks import COMPLETED, verify
 from mediakit.webhooks.verifying import (
     MAX_BODY_BYTES,

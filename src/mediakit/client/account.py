@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from mediakit.api_models import Attempt, Balance, Delivery, DeliveryStatus, Record
 from mediakit.client.answers import Answer, NoAnswerError, answered_at, error_of, parse
 from mediakit.client.blocking import Blocking, blocking
 from mediakit.client.http import ServiceClient
 from mediakit.client.io_thread import networked
 from mediakit.clock import Clock
 from mediakit.errors import InputError, ServiceError
-from mediakit.records import Attempt, Balance, Delivery, DeliveryStatus, Record
 from mediakit.safe_text import shown_url
 
 if TYPE_CHECKING:

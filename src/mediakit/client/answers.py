@@ -15,6 +15,14 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from mediakit.api_models import (
+    Balance,
+    ErrorCode,
+    Job,
+    Record,
+    UploadGrant,
+    without_lone_surrogates,
+)
 from mediakit.clock import Clock
 from mediakit.errors import (
     AnswerError,
@@ -29,14 +37,6 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.forks import cached_property
-from mediakit.records import (
-    Balance,
-    ErrorCode,
-    Job,
-    Record,
-    UploadGrant,
-    without_lone_surrogates,
-)
 from mediakit.rules import Problem
 from mediakit.safe_text import quoted, shown
 

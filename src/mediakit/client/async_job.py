@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, overload
 
 import anyio
 
+from mediakit.api_models import Job as JobRecord
+from mediakit.api_models import JobStatus
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
@@ -25,8 +27,6 @@ from mediakit.errors import (
     NotFoundError,
     WaitTimeoutError,
 )
-from mediakit.records import Job as JobRecord
-from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     from mediakit.client.jobs import Jobs

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio import to_thread
 
+from mediakit.api_models import Delivery, Job
 from mediakit.catalog import Catalog
 from mediakit.client.account import DELIVERIES_PATH, LARGEST_PAGE, AsyncDeliveries
 from mediakit.client.account_history import AccountHistory
@@ -23,7 +24,6 @@ from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
 from mediakit.history import Entry, History, Upload, importing, uploads
 from mediakit.history.entry import REBUILT
-from mediakit.records import Delivery, Job
 from mediakit.webhooks import Event
 
 if TYPE_CHECKING:

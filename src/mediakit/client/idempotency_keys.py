@@ -7,12 +7,12 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
+from mediakit.api_models import REJECTIONS, JobStatus
 from mediakit.catalog import Function
 from mediakit.client.service import Service
 from mediakit.estimates import Estimate
 from mediakit.history import Entry, Submission, plain_values
 from mediakit.history.entry import PAST, REBUILT
-from mediakit.records import REJECTIONS, JobStatus
 from mediakit.schema import canonical_json, text_json
 
 KEY_VERSION = "mediakit-2"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from urllib.parse import urlsplit
 
+from mediakit.api_models import Job as JobRecord
+from mediakit.api_models import JobStatus
 from mediakit.catalog import Catalog, Function, title_at
 from mediakit.client.idempotency_keys import NOTHING_KNOWN
 from mediakit.client.job_words import (
@@ -25,8 +27,6 @@ from mediakit.history import Entry
 from mediakit.history.entry import changes_from_job, further_status
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
-from mediakit.records import Job as JobRecord
-from mediakit.records import JobStatus
 
 
 @dataclass(frozen=True)

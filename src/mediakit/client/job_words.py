@@ -12,12 +12,17 @@ from typing import Literal
 from unicodedata import normalize
 from urllib.parse import urlsplit
 
+from mediakit.api_models import (
+    LARGEST_CHARGE_MICRO_USD,
+    Billing,
+    BillingState,
+    JobStatus,
+)
+from mediakit.api_models import Job as JobRecord
 from mediakit.catalog import title_at
 from mediakit.history import Entry, EntryState
 from mediakit.media.bodies import urls_in
 from mediakit.money import format_usd
-from mediakit.records import LARGEST_CHARGE_MICRO_USD, Billing, BillingState, JobStatus
-from mediakit.records import Job as JobRecord
 from mediakit.safe_text import shown
 
 State = Literal[

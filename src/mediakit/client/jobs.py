@@ -14,6 +14,8 @@ from weakref import WeakValueDictionary
 
 from anyio import to_thread
 
+from mediakit.api_models import LONGEST_URL, Job
+from mediakit.api_models import Job as JobRecord
 from mediakit.catalog import Catalog
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import Answer, NoAnswerError, error_of, parse
@@ -36,8 +38,6 @@ from mediakit.errors import (
 )
 from mediakit.history import Entry, EntryState, History
 from mediakit.history.entry import AT_WORK, changes_from_job, fresh_entry
-from mediakit.records import LONGEST_URL, Job
-from mediakit.records import Job as JobRecord
 from mediakit.safe_text import shown
 from mediakit.webhooks import Event
 

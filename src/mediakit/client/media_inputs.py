@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 from anyio import to_thread
 
+from mediakit.api_models import JobStatus
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.blocking import Blocking
@@ -25,7 +26,6 @@ from mediakit.media import file_of
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import poster_at, probe_url
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.records import JobStatus
 from mediakit.rules import Found
 
 A_MEDIUM = {"image": "a picture", "video": "a clip", "audio": "a sound"}

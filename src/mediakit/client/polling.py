@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from random import Random
 
+from mediakit.api_models import BillingState, JobStatus
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.io_thread import IOThread, io_thread
 from mediakit.client.job_state import JobState
@@ -21,7 +22,6 @@ from mediakit.errors import (
     RateLimitError,
     ServiceError,
 )
-from mediakit.records import BillingState, JobStatus
 
 # Without a usual time: often while an image may be ready, then less often.
 BRISK_GAPS_S = (0.3, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0)

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 from anyio import CapacityLimiter
 
+from mediakit.api_models import ErrorCode, Job, JobStatus
 from mediakit.client.answers import Answer, NoAnswerError
 from mediakit.clock import Clock
-from mediakit.records import ErrorCode, Job, JobStatus
 
 FIRST_BACKOFF_S = 0.3
 LONGEST_BACKOFF_S = 8.0

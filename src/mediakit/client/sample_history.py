@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from anyio import to_thread
 from pydantic import AwareDatetime, Field
 
+from mediakit.api_models import BillingState, JobError, JobStatus, Record
 from mediakit.catalog import Catalog, Function
 from mediakit.client.answers import error_of, parse
 from mediakit.client.budgets import budget_name
@@ -30,7 +31,6 @@ from mediakit.history import (
 )
 from mediakit.history.entry import PAST, fresh_entry
 from mediakit.money import format_usd
-from mediakit.records import BillingState, JobError, JobStatus, Record
 from mediakit.rules import Found
 from mediakit.schema import canonical_json
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from mediakit.api_models import Job
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
     NOT_CHARGED,
@@ -35,7 +36,6 @@ from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission
 from mediakit.money import format_usd
-from mediakit.records import Job
 
 SUBMIT_RETRY_FOR_S = 60.0
 NOT_SENT_CODE = "unsent"

@@ -9,6 +9,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from mediakit.api_models import (
+    LARGEST_CHARGE_MICRO_USD,
+    Record,
+    UTCInstant,
+    without_lone_surrogates,
+)
 from mediakit.client.idempotency_keys import NOTHING_KNOWN, draw_key_of, key_of, named
 from mediakit.client.job_state import JobState
 from mediakit.client.service import Service
@@ -16,12 +22,6 @@ from mediakit.estimates import EstimateKind, metered_hold
 from mediakit.history import Entry, Submission, Upload
 from mediakit.history.entry import rebuilt_key
 from mediakit.media.bodies import urls_in
-from mediakit.records import (
-    LARGEST_CHARGE_MICRO_USD,
-    Record,
-    UTCInstant,
-    without_lone_surrogates,
-)
 from mediakit.safe_text import shown_url
 from mediakit.schema import canonical_json
 

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import Literal
 
+from mediakit.api_models import JobStatus
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.budgets import ANYONE, Admission, Caller
@@ -37,7 +38,6 @@ from mediakit.errors import (
 from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.history.entry import AT_WORK
 from mediakit.history.store import JOB_OF_ANOTHER
-from mediakit.records import JobStatus
 
 log = logging.getLogger("mediakit.client")
 

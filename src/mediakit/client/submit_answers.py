@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+from mediakit.api_models import Job
 from mediakit.client.answers import (
     NOT_CHARGED,
     Answer,
@@ -19,7 +20,6 @@ from mediakit.client.answers import (
 from mediakit.clock import Clock
 from mediakit.errors import ConflictError, MediakitError, ServiceError
 from mediakit.history import Entry, Submission
-from mediakit.records import Job
 from mediakit.safe_text import shown
 
 RESEND_UNASKED_FOR = timedelta(days=1)

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 import httpx
 from anyio import CapacityLimiter, to_thread
 
+from mediakit.api_models import UploadGrant
 from mediakit.client.account_history import AccountHistory
 from mediakit.client.answers import (
     Answer,
@@ -30,7 +31,6 @@ from mediakit.errors import InputError, ServiceError
 from mediakit.history import Upload, uploads
 from mediakit.media import local_file, probe
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.records import UploadGrant
 from mediakit.rules import Problem
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json

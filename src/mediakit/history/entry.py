@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Any
 from unicodedata import normalize
 
+from mediakit.api_models import BillingState, Job, JobStatus
 from mediakit.errors import ServiceError
-from mediakit.records import BillingState, Job, JobStatus
 
 Changes = dict[str, Any]
 """New values of fields of an entry, by name."""

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from sqlalchemy import BigInteger, Row, Select, and_, not_, select, type_coerce
 
+from mediakit.api_models import REJECTIONS, BillingState, JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
 from mediakit.history.tables import Instant, entries, has_later_attempt, judgements
-from mediakit.records import REJECTIONS, BillingState, JobStatus
 
 # Before pandas 3, "str" means NumPy strings, which turn None into "None".
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
+from mediakit.api_models import Job
 from mediakit.history.database import batches
 from mediakit.history.entry import (
     REBUILT,
@@ -33,7 +34,6 @@ from mediakit.history.rows import (
 )
 from mediakit.history.store import History
 from mediakit.history.tables import entries, judgements, upsert, upserting
-from mediakit.records import Job
 
 
 def adopt(

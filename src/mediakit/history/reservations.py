@@ -17,12 +17,12 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 from sqlalchemy.sql.dml import ReturningInsert
 
+from mediakit.api_models import JobStatus
 from mediakit.errors import NOTHING_SENT, BalanceError, BudgetError
 from mediakit.estimates import METERED_HOLD_TEXT, EstimateKind
 from mediakit.history.entry import HOLDING, Entry, Submission
 from mediakit.history.tables import insert_into, storable, totals
 from mediakit.money import format_usd
-from mediakit.records import JobStatus
 from mediakit.safe_text import shown
 
 

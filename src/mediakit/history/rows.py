@@ -28,6 +28,7 @@ from sqlalchemy import (
     update,
 )
 
+from mediakit.api_models import JobStatus
 from mediakit.errors import InputError
 from mediakit.history.entry import (
     ENTRY_FIELDS,
@@ -44,7 +45,6 @@ from mediakit.history.entry import (
 )
 from mediakit.history.reservations import change_totals
 from mediakit.history.tables import entries, judgements, upserting
-from mediakit.records import JobStatus
 
 Order = Literal["newest", "oldest", "dearest"]
 

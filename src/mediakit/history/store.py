@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
 from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
+from mediakit.api_models import Job, JobStatus
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
 from mediakit.history.database import Database
@@ -52,7 +53,6 @@ from mediakit.history.rows import (
 )
 from mediakit.history.tables import entries, origins, totals, upsert
 from mediakit.history.tables import parents as parent_jobs
-from mediakit.records import Job, JobStatus
 
 if TYPE_CHECKING:
     import pandas as pd

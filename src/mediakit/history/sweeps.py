@@ -15,6 +15,7 @@ from sqlalchemy import (
     type_coerce,
 )
 
+from mediakit.api_models import JobStatus
 from mediakit.history.entry import Entry
 from mediakit.history.frames import instants, text_array
 from mediakit.history.rows import entry_of, whole_entries
@@ -29,7 +30,6 @@ from mediakit.history.tables import (
     upsert,
 )
 from mediakit.money import MICRO_PER_USD
-from mediakit.records import JobStatus
 
 if TYPE_CHECKING:
     import pandas as pd

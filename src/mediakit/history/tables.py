@@ -28,8 +28,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from mediakit.api_models import BillingState, JobStatus
 from mediakit.history.entry import EntryState
-from mediakit.records import BillingState, JobStatus
 
 VERSION = 11
 """The version of these tables. A history of another version is refused."""

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
+from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog
-from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import iso
 from mediakit.sandbox.exchange import first_refusal, refused
 from mediakit.sandbox.store.database import Database

@@ -16,7 +16,7 @@ from pydantic import (
 )
 from starlette.responses import Response
 
-from mediakit.records import BillingState, ErrorCode, JobStatus
+from mediakit.api_models import BillingState, ErrorCode, JobStatus
 from mediakit.sandbox.clock import SandboxClock, iso
 from mediakit.sandbox.exchange import WireResponse
 from mediakit.sandbox.files import address_of

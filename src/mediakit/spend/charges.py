@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from mediakit.api_models import JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history import History
 from mediakit.history.frames import TEXT, charges, text_array
-from mediakit.records import JobStatus
 from mediakit.spend.columns import (
     CHARGE,
     dollars,

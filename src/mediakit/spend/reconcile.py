@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from mediakit.api_models import JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history import EntryState
 from mediakit.money import format_usd
-from mediakit.records import JobStatus
 from mediakit.spend.bill import NAMES, Bill, Span
 from mediakit.spend.columns import plain_rows
 from mediakit.spend.reconcile_result import Part, Reconciliation, listed

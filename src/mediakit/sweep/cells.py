@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from anyio import to_thread
 
+from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client.idempotency_keys import draw_keys, was_rejected
 from mediakit.client.job_state import estimate_of
@@ -20,7 +21,6 @@ from mediakit.estimates import Estimate, EstimateKind
 from mediakit.history import Entry, EntryState, lineage
 from mediakit.history.sweeps import Sweep, SweepCell, find_sweep
 from mediakit.media import body_with_placeholders
-from mediakit.records import JobStatus
 from mediakit.rules import Problem
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from mediakit.api_models import JobStatus
 from mediakit.client.budgets import Budget
 from mediakit.client.idempotency_keys import was_rejected
 from mediakit.errors import InputError
@@ -22,7 +23,6 @@ from mediakit.history import (
 )
 from mediakit.history.frames import text_array
 from mediakit.money import MICRO_PER_USD, format_usd
-from mediakit.records import JobStatus
 from mediakit.safe_text import shown
 from mediakit.sweep.scoring import column
 from mediakit.sweep.statistics import axes_of

@@ -12,6 +12,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.budgets import Budget, Caller
 from mediakit.client.components import Components
@@ -30,7 +31,6 @@ from mediakit.errors import (
     WaitTimeoutError,
 )
 from mediakit.history import BudgetUse, History
-from mediakit.records import JobStatus
 from mediakit.sweep.outcomes import (
     CellStatus,
     Outcome,

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import AwareDatetime, BeforeValidator, Field, ValidationError
 from pydantic_core import from_json
 
+from mediakit.api_models import Job, Record, without_lone_surrogates
 from mediakit.errors import SignatureError
-from mediakit.records import Job, Record, without_lone_surrogates
 
 COMPLETED = "media.job.completed"
 FAILED = "media.job.failed"

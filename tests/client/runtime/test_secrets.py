@@ -14,12 +14,12 @@ import pytest
 
 import mediakit as mk
 from mediakit import errors
+from mediakit.api_models import UploadGrant
 from mediakit.client import Service
 from mediakit.client.http import ServiceClient
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
 from mediakit.history import History
-from mediakit.records import UploadGrant
 from mediakit.sandbox.server.running import (
     RunningSandbox,
     Sandbox,

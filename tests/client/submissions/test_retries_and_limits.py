@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mediakit.api_models import ErrorCode
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, Answer, retry_after_s
 from mediakit.client.retries import ASKED_FOR_S, AT_ONCE_N, Rejections, SubmitSlots
-from mediakit.records import ErrorCode
 from tests.support.virtual_clock import VirtualClock
 
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"

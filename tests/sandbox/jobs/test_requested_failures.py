@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mediakit.records import ErrorCode
+from mediakit.api_models import ErrorCode
 from mediakit.sandbox.jobs.job_runner import asked_failure
 from tests.sandbox.conftest import Api, png
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 
+from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError
 from mediakit.estimates import Line
-from mediakit.records import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import KeyGoneError, NewJob, Refusal
 from mediakit.sandbox.store.database import Database, Value

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.records import ErrorCode
+from mediakit.api_models import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mediakit.records import Balance
+from mediakit.api_models import Balance
 from tests.sandbox.conftest import KITE, Api
 from tests.support.sandbox.admin import AdminClient
 

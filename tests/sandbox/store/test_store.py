@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from mediakit.api_models import ErrorCode
 from mediakit.errors import ServiceError
-from mediakit.records import ErrorCode
 from mediakit.sandbox.store import admission, jobs, money, orgs
 from mediakit.sandbox.store.admission import NewJob
 from mediakit.sandbox.store.database import Database, Value

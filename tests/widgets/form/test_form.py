@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mediakit import Client
+from mediakit.api_models import Balance
 from mediakit.errors import ConflictError, InputError
-from mediakit.records import Balance
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.controller import (
     SHORT_BALANCE_AGE_S,

@@ -8,9 +8,9 @@ from itertools import combinations
 
 import pytest
 
+from mediakit.api_models import Balance
 from mediakit.catalog import Catalog
 from mediakit.client import BudgetState
-from mediakit.records import Balance
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.payload import Ends, is_dearer, price_payload, tone_of
 from mediakit.widgets.form.state import FormState

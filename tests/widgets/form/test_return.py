@@ -14,10 +14,10 @@ import pytest
 from comm.base_comm import BaseComm
 
 from mediakit import Client
+from mediakit.api_models import JobStatus
 from mediakit.client.submissions import asking_from
 from mediakit.errors import InputError
 from mediakit.history import Entry, forms
-from mediakit.records import JobStatus
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
 from mediakit.widgets.form import form_memory

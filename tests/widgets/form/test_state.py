@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mediakit.api_models import Balance
 from mediakit.catalog import Catalog, Function
 from mediakit.client import BudgetState
 from mediakit.errors import InputError
 from mediakit.estimates import EstimateKind, Line, per_second
 from mediakit.media_limits import MediaInfo
-from mediakit.records import Balance
 from mediakit.rules import Problem
 from mediakit.schema import InputFacts, MediaRequest
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

@@ -5,8 +5,8 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
+from mediakit.api_models import ErrorCode
 from mediakit.client import JobState
-from mediakit.records import ErrorCode
 from mediakit.widgets.job.card import card_html, card_text
 from mediakit.widgets.job.preview import POSTER_MAX_BYTES, OutputFacts, Preview
 from tests.support.job_states import (

@@ -2,10 +2,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from mediakit.api_models import ErrorCode
 from mediakit.client import JobState
 from mediakit.estimates import Estimate, EstimateKind, per_second
 from mediakit.money import MicroUSD
-from mediakit.records import ErrorCode
 from mediakit.widgets.job.text import (
     charge_text,
     clock_of,

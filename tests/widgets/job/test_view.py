@@ -11,9 +11,9 @@ from uuid import uuid4
 import pytest
 
 from mediakit import Client, Job
+from mediakit.api_models import ErrorCode
 from mediakit.client import AsyncJob, JobState
 from mediakit.errors import ConflictError
-from mediakit.records import ErrorCode
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form.job_cell import display_job
 from mediakit.widgets.job.payload import JobHost, before_of, next_text, offered

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mediakit.api_models import Balance
 from mediakit.client import BudgetState
-from mediakit.records import Balance
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.studio.head import facts_of
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mediakit import Client
+from mediakit.api_models import JobStatus
 from mediakit.catalog import Catalog
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.entry import fresh_entry
-from mediakit.records import JobStatus
 from mediakit.widgets.studio.functions import offers_of
 from mediakit.widgets.studio.history import (
     HOW_TO_BEGIN,

@@ -15,10 +15,10 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mediakit.api_models import ErrorCode
 from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.estimates import MS_PER_S, Per
-from mediakit.records import ErrorCode
 from mediakit.safe_text import shown
 from mediakit.sandbox.clock import US_PER_S, iso, to_instant
 from mediakit.sandbox.exchange import RequestError, read_body

@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
 
+from mediakit.api_models import ErrorCode
 from mediakit.catalog import Function
 from mediakit.clock import Clock
 from mediakit.errors import InputError
-from mediakit.records import ErrorCode
 from mediakit.sandbox.clock import US_PER_S
 from mediakit.sandbox.events import announce
 from mediakit.sandbox.faults import FailRender, LateSettlement

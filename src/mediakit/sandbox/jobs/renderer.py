@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from mediakit.api_models import ErrorCode
 from mediakit.catalog import Function
 from mediakit.decoding import decoder_environment
-from mediakit.records import ErrorCode
 from mediakit.sandbox.render.protocol import PROBE, Rendered, RenderError, RenderRequest
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mediakit.records import ErrorCode
+from mediakit.api_models import ErrorCode
 from mediakit.sandbox.store.database import Database
 from mediakit.sandbox.store.jobs import JobRow, find
 from mediakit.sandbox.store.money import cycle_at, hold, open_charge, settled_micro_usd

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob
 from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.history import Entry, EntryState, History
-from mediakit.records import JobStatus
 from mediakit.schema import canonical_json
 from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.state import FormState

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+from mediakit.api_models import JobStatus
 from mediakit.errors import MediakitError
-from mediakit.records import JobStatus
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.python_code import is_extra

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from mediakit.api_models import Balance
 from mediakit.client import BudgetState
 from mediakit.money import format_cents, format_usd
-from mediakit.records import Balance
 
 
 @dataclass(frozen=True)

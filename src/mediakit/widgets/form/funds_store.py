@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from mediakit.api_models import JobStatus
 from mediakit.clock import SystemClock
 from mediakit.errors import MediakitError
-from mediakit.records import JobStatus
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.toolkit.background_tasks import TaskRunner
 

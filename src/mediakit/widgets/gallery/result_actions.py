@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
 from mediakit.errors import InputError
 from mediakit.history import ratings
-from mediakit.records import JobStatus
 from mediakit.sweep.outputs import job_of
 from mediakit.widgets.gallery.cells import Done, Offer, WallActions, WallCell
 from mediakit.widgets.job.preview import playable_copy

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from mediakit.api_models import JobStatus
 from mediakit.catalog import Function, title_at
 from mediakit.client.job_words import title_of
 from mediakit.client.media_inputs import JobOutput, output_of
@@ -16,7 +17,6 @@ from mediakit.errors import InputError
 from mediakit.history import Entry
 from mediakit.media import THUMBNAIL_MAX_PX, is_url
 from mediakit.media_limits import MediaInfo, MediaName
-from mediakit.records import JobStatus
 from mediakit.widgets.controls.json_values import with_texts
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
 from mediakit.widgets.job.text import date_text, seconds_text, shortened

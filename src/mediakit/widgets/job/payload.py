@@ -9,10 +9,10 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from mediakit.api_models import ErrorCode, JobStatus
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
 from mediakit.client.job_words import take_text
-from mediakit.records import ErrorCode, JobStatus
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
     LINE_CHARACTERS,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from mediakit.api_models import BillingState, ErrorCode, JobStatus, MediaFile
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
 from mediakit.client.job_words import NO_NAMES, SETTLING, STATE_WORDS, UNCHARGED
@@ -13,7 +14,6 @@ from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry
 from mediakit.money import format_usd
-from mediakit.records import BillingState, ErrorCode, JobStatus, MediaFile
 from mediakit.safe_text import with_shown_urls
 
 MINUTE_S = 60

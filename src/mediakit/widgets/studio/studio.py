@@ -16,12 +16,12 @@ import ipywidgets as w
 import traitlets
 from anyio import to_thread
 
+from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
 from mediakit.client.media_inputs import JobOutput
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import MediakitError
 from mediakit.history import Entry
-from mediakit.records import JobStatus
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.dashboard.dashboard import Dashboard
 from mediakit.widgets.dashboard.exports import in_voila
