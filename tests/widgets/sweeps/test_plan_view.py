@@ -27,6 +27,13 @@ def run_button(view: PlanView) -> Any:
     )
 
 
+def test_the_budget_of_a_plan_is_asked_for_before_its_button(client: Client) -> None:
+    view = PlanView(client.sweep("text-to-image", prompt=PROMPTS))
+    names = [getattr(each, "description", "") for each in every(view.widget)]
+    assert names.index("Budget") < names.index(run_button(view).description)
+    view.close()
+
+
 @pytest.mark.parametrize("is_same", [True, False])
 def test_a_plan_that_is_shown_follows_its_runs_and_those_of_equal_plans(
     client: Client, *, is_same: bool

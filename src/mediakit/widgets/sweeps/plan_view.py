@@ -65,7 +65,7 @@ class PlanView:
         self._error = make(w.HTML)
         self._run.on_click(guard(lambda _: self._start()))
         self._drafts.on_click(guard(lambda _: self._show_drafts()))
-        self._row = make(w.HBox)
+        self._row = make(w.HBox, "mk-plan-row")
         self._lines = (self._facts, self._row, self._error)
         self.widget = make(w.VBox, children=self._lines)
         self._updates = Paced(
@@ -82,7 +82,7 @@ class PlanView:
             self._facts.value = f"{self._handle.live_style}{html}"
             self._run.description = run_text(plan)
             drafts = (self._drafts,) if plan.can_draft else ()
-            self._row.children = (self._run, *drafts, self._budget)
+            self._row.children = (self._budget, self._run, *drafts)
             for control in (self._run, self._drafts, self._budget):
                 control.disabled = self._runs
             if self._gallery is None:  # else its wall is saved there
