@@ -25,7 +25,7 @@ def row(day=0, charge_micro_usd=1_000_000, function="text-to-video", **fields):
     return {
         "date": str(FIRST + timedelta(days=day)),
         "function": function,
-        "model": f"sandbox/{function}",
+        "model": f"the model of {function}",
         "charge_micro_usd": charge_micro_usd,
         **fields,
     }

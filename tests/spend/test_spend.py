@@ -58,9 +58,29 @@ def test_daily_rows_become_typed_rows_in_their_order():
         pd.Timestamp("2026-10-01", tz="UTC"),
     ]
     assert frame["charge_micro_usd"].tolist() == [1_020_000, 7]
-    assert frame["function"].tolist() == [KIND, KIND]
+    assert frame["function"].tolist() == [f"sandbox/{KIND}/{KIND}"] * 2
     assert frame.attrs["total_micro_usd"] == 1_020_007
     assert frame.attrs["report"]["start_date"] == "2026-10-01"
+
+
+@pytest.mark.parametrize(
+    ("names", "path"),
+    [
+        ({"model": "acme/dream-1", "function": "video"}, "acme/dream-1/video"),
+        ({"model": "acme/dream-2", "function": "video"}, "acme/dream-2/video"),
+        ({"model": "acme/dream-1/video", "function": "video"}, "acme/dream-1/video"),
+        ({"model": "acme/dream-1/video", "function": None}, "acme/dream-1/video"),
+        ({"model": "acme/dream-1/video", "function": "sound"}, "sound"),
+        ({"model_id": "acme/dream-1/video", "function": "video"}, "acme/dream-1/video"),
+        ({"model": "acme/dream-1", "function": "acme/x/video"}, "acme/x/video"),
+        ({"model": "dream", "function": "video"}, "video"),
+        ({"model": "acme/dream-1", "function": None}, None),
+    ],
+)
+def test_functions_of_one_name_are_told_apart_by_their_whole_paths(names, path):
+    sent = {"model": None, "model_id": None} | names
+    (function,) = daily_frame(daily(row(**sent)))["function"].tolist()
+    assert function == path or (path is None and pd.isna(function))
 
 
 @pytest.mark.parametrize(

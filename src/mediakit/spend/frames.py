@@ -17,7 +17,7 @@ import pandas as pd
 from pandas.api.types import infer_dtype
 
 from mediakit.errors import IncompleteDataWarning, ServiceError
-from mediakit.history.frames import TEXT
+from mediakit.history.frames import TEXT, text_array
 from mediakit.money import format_usd
 from mediakit.safe_text import shown
 from mediakit.spend.columns import (
@@ -49,11 +49,11 @@ def daily_frame(body: object) -> pd.DataFrame:
 
     Returns:
         One row per record, in the order sent and without totals: day
-        (datetime64[us, UTC]), api_key_id, model and function (str; where only the
-        model is sent and is a whole path, it is the function too), jobs (Int64),
-        charge_micro_usd (int64; Int64 where a row names none), then every other
-        column. `attrs` has total_micro_usd (None if not sent), unread and doubts (lists
-        of sentences), and the report around the rows.
+        (datetime64[us, UTC]), api_key_id, model and function (str; the function's whole
+        path, where the row has it, also in parts), jobs (Int64), charge_micro_usd
+        (int64; Int64 where a row names none), then every other column. `attrs` has
+        total_micro_usd (None if not sent), unread and doubts (lists of sentences), and
+        the report around the rows.
     """
     rows, report = rows_of(body, DAILY, ((CHARGE,), _NAMES, _DAYS))
     if "date" in rows:
@@ -63,12 +63,6 @@ def daily_frame(body: object) -> pd.DataFrame:
     if len(rows):
         is_total |= ~_is_said(rows["day"]) & rows[CHARGE].notna()
     rows, report = _without_totals(rows, is_total, report)
-    functions = rows.get("function", pd.Series(None, rows.index, TEXT))
-    models = rows.get("model_id", rows.get("model"))
-    if models is not None and not (is_said := _is_said(functions)).all():
-        models = texts_of(models)
-        is_path = models.str.count("/") >= _SLASHES_OF_A_PATH
-        rows["function"] = functions.where(is_said, models.where(is_path))
     leading = ("day", "api_key_id", "model", "function", "jobs", CHARGE)
     return _typed(rows, leading, report, DAILY)
 
@@ -199,6 +193,9 @@ def _typed(
                 text = f"{odd_n} of {len(rows)} values of {name} could not be read; "
                 text += f"{name}_as_sent has them as they were sent."
                 doubts += [text] if name != CHARGE else []
+    names = [typed["function"], typed.get("model_id", typed["model"]), typed["model"]]
+    paths = (_whole_path(*map(_text, each)) for each in zip(*names, strict=True))
+    typed["function"] = text_array(paths)
     frame = pd.DataFrame(typed, rows.index)
     missing = int(frame[CHARGE].isna().sum())
     if missing:
@@ -230,6 +227,27 @@ def _typed(
         "report": dict(report),
     }
     return frame
+
+
+def _whole_path(
+    function: str | None, model_id: str | None, model: str | None
+) -> str | None:
+    """Return the path vendor/model/function that a row names, at once or in parts.
+
+    Two models can have a function of the same name.
+    """
+    ending = f"/{function or ''}"
+    if function and "/" in function:
+        return function
+    for name in (model_id, model):
+        if name and name.count("/") >= _SLASHES_OF_A_PATH:
+            return name if function is None or name.endswith(ending) else function
+    is_part = function and model and model.count("/") == _SLASHES_OF_A_PATH - 1
+    return f"{model}{ending}" if is_part else function
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _typed_column(name: str, values: pd.Series[Any]) -> Any:
