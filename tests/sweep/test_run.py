@@ -404,6 +404,15 @@ def test_a_budget_covers_all_runs_of_a_sweep_also_one_that_is_used_up(
         assert service.charged_micro_usd == completed * VIDEO_3_S
 
 
+def test_an_earlier_run_says_what_all_runs_spent_of_the_largest_budget(
+    tmp_path: Path,
+) -> None:
+    with Service().client(tmp_path) as client:
+        first = run(client, plan_of(client, 10), budget="$1")
+        run(client, plan_of(client, 10), budget="$1.50")
+        assert "$1.428 spent of $1.50" in first.progress.text
+
+
 def test_a_budget_below_the_cheapest_new_cell_is_refused_and_nothing_is_sent(
     tmp_path: Path,
 ) -> None:

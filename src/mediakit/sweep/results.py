@@ -104,7 +104,8 @@ class AsyncResults(ProcessBound):
     @property
     def progress(self) -> Progress:
         """Return the progress of the run."""
-        return self.run.progress(self.components.store.sweep_use(self.plan.id))
+        store = self.components.store
+        return self.run.progress(store.sweep_use(self.id), store.sweep_limit(self.id))
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end.

@@ -30,7 +30,7 @@ from mediakit.errors import (
     ServiceError,
     WaitTimeoutError,
 )
-from mediakit.history import BudgetUse, History
+from mediakit.history import BudgetLimit, BudgetUse, History
 from mediakit.sweep.outcomes import (
     CellStatus,
     Outcome,
@@ -182,9 +182,15 @@ class Run:
         ask = self.components.account_history.ask
         return await ask(History.sweep_use, self.plan.id)
 
-    def progress(self, use: BudgetUse) -> Progress:
-        """Return the progress of the run, with the sweep's charges and holds."""
+    def progress(self, use: BudgetUse, latest: BudgetLimit | None = None) -> Progress:
+        """Return the progress of the run, with the sweep's charges and holds.
+
+        These are of all its runs: a later one may have had a larger budget.
+        """
         counts = self._counts
+        limit_micro_usd = self._own_limit_micro_usd
+        if limit_micro_usd is not None and latest is not None:
+            limit_micro_usd = max(limit_micro_usd, latest.limit_micro_usd)
         return Progress(
             cells=len(self.outcomes),
             owned=self._owned_n,
@@ -196,7 +202,7 @@ class Run:
             invalid=counts[CellStatus.INVALID],
             spent_micro_usd=use.spent_micro_usd,
             held_micro_usd=use.reserved_micro_usd,
-            budget_micro_usd=self._own_limit_micro_usd,
+            budget_micro_usd=limit_micro_usd,
             eta_s=self._eta_s(),
             is_done=self.done.is_set(),
             trouble=self._pause_text or self._stopped,
