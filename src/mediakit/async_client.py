@@ -519,9 +519,9 @@ class AsyncClient(ProcessBound):
         Returns:
             One row per sweep: `sweep` (its id), `function`, `axes`, `prompt` (the one
             that all cells share, with its slots; <NA> if it varies) (str), `cells`,
-            `completed` and `kept` (int64), `rating` (float64, the mean),
-            `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs that the
-            sweep submitted, `begun_at` and `ended_at` (UTC).
+            `completed` and `kept` (int64, without repairs), `rating` (float64, the
+            mean), `charge_micro_usd` (int64) and `charge_usd` (float64) of the jobs
+            that the sweep submitted, `begun_at` and `ended_at` (UTC).
         """
         from mediakit.history.sweeps import sweeps_frame
 

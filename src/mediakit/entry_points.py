@@ -17,7 +17,7 @@ from mediakit.client.service import Backend
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate
 from mediakit.history import Entry
-from mediakit.money import format_usd
+from mediakit.money import format_cents, format_usd
 from mediakit.notebook import current_shell
 from mediakit.rules import all_of, any_of
 from mediakit.schema import InputFacts
@@ -103,7 +103,7 @@ def _greeting(backend: Backend, spendable_micro_usd: int) -> str:
     catalog = backend.catalog
     return (
         f"{name} at {backend.service.base_url}{aside}: {len(catalog)} functions, "
-        f"balance {format_usd(spendable_micro_usd)}.{_gaps_text(catalog)}"
+        f"balance {format_cents(spendable_micro_usd)}.{_gaps_text(catalog)}"
         f"{_rates_text(catalog)}"
     )
 

@@ -132,8 +132,13 @@ def find_sweep(
     ]
 
 
-def sweep_names(history: History, *, service: str) -> list[tuple[str, str]]:
-    """Return the id and a name of each sweep, such as "r1 by prompt, 2026-10-01"."""
+def sweep_names(
+    history: History, kinds: Mapping[str, str], *, service: str
+) -> list[tuple[str, str]]:
+    """Return the id and a name of each sweep, such as "r1 by prompt, 2026-10-01".
+
+    `kinds` has the short names of functions, by path.
+    """
     table = sweeps.c
     query = (
         select(table.id, table.function, table.axes, table.begun_at)
@@ -141,8 +146,11 @@ def sweep_names(history: History, *, service: str) -> list[tuple[str, str]]:
         .order_by(table.begun_at.desc())
     )
     return [
-        (sweep, f"{function} by {', '.join(json.loads(axes))}, {begun_at:%Y-%m-%d}")
-        for sweep, function, axes, begun_at in history.database.rows(query)
+        (
+            sweep,
+            f"{kinds.get(path, path)} by {', '.join(json.loads(axes))}, {at:%Y-%m-%d}",
+        )
+        for sweep, path, axes, at in history.database.rows(query)
     ]
 
 

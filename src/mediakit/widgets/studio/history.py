@@ -130,11 +130,13 @@ def read_choices(client: Client) -> dict[str, list[list[str]]]:
     """Return what can be chosen in the filters, as values with names; blocks."""
     store, owner = client.components.store, client.components.account_history.owner
     service = client.service.identity
-    kinds = sorted({(function.title, function.kind) for function in client.catalog})
+    titles = sorted({(function.title, function.kind) for function in client.catalog})
+    kinds = {function.path: function.kind for function in client.catalog}
+    sweeps = sweep_names(store, kinds, service=service)
     return {
-        "kinds": [[kind, title] for title, kind in kinds],
+        "kinds": [[kind, title] for title, kind in titles],
         "projects": [[name, name] for name in store.projects(service=service)],
-        "sweeps": [list(each) for each in sweep_names(store, service=service)],
+        "sweeps": [list(each) for each in sweeps],
         "tags": [[tag, tag] for tag in ratings.tags(store, **owner)],
     }
 
