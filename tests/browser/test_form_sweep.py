@@ -19,6 +19,7 @@ client = mk.connect(home="swept")
 form = client.form("text-to-video", prompt="a kite over dunes", duration=3)
 form
 """
+PLACEHOLDER = "results => getComputedStyle(results, '::before').content"
 TOP = "wall => wall.getBoundingClientRect().top"
 WORDS = "print(client.history.frame()['status'].tolist())"
 
@@ -66,6 +67,8 @@ def test_fields_of_a_form_become_lists_that_are_priced_and_run(
     wall = form.locator(".mk-below .mk-wall")
     expect(wall).to_be_in_viewport()
     assert wall.evaluate(TOP) < 600
+    words = form.locator(".mk-results").evaluate(PLACEHOLDER)
+    assert words == '"The results of the sweep are below."'
     lab.see(0, "4 of 4 done", timeout_s=RUN_S)
     lab.see(0, "Show 4 cells · $0.00", timeout_s=RUN_S)
     lab.run_cell(1)
