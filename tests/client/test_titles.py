@@ -77,6 +77,10 @@ def test_a_result_made_from_a_result_is_titled_by_it_and_so_is_its_file(
     assert path.name.startswith("upscaled-a-paper-boat-at-dawn-")
     assert large.state.title == "Upscaled: a paper boat at dawn"
     assert again.state.title == "Upscaled: a paper boat at dawn · take 2"
+    other_boat = client.run("text-to-image", prompt="a paper boat at dawn", take=2)
+    other_large = client.run("image-upscale", image_url=other_boat)
+    assert "dawn-take-2" in other_large.download().name
+    assert other_large.state.title == "Upscaled: a paper boat at dawn (take 2)"
     with mk.connect(
         client.service.base_url, client.service.api_key, home=tmp_path / "another"
     ) as other:

@@ -136,8 +136,9 @@ def take_text(entry: Entry) -> str:
 
 
 def short_subject(entry: Entry, names: Mapping[str, str] = NO_NAMES) -> str:
-    """Return the subject in a few words, as a name among others."""
-    return shorten(subject_of(entry, names), NAME_CHARACTERS, placeholder="…")
+    """Return the subject in a few words, as a name among others, with its take."""
+    words = shorten(subject_of(entry, names), NAME_CHARACTERS, placeholder="…")
+    return f"{words} ({take})" if (take := take_text(entry)) else words
 
 
 def file_stem(entry: Entry, job_id: str, names: Mapping[str, str] = NO_NAMES) -> str:
