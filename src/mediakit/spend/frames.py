@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype
 
@@ -25,6 +26,7 @@ from mediakit.spend.columns import (
     as_days,
     as_sent,
     as_whole,
+    plain_rows,
     texts_of,
     whole_number,
 )
@@ -193,9 +195,7 @@ def _typed(
                 text = f"{odd_n} of {len(rows)} values of {name} could not be read; "
                 text += f"{name}_as_sent has them as they were sent."
                 doubts += [text] if name != CHARGE else []
-    names = [typed["function"], typed.get("model_id", typed["model"]), typed["model"]]
-    paths = (_whole_path(*map(_text, each)) for each in zip(*names, strict=True))
-    typed["function"] = text_array(paths)
+    typed["function"] = _whole_paths(typed)
     frame = pd.DataFrame(typed, rows.index)
     missing = int(frame[CHARGE].isna().sum())
     if missing:
@@ -229,25 +229,32 @@ def _typed(
     return frame
 
 
-def _whole_path(
-    function: str | None, model_id: str | None, model: str | None
-) -> str | None:
+def _whole_paths(columns: Mapping[str, Any]) -> Any:
+    """Return the whole path of each row's function; few rows differ in their names."""
+    named = {name: columns[name] for name in _NAMES if name in columns}
+    codes = pd.DataFrame({n: pd.factorize(named[n])[0] for n in named})
+    number = codes.groupby([*codes], sort=False).ngroup().to_numpy()
+    first = np.unique(number, return_index=True)[1]
+    distinct = pd.DataFrame({n: named[n].take(first) for n in named})
+    paths = [_whole_path(row) for row in plain_rows(distinct)]
+    return text_array(paths).take(number)
+
+
+def _whole_path(names: Mapping[str, Any]) -> str | None:
     """Return the path vendor/model/function that a row names, at once or in parts.
 
     Two models can have a function of the same name.
     """
-    ending = f"/{function or ''}"
+    function: str | None = names["function"]
+    model: str | None = names["model"]
     if function and "/" in function:
         return function
-    for name in (model_id, model):
+    ending = f"/{function or ''}"
+    for name in (names.get("model_id"), model):
         if name and name.count("/") >= _SLASHES_OF_A_PATH:
             return name if function is None or name.endswith(ending) else function
     is_part = function and model and model.count("/") == _SLASHES_OF_A_PATH - 1
     return f"{model}{ending}" if is_part else function
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _typed_column(name: str, values: pd.Series[Any]) -> Any:
