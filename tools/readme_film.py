@@ -28,7 +28,7 @@ WIDTH_PX, HEIGHT_PX = 1090, 860
 TALL_PX = 660
 JOB_S = 240.0
 SHORT_MS, LONG_MS, LAST_MS = 110, 900, 2_500
-CLIP_FRAMES, CLIP_FRAME_S = 24, 0.125
+CLIP_FRAMES, CLIP_FRAME_S, CLIP_FRAME_MS = 12, 0.25, 220
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -110,7 +110,7 @@ def film_main_job(lab: Lab) -> None:
     video.evaluate("video => { video.playbackRate = 0.0625; return video.play(); }")
     for number in range(CLIP_FRAMES):
         video.evaluate(SEEK, number * CLIP_FRAME_S)
-        film.take(LAST_MS if number == CLIP_FRAMES - 1 else SHORT_MS)
+        film.take(LAST_MS if number == CLIP_FRAMES - 1 else CLIP_FRAME_MS)
 
 
 def main() -> None:

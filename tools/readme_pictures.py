@@ -20,7 +20,7 @@ PICTURES = {
 FILM = "film-*.png"  # film-NUMBER-MILLISECONDS.png
 MOVING = "quickstart.webp"
 MAX_HEIGHT_PX = 900
-QUALITY = 75
+QUALITY = 65
 
 
 def main() -> None:

@@ -21,4 +21,4 @@ class Inspection:
 
 
 MediaKey = tuple[MediaName, str]
-"""Which medium is expected, and the path or URL as it stands in the form."""
+"""Which medium is expected, and its path or URL in the form."""

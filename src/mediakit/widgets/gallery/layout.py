@@ -19,7 +19,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Rows and columns, and what stands in them."""
+    """The rows and columns of a wall, and the cells in them."""
 
     row_axis: str | None
     col_axis: str | None

@@ -36,7 +36,7 @@ class Block:
     start_ms: float
     length_ms: float
     label: str  # the name of its medium
-    url: str  # as it stands in the form
+    url: str  # as the form has it
     problem: str  # empty for nothing
 
 

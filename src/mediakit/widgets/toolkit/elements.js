@@ -30,7 +30,7 @@ const makeButton = (text, title, press, name = "") => {
   button.addEventListener("click", press);
   return button;
 };
-// What stands in its place already is not moved: it would lose its focus.
+// An element that is already in place is not moved: it would lose its focus.
 const putAt = (parent, at, child) => {
   if (parent.children[at] !== child) parent.insertBefore(child, parent.children[at] ?? null);
 };
