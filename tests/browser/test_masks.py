@@ -56,10 +56,20 @@ def mask_at(lab: Lab) -> NDArray[np.uint8]:
 
 def frame_of(url: str, folder: Path) -> NDArray[np.int16]:
     path = folder / url.rsplit("/", 1)[1]
-    path.write_bytes(httpx.get(url).raise_for_status().content)
+    path.write_bytes(httpx.get(url, timeout=60).raise_for_status().content)
     with av.open(path) as container:
         frame = next(container.decode(video=0))
         return frame.to_ndarray(format="rgb24").astype(np.int16)
+
+
+def below_the_note(places: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Leave out the upper part, where the sandbox notes what it was asked.
+
+    The clip is encoded anew: what stays is not the same to the last bit either.
+    """
+    below = places.copy()
+    below[: len(places) * 2 // 5] = False
+    return below
 
 
 def open_canvas(lab: Lab) -> Locator:
@@ -147,8 +157,7 @@ def test_a_region_is_painted_replaced_there_alone_and_still_painted_after_a_rest
     before, after = (frame_of(url, tmp_path) for url in printed(lab, 4, "urls").split())
     changed = np.abs(after - before).max(axis=2)
     assert changed[mask == 255].mean() > 30
-    # The clip is encoded anew, so that what stays is not the same to the last bit.
-    assert changed[mask == 0].mean() < 6
+    assert changed[below_the_note(mask == 0)].mean() < 2
     lab.screenshot("mask-replaced", form)
     assert lab.console_errors() == []
 
@@ -205,4 +214,4 @@ def test_the_mask_of_a_portrait_phone_clip_is_painted_upright_and_replaced_there
     is_painted = np.asarray(Image.fromarray(mask).resize(size)) > 127
     changed = np.abs(after - np.asarray(before).astype(np.int16)).max(axis=2)
     assert changed[is_painted].mean() > 30
-    assert changed[~is_painted].mean() < 10
+    assert changed[below_the_note(~is_painted)].mean() < 2

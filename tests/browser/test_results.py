@@ -75,7 +75,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
     look_at(lab, "result-video", 1)
     lab.run_cell(2)
     url = lab.outputs(2).inner_text().strip()
-    whole = httpx.get(url).content
+    whole = httpx.get(url, timeout=60).content
     assert len(whole) > 100_000
 
     # The page is of another origin than the file, where links cannot name a download.

@@ -100,6 +100,7 @@ class Api:
             headers=granted["headers"],
             trust_env=False,
             verify=False,
+            timeout=30,
         )
         assert put.status_code == 200
         url: str = granted["url"]
@@ -108,7 +109,9 @@ class Api:
 
 def without_key(method: str, url: object, **more: Any) -> httpx.Response:
     """Send one request that has no API key unless it is given."""
-    return httpx.request(method, str(url), trust_env=False, verify=False, **more)
+    return httpx.request(
+        method, str(url), trust_env=False, verify=False, timeout=30, **more
+    )
 
 
 def png(size: tuple[int, int] = (32, 24), color: str = "teal") -> bytes:

@@ -106,7 +106,11 @@ def test_the_clock_does_not_go_back_after_a_kill(
     base_url, api_key = process.stdout.readline().split()
     headers = {"X-API-Key": api_key}
     with httpx.Client(
-        base_url=base_url, headers=headers, trust_env=False, verify=False
+        base_url=base_url,
+        headers=headers,
+        trust_env=False,
+        verify=False,
+        timeout=30,
     ) as http:
         answer = http.get("/sandbox/clock")
     process.kill()

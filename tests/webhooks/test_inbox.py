@@ -343,7 +343,12 @@ def test_what_was_answered_204_is_handled_although_the_process_is_killed(
 
     def post(one: Message) -> int:
         answer = httpx.post(
-            url, content=one.body, headers=one.headers, trust_env=False, verify=False
+            url,
+            content=one.body,
+            headers=one.headers,
+            trust_env=False,
+            verify=False,
+            timeout=30,
         )
         return answer.status_code
 

@@ -74,7 +74,12 @@ def url(hook: Receiver) -> Iterator[str]:
 
 def post(url: str, sent: Message) -> httpx.Response:
     return httpx.post(
-        url, content=sent.body, headers=sent.headers, trust_env=False, verify=False
+        url,
+        content=sent.body,
+        headers=sent.headers,
+        trust_env=False,
+        verify=False,
+        timeout=30,
     )
 
 
@@ -281,7 +286,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(
 
 
 def test_another_method_is_refused(url: str) -> None:
-    answer = httpx.get(url, trust_env=False, verify=False)
+    answer = httpx.get(url, trust_env=False, verify=False, timeout=30)
 
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 

@@ -53,7 +53,9 @@ def test_a_top_up_is_seen_at_once(still: RunningSandbox, tmp_path: Path) -> None
         with pytest.raises(BalanceError):
             client.submit("text-to-video", prompt="a", duration=15, resolution="1080p")
         with httpx.Client(
-            base_url=f"{still.base_url}/sandbox", headers={"X-API-Key": still.api_key}
+            base_url=f"{still.base_url}/sandbox",
+            headers={"X-API-Key": still.api_key},
+            timeout=30,
         ) as console:
             org = console.get("/orgs").json()["data"][0]["id"]
             granted = console.post(

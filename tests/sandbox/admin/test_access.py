@@ -19,6 +19,7 @@ def test_an_inactive_key_opens_nothing_and_the_last_active_one_stays(
         headers={"X-API-Key": second["key"]},
         trust_env=False,
         verify=False,
+        timeout=30,
     )
     with second_http:
         assert second_http.get("/sandbox/orgs").status_code == 200

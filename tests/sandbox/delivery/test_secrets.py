@@ -150,7 +150,11 @@ def test_owners_and_admins_rotate_and_members_read(
     headers = {"X-API-Key": key.json()["key"]}
     base_url = hooked.running.base_url
     with httpx.Client(
-        base_url=base_url, headers=headers, trust_env=False, verify=False
+        base_url=base_url,
+        headers=headers,
+        trust_env=False,
+        verify=False,
+        timeout=30,
     ) as http:
         assert http.get(SECRET).json()["secret"] == read(hooked)
         answer = http.post(f"{SECRET}/rotate", json={})

@@ -96,7 +96,8 @@ def _ending(text: str) -> str:
 def _plain(value: object, files: Mapping[str, Path]) -> str:
     match value:
         case str() if value in files:
-            return value.partition("?")[0].rstrip("/").rpartition("/")[2] or value
+            name = value.partition("?")[0].rstrip("/").rpartition("/")[2] or value
+            return name if len(name) <= 20 else name[:8] + _ending(name)
         case str():
             return " ".join(value.split())
         case list():
