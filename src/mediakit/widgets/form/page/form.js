@@ -165,7 +165,7 @@ class Form {
     this.error = make("div");
     const balance = makeBox("", this.bar, this.funds, this.caution);
     const buttons = row(breakdown, refresh, this.sweeping);
-    pay.append(row(this.amount, this.go), this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
+    pay.append(this.amount, this.go, this.slots, this.owned, this.reason, balance, buttons, this.lines, this.error);
     return pay;
   }
 
