@@ -116,13 +116,7 @@ def displayed_size(frame: VideoFrame) -> tuple[int, int]:
 def upright_pixels(
     frame: VideoFrame, size: tuple[int, int], pixel_format: str
 ) -> NDArray[np.uint8]:
-    """Return a frame as it is displayed, scaled to a width and a height.
-
-    Args:
-        frame: The frame as it is stored.
-        size: The displayed size.
-        pixel_format: "gray" for height x width, "rgb24" for height x width x 3.
-    """
+    """Return a frame as it is displayed, scaled to a width and a height."""
     import numpy as np
 
     turns = quarter_turns(frame)

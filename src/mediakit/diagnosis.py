@@ -84,12 +84,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The findings of `mk.doctor()`; their text is the report.
-
-    Args:
-        findings: The findings.
-        advice: What is missing, and what installs or fixes it.
-    """
+    """The findings of `mk.doctor()`; their text is the report."""
 
     findings: tuple[Finding, ...]
     advice: tuple[str, ...] = ()

@@ -54,16 +54,7 @@ _FIRMNESS = list(EstimateKind)
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a price: a quantity of units at a rate.
-
-    Args:
-        what: What is charged for, in words.
-        per: The unit.
-        rate_micro_usd_per_million: Micro-USD per million units.
-        quantity_low: The smallest quantity.
-        quantity_high: The largest quantity; None if there is no bound.
-        kind: How firm the quantity is.
-    """
+    """One line of a price: a quantity of units at a rate."""
 
     what: str
     per: Per
@@ -178,12 +169,7 @@ def metered_hold(nominal_micro_usd: int) -> MicroUSD:
 
 @dataclass(frozen=True)
 class InputFacts:
-    """Facts for a price that are not in the body.
-
-    Args:
-        seconds: Known durations of media in the body, seconds by URL (or path).
-        output_tokens: The tokens that the finished job reported.
-    """
+    """Facts for a price that are not in the body."""
 
     seconds: Mapping[str, float | Decimal] = field(default_factory=dict)
     output_tokens: int | None = None
@@ -208,12 +194,7 @@ class InputFacts:
 
 @dataclass(frozen=True)
 class Metered:
-    """A rate for tokens of video output.
-
-    Args:
-        micro_usd_per_million: Micro-USD per 1M tokens.
-        tokens_per_s: Nominal tokens per second.
-    """
+    """A rate for tokens of video output."""
 
     micro_usd_per_million: int
     tokens_per_s: int

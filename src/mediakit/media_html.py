@@ -22,12 +22,7 @@ SAVED_PAGE_CSS = Path(__file__).with_name("saved_page.css").read_text("utf-8")
 
 
 def link_html(src: str, content: str) -> Markup:
-    """Return a link that opens in a new tab.
-
-    Args:
-        src: The address.
-        content: What is inside the link.
-    """
+    """Return a link that opens in a new tab."""
     return Markup(
         '<a href="{}" target="_blank" rel="noopener noreferrer">{}</a>'
     ).format(src, content)
@@ -42,16 +37,7 @@ def medium_html(
     box: Markup = FILL,
     preload: str = "none",
 ) -> Markup:
-    """Return what plays or shows a result; nothing for a medium that is not known.
-
-    Args:
-        src: The address, or the file as a `data:` URI.
-        medium: "video", "image" or "audio".
-        name: What it shows, in words.
-        poster: A small picture of it, as an address; empty for none.
-        box: The attributes that give it its place.
-        preload: What of it is read before it plays.
-    """
+    """Return what plays or shows a result; nothing for a medium that is not known."""
     is_embedded = src.startswith("data:")
     if medium == "image":
         shown = src if is_embedded else poster or src
@@ -84,15 +70,7 @@ def tile_html(
     *,
     keep: bool = False,
 ) -> Markup:
-    """Return a result with what is known of it below; empty texts take no room.
-
-    Args:
-        medium: The result, or why there is none.
-        rating: How many stars it has; None for none.
-        facts: Shown in one line with the stars, such as the price.
-        lines: What stands below, each in a line.
-        keep: Whether it is kept.
-    """
+    """Return a result with what is known of it below; empty texts take no room."""
     stars = Markup('<span class="stars" role="img" aria-label="{}">{}</span>')
     label = f"rated {rating} of {BEST_RATING}"
     rated = stars.format(label, stars_text(rating)) if rating else ""

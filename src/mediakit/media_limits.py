@@ -31,29 +31,16 @@ EXTENSION = "x-mediakit"
 
 @dataclass(frozen=True)
 class MediaInfo:
-    """The properties of a file, as read from its header; None is unknown.
-
-    Args:
-        kind: The medium.
-        content_type: The media type, such as "video/mp4".
-        size_bytes: The size of the file.
-        width: The width in pixels, as displayed.
-        height: The height in pixels, as displayed.
-        duration_s: The duration in seconds.
-        fps: Frames per second.
-        codec: The codec of the picture, or of the sound if there is no picture.
-        has_audio: Whether it has sound.
-        changed_ns: The time of the last change of a local file.
-    """
+    """The properties of a file, as read from its header; None is unknown."""
 
     kind: MediaName
     content_type: str
     size_bytes: int
-    width: int | None = None
+    width: int | None = None  # as displayed
     height: int | None = None
     duration_s: float | None = None
     fps: float | None = None
-    codec: str | None = None
+    codec: str | None = None  # of the picture, if there is one
     has_audio: bool | None = None
     changed_ns: int | None = field(default=None, repr=False, compare=False)
 
@@ -67,19 +54,7 @@ class MediaInfo:
 
 @dataclass(frozen=True)
 class MediaLimits:
-    """What a field accepts of each file, and of all together; None is no limit.
-
-    Args:
-        formats: The file formats, such as "mp4"; empty accepts any.
-        min_s: The shortest duration in seconds.
-        max_s: The longest duration in seconds.
-        total_s: The longest total duration in seconds.
-        max_size_bytes: The largest file size in bytes.
-        min_fps: The lowest frame rate.
-        max_fps: The highest frame rate.
-        min_pixels: The smallest frame area.
-        max_pixels: The largest frame area.
-    """
+    """What a field accepts of each file, and of all together; None is no limit."""
 
     formats: tuple[Format, ...] = ()
     min_s: float | None = None

@@ -20,9 +20,6 @@ def divide_half_up(numerator: int, denominator: int) -> int:
 
     All rounding of money and metered units uses this function, so that an estimate
     and a charge made from the same numbers are equal.
-
-    Raises:
-        ValueError: The numerator is negative or the denominator not positive.
     """
     if numerator < 0 or denominator <= 0:
         raise ValueError(f"cannot round {numerator}/{denominator} half up")
@@ -30,12 +27,7 @@ def divide_half_up(numerator: int, denominator: int) -> int:
 
 
 def amount_micro_usd(quantity: int, rate_micro_usd_per_million: int) -> MicroUSD:
-    """Price a quantity of units at a rate per million units (spec 8).
-
-    Args:
-        quantity: The number of tokens, milliseconds or pieces.
-        rate_micro_usd_per_million: Micro-USD per million units.
-    """
+    """Price a quantity of units at a rate per million units (spec 8)."""
     return MicroUSD(divide_half_up(quantity * rate_micro_usd_per_million, PER_MILLION))
 
 

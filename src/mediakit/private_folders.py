@@ -9,9 +9,6 @@ def make_private_folder(folder: Path) -> None:
     """Create a folder, and those above it that are missing, for the user alone.
 
     Existing folders keep their permissions, because somebody chose them.
-
-    Raises:
-        OSError: It cannot be created.
     """
     missing = [each for each in (folder, *folder.parents) if not each.exists()]
     for each in reversed(missing):

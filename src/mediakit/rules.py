@@ -84,13 +84,7 @@ def given(values: Values, field: str) -> bool:
 
 @dataclass(frozen=True)
 class When:
-    """A condition on one field: its value is (or is not) one of these values.
-
-    Args:
-        field: The field.
-        among: The values.
-        inverted: The condition holds for every other value instead.
-    """
+    """A condition on one field: its value is (or is not) one of these values."""
 
     field: str
     among: tuple[object, ...]
@@ -233,15 +227,9 @@ class NeededWhen(_Conditional):
 
 @dataclass(frozen=True)
 class LimitedWhen(Rule):
-    """A field that accepts only some of its values under a condition.
+    """A field that accepts only some of its values under a condition."""
 
-    Args:
-        limit: The condition on the field's value, if it is given.
-        words: What is accepted, in words.
-        condition: When the limit applies.
-    """
-
-    limit: When
+    limit: When  # holds for the values that are accepted
     words: str
     condition: When
 
@@ -285,13 +273,7 @@ class NeedsAny(_OfFields):
 
 @dataclass(frozen=True)
 class MostTogether(_OfFields):
-    """Lists with a limit on their total number of items.
-
-    Args:
-        fields: The lists.
-        most: The largest total number of items.
-        what: What the items are, such as "files".
-    """
+    """Lists with a limit on their total number of items."""
 
     most: int
     what: str
@@ -317,16 +299,11 @@ class Cites(Rule):
 
     Citing a position without an item causes a warning, not an error: the service
     accepts the text as it is (spec 4.3).
-
-    Args:
-        field: The text.
-        lists: Pairs of the citation's word and the list that it refers to.
-        bare: Also accept citations without the sign, such as "Image 1".
     """
 
     field: str
     lists: tuple[tuple[str, str], ...]
-    bare: bool = False
+    bare: bool = False  # also without the sign, such as "Image 1"
 
     @property
     def reads(self) -> set[str]:
@@ -379,11 +356,6 @@ class Check(Rule):
     """A rule that no other class can express, as a function over the values.
 
     It is the only rule that a document cannot describe: the others are plain data.
-
-    Args:
-        text: The rule for people.
-        reads_fields: The fields that the function reads.
-        find: Returns the problems of the values.
     """
 
     text: str

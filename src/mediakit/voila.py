@@ -24,12 +24,7 @@ MISSING = 'Voilà is not installed. Install it: pip install "mediakit[voila]"'
 
 
 def write_pages(pages: Path, folder: Path) -> None:
-    """Write a notebook for each page.
-
-    Args:
-        pages: Where the notebooks go.
-        folder: The working directory of their kernels.
-    """
+    """Write a notebook for each page."""
     for name, page in PAGES.items():
         cell: dict[str, object] = {
             "cell_type": "code",

@@ -18,11 +18,7 @@ Body = dict[str, Any]
 
 
 def example(function: Function) -> Body:
-    """Make a short valid body, with the fields that are required or that rules need.
-
-    Returns:
-        The body; the last attempt if no simple value satisfies the rules.
-    """
+    """Make a short valid body, with the fields that are required or that rules need."""
     function = next(iter(function.variants.values()), function)
     fields = function.fields
     body = {
@@ -99,11 +95,7 @@ _VALUES: Mapping[FieldKind, Any] = {
 
 
 def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:
-    """Yield bodies that differ from an example in one field of the price.
-
-    Yields:
-        The difference, such as `resolution = "4k"`, and the body.
-    """
+    """Yield bodies that differ from an example in one field of the price."""
     priced = function.declared.priced_by
     for name, spec in function.fields.items():
         if priced is None or name in priced:

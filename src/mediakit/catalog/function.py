@@ -90,17 +90,11 @@ class Described:
 
 @dataclass(frozen=True)
 class Function:
-    """A model function of the service.
-
-    Args:
-        path: Its path, `vendor/model/function`.
-        declaration: The class that declares it, or the description by its service.
-        rate: The user's own rate, in place of the declared rates; None uses these.
-    """
+    """A model function of the service."""
 
     path: str
     declaration: type[MediaRequest] | Described
-    rate: OwnRate | None = None
+    rate: OwnRate | None = None  # the user's, in place of the declared ones
 
     @property
     def declared(self) -> Declared:
@@ -264,12 +258,7 @@ class Function:
     def read(
         self, body: Mapping[str, object]
     ) -> tuple[MediaRequest | None, list[Problem]]:
-        """Read a body as a request; see `check`.
-
-        Returns:
-            The request, with null read as omitted; None if there is a problem, or if
-            no class declares the function; and the problems.
-        """
+        """Read a body as a request: None if it has problems or no class declares it."""
         problems = self.check(body)
         if problems or isinstance(self.declaration, Described):
             return None, problems
@@ -303,14 +292,6 @@ class Function:
         """Price a body without sending anything (spec 8).
 
         Fields that do not affect the price can be missing or wrong.
-
-        Args:
-            body: The body.
-            facts: Known durations, and the tokens of a finished job.
-            request: The request that was read from the body; None reads it.
-
-        Raises:
-            InputError: A field that affects the price is missing or wrong.
         """
         if self.rate is None:
             return self._listed(body, facts, request)

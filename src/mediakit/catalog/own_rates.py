@@ -26,21 +26,12 @@ ACCEPTED = f'{BY_REQUEST} = "0.04" or {BY_SECOND} = "0.05", or both'
 
 @dataclass(frozen=True)
 class OwnRate:
-    """The user's own rate of a function.
-
-    Args:
-        request_micro_usd: Micro-USD per request; None if it is not charged by the
-            request.
-        second_micro_usd: Micro-USD per second of the body's `duration`; None if it is
-            not charged by the second.
-        source: The file that it was read from; None for a rate given in code.
-        sets_holds: Whether budgets hold its price where the price list's is higher.
-    """
+    """The user's own rate of a function; seconds are those of the body's `duration`."""
 
     request_micro_usd: MicroUSD | None = None
     second_micro_usd: MicroUSD | None = None
-    source: Path | None = None
-    sets_holds: bool = True
+    source: Path | None = None  # None for a rate given in code
+    sets_holds: bool = True  # budgets hold it where the price list's is higher
 
     @classmethod
     def from_table(

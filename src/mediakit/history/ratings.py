@@ -17,14 +17,7 @@ from mediakit.schema import FieldSpec, problems_in
 
 @dataclass(frozen=True)
 class Judgement:
-    """A person's judgement of the output of a job.
-
-    Args:
-        rating: From 1 to 5; None for no rating.
-        tags: Short labels, each once.
-        note: A free text; empty for none.
-        rater: Who judged it last; empty if unknown.
-    """
+    """A person's judgement of the output of a job."""
 
     job_id: str
     rating: int | None
@@ -53,17 +46,9 @@ class Preference:
 
 @dataclass(frozen=True)
 class Score:
-    """The stored score of one output.
+    """The stored score of one output."""
 
-    Args:
-        seen: The hash of what the scorer saw, in hex: that of the output, or one of
-            the output and its row.
-        scorer: The scorer's name.
-        version: The scorer's version; another version scores again.
-        values: The numbers and texts by name.
-    """
-
-    seen: str
+    seen: str  # hash of what the scorer saw, in hex: the output, or also its row
     scorer: str
     version: str
     values: Mapping[str, float | str]

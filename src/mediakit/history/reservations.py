@@ -36,16 +36,12 @@ class Spendable:
 
 @dataclass(frozen=True)
 class BudgetLimit:
-    """The most that all submissions under a name may cost, in every process.
-
-    Args:
-        margin: What is kept for each micro-USD of a hold, where charges may be above
-            their estimates; at least 1.
-    """
+    """The most that all submissions under a name may cost, in every process."""
 
     name: str
     limit_micro_usd: int
     margin: Fraction = Fraction(1)
+    """Kept for each micro-USD held, where charges may exceed estimates; at least 1."""
 
 
 @dataclass(frozen=True)

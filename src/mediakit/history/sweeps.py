@@ -37,21 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that was run.
-
-    Args:
-        id: The id of its plan.
-        function: The path of its function.
-        axes: The names of what varies, in order.
-        prompt: The prompt that all cells share, with its slots; None if it varies.
-        code: The call that makes its plan.
-    """
+    """A sweep that was run."""
 
     id: str
     function: str
     axes: tuple[str, ...]
-    prompt: str | None
-    code: str
+    prompt: str | None  # which all cells share, with its slots; None if it varies
+    code: str  # the call that makes its plan
 
 
 class SweepCell(NamedTuple):

@@ -56,11 +56,7 @@ def placeholder(value: str) -> str:
 def body_with_placeholders(
     function: Function, body: Mapping[str, object]
 ) -> tuple[dict[str, object], dict[str, str]]:
-    """Replace local paths by placeholder URLs, for checks and prices.
-
-    Returns:
-        The body, and the placeholder of each path.
-    """
+    """Replace local paths by placeholder URLs, for checks and prices."""
     paths = {
         item.value: placeholder(item.value)
         for item in function.media(body)

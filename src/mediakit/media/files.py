@@ -113,17 +113,10 @@ ACCEPTED_ARRAY = (
 
 
 def file_of(value: object, field: str) -> Path | None:
-    """Write a medium held in memory to a file.
+    """Write a medium held in memory to a file; None for anything else, such as a path.
 
     Pictures, figures and arrays become lossless PNG files. Equal pictures give the
     same file, so they are uploaded and paid for once.
-
-    Returns:
-        The file of bytes, a PIL picture, a matplotlib figure or a numpy array; None
-        for anything else, such as a path or a URL.
-
-    Raises:
-        InputError: It is an array that is not a picture.
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return write_kernel_file("bytes", bytes(value))

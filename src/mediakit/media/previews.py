@@ -48,9 +48,6 @@ def make_preview(source: Path, target: Path, *, timeout_s: float = TIMEOUT_S) ->
 
     It is at most `CLIP_MAX_PX` pixels wide and high, and has the first `CLIP_MAX_S`
     seconds, with sound. After an error the target may be incomplete.
-
-    Raises:
-        OSError: The clip cannot be read, or needs too much time or memory.
     """
     # -P: ignore a file named av.py in the current folder.
     command = [sys.executable, "-P", "-c", _ENTRY, str(source), str(target)]
@@ -100,12 +97,7 @@ def _stay_small() -> None:
 
 
 def write_preview(source: Path, target: Path) -> None:
-    """Write a small H.264 preview of a clip as mp4, in this process.
-
-    Raises:
-        OSError: The clip cannot be read, or the preview cannot be written.
-        ValueError: It has no picture.
-    """
+    """Write a small H.264 preview of a clip as mp4, in this process."""
     import av
 
     with decoder_errors(), source.open("rb") as file:

@@ -38,17 +38,7 @@ _WHAT = {
 
 
 def probe(path: Path, expected: MediaName, label: str) -> MediaInfo:
-    """Read the properties of a local file from its header.
-
-    Args:
-        path: The file.
-        expected: The medium that the field accepts.
-        label: The field that names the file, used in the error.
-
-    Raises:
-        InputError: The file does not exist, is empty, cannot be read, or is another
-            medium.
-    """
+    """Read the properties of a local file from its header."""
     _refuse_what_is_no_file(path, expected, label)
     try:
         with path.open("rb") as file:
@@ -71,10 +61,6 @@ def probe_file(
     """Read the properties of an open, seekable file from its header.
 
     After `probe_bytes`, what is known by then has to do.
-
-    Raises:
-        OSError: It cannot be read as this medium.
-        ValueError: It is another medium; the message says so.
     """
     if expected == "image":
         return _probe_image(file, size_bytes)

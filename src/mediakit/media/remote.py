@@ -90,17 +90,7 @@ async def poster_at(
 async def read_remote(
     url: str, http: Http, read: Callable[[RemoteFile], T], *, limit_s: float
 ) -> T | None:
-    """Read from a file at a URL, on a thread.
-
-    Args:
-        url: The URL.
-        http: Sends the requests.
-        read: Reads the file; raises OSError or ValueError if it is not readable.
-        limit_s: The time limit in seconds.
-
-    Returns:
-        The result of `read`; None if it cannot be read for any reason.
-    """
+    """Read from a file at a URL, on a thread; None if that fails for any reason."""
     abandoned = Event()
 
     def work() -> T | None:

@@ -40,16 +40,7 @@ JPEG_QUALITY = 78
 
 
 def poster_jpeg(source: Path | BinaryIO, max_px: int = POSTER_MAX_PX) -> bytes:
-    """Make a small JPEG of a picture, or of a clip's frame at about one second.
-
-    Args:
-        source: A picture or a clip, as a path or an open file.
-        max_px: The limit for the longer side, in pixels.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It has no picture.
-    """
+    """Make a small JPEG of a picture, or of a clip's frame at about one second."""
     from PIL import Image, ImageOps, UnidentifiedImageError
 
     if isinstance(source, Path):

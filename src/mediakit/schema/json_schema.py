@@ -78,17 +78,11 @@ def body_of(request_type: type[MediaRequest]) -> FieldSpec:
 
 @dataclass
 class Reader:
-    """Reads the schemas of one request.
-
-    Args:
-        references: The targets of its references.
-        guess: Take hints from the names of fields.
-        left: How many more schemas are read. Without a limit, references that double
-            at each level would not end.
-    """
+    """Reads the schemas of one request."""
 
     references: References
-    guess: bool = False
+    guess: bool = False  # take hints from the names of fields
+    # How many more schemas are read: references that double at each level never end.
     left: int = MAX_READ
 
     def body(self, schema: object) -> FieldSpec:

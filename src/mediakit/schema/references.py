@@ -69,11 +69,8 @@ class References:
 
         Null is removed from the schema: `nullable` says that it had null, as a type
         beside another one, as a value, or as a member of a union. A union of one is
-        its member.
-
-        Returns:
-            None if it cannot be followed: it leads outside, nowhere or in a circle, or
-            its parts cannot be combined in one schema.
+        its member. None if it leads outside, nowhere or in a circle, or if its parts
+        cannot be combined in one schema.
         """
         # All wrappings share the steps, because nested ones could double them.
         return self._plain(schema, iter(range(MAX_STEPS)))

@@ -96,11 +96,7 @@ def mediakit_sandbox(
 
 
 def _start() -> Any:
-    """Import the function that starts a sandbox.
-
-    Raises:
-        ServiceError: A dependency of the sandbox is not installed.
-    """
+    """Import the function that starts a sandbox."""
     try:
         from mediakit.sandbox.server.running import start
     except ModuleNotFoundError as error:
