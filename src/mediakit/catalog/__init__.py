@@ -3,18 +3,11 @@
 It depends on the schema. Each function is one class in `functions/`.
 """
 
-from mediakit.catalog.bindings import Bindings
-from mediakit.catalog.catalog import REQUEST_TYPES, Catalog
-from mediakit.catalog.function import Described, Function, MediaItem, title_at
-from mediakit.catalog.own_rates import OwnRate
-
-__all__ = [
-    "REQUEST_TYPES",
-    "Bindings",
-    "Catalog",
-    "Described",
-    "Function",
-    "MediaItem",
-    "OwnRate",
-    "title_at",
-]
+from mediakit.catalog.bindings import Bindings as Bindings
+from mediakit.catalog.catalog import REQUEST_TYPES as REQUEST_TYPES
+from mediakit.catalog.catalog import Catalog as Catalog
+from mediakit.catalog.function import Described as Described
+from mediakit.catalog.function import Function as Function
+from mediakit.catalog.function import MediaItem as MediaItem
+from mediakit.catalog.function import title_at as title_at
+from mediakit.catalog.own_rates import OwnRate as OwnRate

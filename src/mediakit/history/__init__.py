@@ -1,30 +1,20 @@
 """The history: all jobs that a user submitted, and all settled charges."""
 
-from mediakit.history import forms, importing, lineage, ratings, uploads
-from mediakit.history.entry import Entry, EntryState, Submission, plain_values
-from mediakit.history.ratings import Judgement, Preference
-from mediakit.history.reservations import BudgetLimit, BudgetUse, Spendable
-from mediakit.history.rows import Order
-from mediakit.history.store import History, Parent
-from mediakit.history.uploads import Upload
-
-__all__ = [
-    "BudgetLimit",
-    "BudgetUse",
-    "Entry",
-    "EntryState",
-    "History",
-    "Judgement",
-    "Order",
-    "Parent",
-    "Preference",
-    "Spendable",
-    "Submission",
-    "Upload",
-    "forms",
-    "importing",
-    "lineage",
-    "plain_values",
-    "ratings",
-    "uploads",
-]
+from mediakit.history import forms as forms
+from mediakit.history import importing as importing
+from mediakit.history import lineage as lineage
+from mediakit.history import ratings as ratings
+from mediakit.history import uploads as uploads
+from mediakit.history.entry import Entry as Entry
+from mediakit.history.entry import EntryState as EntryState
+from mediakit.history.entry import Submission as Submission
+from mediakit.history.entry import plain_values as plain_values
+from mediakit.history.ratings import Judgement as Judgement
+from mediakit.history.ratings import Preference as Preference
+from mediakit.history.reservations import BudgetLimit as BudgetLimit
+from mediakit.history.reservations import BudgetUse as BudgetUse
+from mediakit.history.reservations import Spendable as Spendable
+from mediakit.history.rows import Order as Order
+from mediakit.history.store import History as History
+from mediakit.history.store import Parent as Parent
+from mediakit.history.uploads import Upload as Upload

@@ -4,59 +4,29 @@ Pydantic classes declare functions and compute their prices. Their JSON Schema, 
 of a service, is read as `FieldSpec`; all others use only that.
 """
 
-from mediakit.estimates import InputFacts
-from mediakit.schema.fields import FieldKind, FieldSpec, fields_of, schema_of
-from mediakit.schema.json_schema import body_of
-from mediakit.schema.requests import (
-    AudioReference,
-    AudioUrl,
-    Declared,
-    ImageReference,
-    ImageUrl,
-    MaskOf,
-    MediaRequest,
-    Omittable,
-    Part,
-    Prompt,
-    Purpose,
-    Seed,
-    Unit,
-    VideoReference,
-    VideoUrl,
-)
-from mediakit.schema.validation import (
-    canonical_body,
-    canonical_json,
-    problems_in,
-    text_json,
-    with_defaults,
-)
-
-__all__ = [
-    "AudioReference",
-    "AudioUrl",
-    "Declared",
-    "FieldKind",
-    "FieldSpec",
-    "ImageReference",
-    "ImageUrl",
-    "InputFacts",
-    "MaskOf",
-    "MediaRequest",
-    "Omittable",
-    "Part",
-    "Prompt",
-    "Purpose",
-    "Seed",
-    "Unit",
-    "VideoReference",
-    "VideoUrl",
-    "body_of",
-    "canonical_body",
-    "canonical_json",
-    "fields_of",
-    "problems_in",
-    "schema_of",
-    "text_json",
-    "with_defaults",
-]
+from mediakit.estimates import InputFacts as InputFacts
+from mediakit.schema.fields import FieldKind as FieldKind
+from mediakit.schema.fields import FieldSpec as FieldSpec
+from mediakit.schema.fields import fields_of as fields_of
+from mediakit.schema.fields import schema_of as schema_of
+from mediakit.schema.json_schema import body_of as body_of
+from mediakit.schema.requests import AudioReference as AudioReference
+from mediakit.schema.requests import AudioUrl as AudioUrl
+from mediakit.schema.requests import Declared as Declared
+from mediakit.schema.requests import ImageReference as ImageReference
+from mediakit.schema.requests import ImageUrl as ImageUrl
+from mediakit.schema.requests import MaskOf as MaskOf
+from mediakit.schema.requests import MediaRequest as MediaRequest
+from mediakit.schema.requests import Omittable as Omittable
+from mediakit.schema.requests import Part as Part
+from mediakit.schema.requests import Prompt as Prompt
+from mediakit.schema.requests import Purpose as Purpose
+from mediakit.schema.requests import Seed as Seed
+from mediakit.schema.requests import Unit as Unit
+from mediakit.schema.requests import VideoReference as VideoReference
+from mediakit.schema.requests import VideoUrl as VideoUrl
+from mediakit.schema.validation import canonical_body as canonical_body
+from mediakit.schema.validation import canonical_json as canonical_json
+from mediakit.schema.validation import problems_in as problems_in
+from mediakit.schema.validation import text_json as text_json
+from mediakit.schema.validation import with_defaults as with_defaults
