@@ -17,8 +17,7 @@ import mediakit as mk
 from mediakit import Client, InputError, entry_points
 from mediakit.catalog import Catalog
 from mediakit.completion import offer_at
-from mediakit.magics import load
-from mediakit.magics.completion import line_offer
+from mediakit.magics import line_offer, load
 from mediakit.sandbox.server.running import RunningSandbox
 
 CATALOG = Catalog.default()

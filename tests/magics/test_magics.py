@@ -13,11 +13,15 @@ from hypothesis import strategies as st
 from IPython.core.interactiveshell import InteractiveShell
 
 import mediakit as mk
-from mediakit import Client, InputError, Job
+from mediakit import Client, InputError, Job, magics
 from mediakit.catalog import Catalog, Function
-from mediakit.magics import magics
-from mediakit.magics.arguments import fields_of, own_parser, parser_of, read_line
-from mediakit.magics.magics import StoppedError
+from mediakit.magics import (
+    StoppedError,
+    fields_of,
+    own_parser,
+    parser_of,
+    read_line,
+)
 from mediakit.money import format_usd
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.kernels import run_cells

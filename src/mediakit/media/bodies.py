@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from mediakit.errors import InputError
-from mediakit.estimates import EstimateKind
 from mediakit.media.probing import probe
 from mediakit.media_limits import MediaInfo
 from mediakit.rules import Found, Problem, all_of
@@ -130,7 +129,7 @@ def _as_one(problems: list[Problem]) -> Problem:
 def lengths_wanted(
     function: Function, body: Mapping[str, object], facts: InputFacts
 ) -> list[MediaItem]:
-    """List the clips and sounds at URLs whose unknown duration affects the price.
+    """List the clips and sounds of unknown duration at URLs, if that affects the price.
 
     One item for each URL, and none if there is no price.
     """
@@ -143,27 +142,13 @@ def lengths_wanted(
     if not unknown:
         return []
     checked, _ = body_with_placeholders(function, body)
-    if not _is_bound(function, checked, facts):
-        return []
-    supposed = dict(facts.seconds) | dict.fromkeys(unknown, SUPPOSED_S)
-    with_all = function.estimate(checked, replace(facts, seconds=supposed))
-
-    def matters(url: str) -> bool:
-        seconds = {known: s for known, s in supposed.items() if known != url}
-        without = function.estimate(checked, replace(facts, seconds=seconds))
-        return without != with_all
-
-    return [item for url, item in unknown.items() if matters(url)]
-
-
-def _is_bound(
-    function: Function, checked: Mapping[str, object], facts: InputFacts
-) -> bool:
+    supposed = {**facts.seconds, **dict.fromkeys(unknown, SUPPOSED_S)}
     try:
-        estimate = function.estimate(checked, facts)
+        without = function.estimate(checked, facts)
     except InputError:
-        return False
-    return estimate.kind is EstimateKind.UPPER_BOUND
+        return []
+    with_all = function.estimate(checked, replace(facts, seconds=supposed))
+    return [] if with_all == without else list(unknown.values())
 
 
 def urls_in(body: object) -> Iterator[str]:

@@ -1,0 +1,386 @@
+"""Magics for IPython and notebooks: `%%generate`, `%jobs` and `%balance`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+
+from mediakit.blocking_client import Client
+from mediakit.catalog import Catalog, Function
+from mediakit.client.submissions import Take
+from mediakit.completion import (
+    Offer,
+    choices_offer,
+    functions_offer,
+    offer_at,
+    offer_in,
+)
+from mediakit.entry_points import connect
+from mediakit.errors import InputError, MediakitError
+from mediakit.job import Job
+from mediakit.money import format_usd
+from mediakit.schema import FieldSpec
+from mediakit.widgets.job.text import estimate_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL_CLIENT = "client"
+LATEST_JOBS = 10
+MOST_JOBS = 500
+JOBS_COLUMNS = ["created_at", "kind", "prompt", "state", "status"]
+
+
+class StoppedError(MediakitError):
+    """The waiting was interrupted; the job continues."""
+
+
+@magics_class
+class MediakitMagics(Magics):
+    """Generate media with the text of a cell, and see jobs and balance.
+
+    They use the variable `client` where it is one, and else connect once, as
+    `mediakit.connect()` does.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._names: Mapping[str, object] = shell.user_ns
+        self._own: Client | None = None
+
+    @line_cell_magic
+    def generate(self, line: str, cell: str | None = None) -> Job | None:
+        """Generate media; the text of the cell is the prompt.
+
+            %%generate text-to-video --duration 5 --resolution 1080p
+            a paper kite over dunes, late afternoon light
+
+        The options are the function's fields, `--help` lists them. The price is said
+        before anything is sent. The same cell finds the job that it submitted before;
+        `--take next` submits another take. It waits for the result, which Ctrl-C ends
+        while the job continues; with `--no-wait` the cell ends at once and shows the
+        job. `--client name` uses the client in that variable. A value in braces,
+        such as `{path}`, is one of your variables.
+        """
+        name, asked, words = read_line(line)
+        client = self._client(asked.client)
+        function = client.catalog.function(name)
+        if asked.help:
+            text = parser_of(function, own_parser()).format_help()
+            print(text)  # noqa: T201 - it is the answer
+            return None
+        fields = fields_of(function, words, cell)
+        price = estimate_text(client.estimate(function.path, **fields))
+        print(f"{name}: {price}")  # noqa: T201 - said before it is sent
+        try:
+            job = client.submit(function.path, take=asked.take, **fields)
+            return job if asked.no_wait else job.wait()
+        except KeyboardInterrupt as stopped:
+            text = str(stopped)
+            raise StoppedError(f"{text[:1].upper()}{text[1:]}") from None
+
+    @line_magic
+    def jobs(self, line: str) -> pd.DataFrame:
+        """Return the latest jobs as a frame, newest first; `%jobs 30` for more.
+
+        It has what most people look at; `client.history.frame()` has all there is.
+        """
+        wanted = line.strip() or str(LATEST_JOBS)
+        if not wanted.isdecimal() or not 1 <= int(wanted) <= MOST_JOBS:
+            accepted = f"how many, from 1 to {MOST_JOBS}"
+            raise InputError("%jobs", got=wanted, accepted=accepted)
+        found = self._client().history.search("", limit=int(wanted))
+        frame = found[JOBS_COLUMNS].assign(created_at=found["created_at"].dt.floor("s"))
+        frame["charge_usd"] = found["charge_micro_usd"].astype("Float64") / 1e6
+        return frame.assign(job_id=found["job_id"])
+
+    @line_magic
+    def balance(self, line: str) -> None:
+        """Say what can be spent, and what unsettled jobs hold of it."""
+        if line.strip():
+            raise InputError("%balance", got=line.strip(), accepted="nothing behind it")
+        client = self._client()
+        spendable = client.balance().spendable_micro_usd
+        held = client.reserved_micro_usd()
+        text = (
+            f"Balance: {format_usd(max(0, spendable - held))} ({client.service.label})"
+        )
+        if held:
+            text += f". {format_usd(held)} more is held until jobs are settled"
+        print(f"{text}.")  # noqa: T201 - it is the answer
+
+    def _client(self, name: str | None = None) -> Client:
+        found = self._names.get(name or USUAL_CLIENT)
+        if isinstance(found, Client):
+            return found
+        if name is not None:
+            accepted = "a variable that holds a client of mediakit.connect()"
+            raise InputError("--client", got=name, accepted=accepted)
+        if self._own is None:
+            self._own = connect()
+        return self._own
+
+    def offer(self, code: str, names: Mapping[str, object]) -> Offer | None:
+        """Return what the Tab key offers in the line of `%%generate`."""
+        mine = names.get(USUAL_CLIENT)
+        client = mine if isinstance(mine, Client) else self._own
+        catalog = Catalog.default() if client is None else client.catalog
+        return line_offer(code, catalog, names)
+
+
+def load(shell: Any) -> None:
+    """Add the magics, and what the Tab key offers, to a shell of IPython."""
+    magics = MediakitMagics(shell)
+    shell.register_magics(magics)
+    offer_in(shell, offer_at)
+    offer_in(shell, magics.offer, name="mediakit-magics")
+
+
+# -- the line of %%generate: a function, its fields as options, and a few more --------
+
+
+TRUTH = {"true": True, "yes": True, "on": True}
+TRUTH |= {"false": False, "no": False, "off": False}
+TAKES = 'a whole number from 1, or "next"'
+OWN = ("--take", "--client", "--no-wait", "--help")
+_NAME = re.compile(r"--[\w-]+")
+
+
+def read_line(line: str) -> tuple[str, Namespace, list[str]]:
+    """Return the function of a line, the magic's own options, and all other words."""
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise _refused(str(error).lower(), line) from None
+    if not words or words[0].startswith("-"):
+        accepted = 'a function first, such as "text-to-video --duration 5"'
+        raise InputError("function", got=line or None, accepted=accepted)
+    # An option of two words can be written with either dash.
+    dashed = [_NAME.sub(lambda name: name[0].replace("_", "-"), w, 1) for w in words]
+    words = [d if w.startswith("--") else w for d, w in zip(dashed, words, strict=True)]
+    own, others = own_parser().parse_known_args(words[1:])
+    return words[0], own, others
+
+
+def fields_of(
+    function: Function, words: Sequence[str], cell: str | None
+) -> dict[str, Any]:
+    """Return the fields of a request, read by the function's declaration.
+
+    What is no value of its field stays the text that it is, and what is no field
+    stays too, for the check to refuse it with its own words.
+    """
+    parser = parser_of(function)
+    written = dict.fromkeys(found[0] for w in words if (found := _NAME.match(w)))
+    names = (*function.fields, *(f"no_{name}" for name in function.fields))
+    for option in written.keys() - {*map(option_of, names)}:
+        parser.add_argument(option, nargs="?", const=True, type=_json)
+    fields = vars(parser.parse_args(list(words)))
+    for name, spec in function.fields.items():
+        if name in fields and spec.kind == "list" and spec.item is not None:
+            fields[name] = _list(spec.item, fields[name])
+    return fields | _prompt(function, (cell or "").strip(), fields)
+
+
+def _list(item: FieldSpec, texts: list[str]) -> list[object]:
+    """Read a list: one JSON list, or the option once for each item."""
+    whole = _json(texts[0]) if len(texts) == 1 else None
+    return whole if isinstance(whole, list) else [*map(_reader(item), texts)]
+
+
+def _prompt(
+    function: Function, prompt: str, fields: dict[str, object]
+) -> dict[str, Any]:
+    name = prompt_name(function)
+    if not prompt:
+        return {}
+    if name is None:
+        accepted = f"an empty cell: {function.kind} takes no prompt"
+        raise InputError("%%generate", got=prompt, accepted=accepted)
+    if name in fields:
+        accepted = "the text of the cell or the option, not both"
+        raise InputError(option_of(name), got=fields[name], accepted=accepted)
+    return {name: prompt}
+
+
+def prompt_name(function: Function) -> str | None:
+    """Return the field that the cell's text is for; None when there is none."""
+    written = (s.name for s in function.fields.values() if s.multiline)
+    return next(written, None)
+
+
+def option_of(name: str) -> str:
+    """Write a field as an option: "--aspect-ratio"."""
+    return f"--{name.replace('_', '-')}"
+
+
+class _Parser(ArgumentParser):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(add_help=False, allow_abbrev=False, **more)
+
+    def error(self, message: str) -> NoReturn:
+        raise _refused(message.removeprefix("argument "), None)
+
+
+def own_parser() -> ArgumentParser:
+    """Return the parser of the options that every function has."""
+    parser = _Parser()
+    add = parser.add_argument
+    again = "the draw of this request: a whole number from 1, or next for another one"
+    add("--take", type=_take, default=1, help=again)
+    variable = "use the client in this variable"
+    add("--client", metavar="NAME", help=variable)
+    at_once = "return at once; the job appears later"
+    add("--no-wait", action="store_true", help=at_once)
+    add("--help", action="store_true", help="show this, and send nothing")
+    return parser
+
+
+def parser_of(function: Function, *parents: ArgumentParser) -> ArgumentParser:
+    """Return the parser of a function's fields; `parents` give their options too."""
+    prompt = prompt_name(function)
+    cell = f"The text of the cell is its {prompt}." if prompt else "It takes no prompt."
+    parser = _Parser(
+        prog=function.kind,
+        usage=f"%%%%generate {function.kind} [options]",
+        description=f"{function.doc} {cell}",
+        argument_default=SUPPRESS,
+        parents=parents,
+    )
+    for spec in function.fields.values():
+        _add(parser, spec)
+    return parser
+
+
+def _add(parser: ArgumentParser, spec: FieldSpec) -> None:
+    option, is_list = option_of(spec.name), spec.kind == "list" and spec.item
+    default = "" if spec.default is None else f", {json.dumps(spec.default)} if omitted"
+    needed = "required; " if spec.required else ""
+    more: dict[str, Any] = {"nargs": "?", "const": True}
+    if spec.kind == "boolean":
+        opposite = f"--no-{option[2:]}"
+        parser.add_argument(
+            opposite, dest=spec.name, action="store_false", help=SUPPRESS
+        )
+    else:
+        more = {"metavar": spec.name.upper()}
+    parser.add_argument(
+        option,
+        dest=spec.name,
+        action="append" if is_list else "store",
+        type=str if is_list else _reader(spec),
+        help=f"{spec.doc} ({needed}{spec.accepted}{default})".replace("%", "%%"),
+        **more,
+    )
+
+
+def _refused(reason: str, got: str | None) -> InputError:
+    accepted = f'options such as --duration 5 or --resolution "720p"; {reason}'
+    return InputError("%%generate", got=got, accepted=accepted)
+
+
+def _take(text: str) -> Take:
+    if text == "next":
+        return "next"
+    if text.isdecimal() and int(text) >= 1:
+        return int(text)
+    raise InputError("--take", got=text, accepted=TAKES)
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _reader(spec: FieldSpec) -> Callable[[str], object]:
+    """Return what makes a value of a field from a text, or leaves it a text."""
+
+    def read(text: str) -> object:
+        try:
+            match spec.kind:
+                case "choice":
+                    return {str(each): each for each in spec.choices}[text]
+                case "integer":
+                    return int(text)
+                case "number":
+                    return float(text)
+                case "boolean":
+                    return TRUTH[text.lower()]
+                case "text" | "media":
+                    return text
+        except (KeyError, ValueError):
+            return text
+        return _json(text)
+
+    return read
+
+
+# -- what the Tab key offers in that line ---------------------------------------------
+
+
+_GENERATE = re.compile(r"\A\s*%%?generate[ \t]+([^\n]*)\Z")
+_WORD = re.compile(r"\S*\Z")
+
+
+def line_offer(
+    code: str, catalog: Catalog, names: Mapping[str, object]
+) -> Offer | None:
+    """Return what the Tab key offers at the end of a magic's line; None elsewhere."""
+    line = _GENERATE.match(code)
+    if line is None:
+        return None
+    typed = _WORD.search(line[1])
+    word = typed[0] if typed else ""
+    before = line[1].removesuffix(word).split()
+    if not before:
+        return functions_offer(word, catalog)
+    try:
+        function = catalog.function(before[0])
+    except InputError:
+        return None
+    if word.startswith("--") and "=" in word:
+        option, _, value = word.partition("=")
+        return _values_offer(function, option, value, names)
+    if before[-1].startswith("--"):
+        offer = _values_offer(function, before[-1], word, names)
+        if offer is not None:
+            return offer
+    return _options_offer(function, word, before)
+
+
+def _options_offer(function: Function, typed: str, given: list[str]) -> Offer:
+    prompt = prompt_name(function)
+    fields = [spec for spec in function.fields.values() if spec.name != prompt]
+    names = [option_of(spec.name) for spec in fields]
+    repeated = {option_of(spec.name) for spec in fields if spec.kind == "list"}
+    left = (e for e in (*names, *OWN) if e in repeated or e not in given)
+    return Offer.of(typed, left, "option")
+
+
+def _values_offer(
+    function: Function, option: str, typed: str, names: Mapping[str, object]
+) -> Offer | None:
+    name = option.removeprefix("--").replace("-", "_")
+    if name == "take":
+        return Offer.of(typed, ("next",), "choice")
+    if name == "client":
+        clients = (each for each, value in names.items() if hasattr(value, "catalog"))
+        return Offer.of(typed, clients, "client")
+    spec = function.fields.get(name)
+    if spec is None:
+        return None
+    if spec.kind == "boolean":
+        return Offer.of(typed, ("true", "false"), "choice")
+    whole = choices_offer(typed, spec)
+    numbers = (str(each) for each in spec.choices if not isinstance(each, str))
+    more = Offer.of(typed, numbers, "choice")
+    texts = (*whole.texts, *more.texts)
+    return Offer(typed, texts, "choice") if texts else None
