@@ -8,7 +8,7 @@ import pytest
 
 import mediakit as mk
 from mediakit import Client
-from mediakit.client.job_words import title_of
+from mediakit.history.titles import title_of
 from tests.support.job_states import state_of
 
 CLIP, OTHER, ELSEWHERE = (

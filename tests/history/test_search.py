@@ -1,5 +1,6 @@
 """Searching the history by words, project, function and status."""
 
+import json
 from itertools import count
 
 import pytest
@@ -7,11 +8,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mediakit.errors import InputError
-from mediakit.history import History
-from mediakit.history.entry import folded
+from mediakit.history import History, Parent
+from mediakit.history.titles import folded
 from tests.support.soak import trials
 from tests.support.submissions import HERE, completed, failed, job, submission
 
+ELSEWHERE = "https://b.test/f/walk.mp4?sig=1"
 BOTH = pytest.mark.parametrize("place", ["sqlite", "postgres"], indirect=True)
 
 
@@ -44,6 +46,27 @@ def test_prompt_function_kind_job_project_and_error_are_searched(history):
     assert found(history, "media_77 luck") == ["k2"]
     assert found(history, "422 99") == ["k3"]
     assert found(history, history.find("media_77").error_code) == ["k2"]
+
+
+@BOTH
+def test_a_job_without_a_prompt_is_found_by_its_title_until_that_is_erased(history):
+    kinds = {"clip": "text-to-video", "large": "video-upscale", "cut": "compose-video"}
+    for before, (key, kind) in zip([None, *kinds], kinds.items(), strict=False):
+        body = json.dumps({"video": f"https://a.test/{before}", "of": ELSEWHERE})
+        named = {"kind": kind, "function": f"a/b/{kind}", "draw_key": key}
+        named |= {"prompt": None, "body": body.encode()} if before else {}
+        mine = submission(key, **{"prompt": "a paper boat, dawn", **named})
+        parents = [Parent("video", f"media_{before}", "")] if before else []
+        history.claim(mine, parents=parents)
+        history.record_job(key, completed(job_id=f"media_{key}"))
+    assert found(history, "Upscaled: a paper boat, dawn") == ["cut", "large"]
+    assert found(history, "Composition: Upscaled: a paper… and 1 more") == ["cut"]
+    assert found(history, "walk.mp4 boat") == ["cut", "large"]
+    assert found(history, "text-to-video boat") == ["clip"]
+    # What was erased is not found by its words, nor is what was made from it.
+    history.forget("media_clip")
+    assert found(history, "boat") == []
+    assert found(history, "Upscaled: Text to video") == ["cut", "large"]
 
 
 def test_the_search_ignores_case_but_not_accents(history):

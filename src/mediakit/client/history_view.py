@@ -98,9 +98,11 @@ class AsyncHistoryView:
     ) -> pd.DataFrame:
         """Return the submissions in which every word of a text occurs, as `frame` does.
 
-        The words may be of the prompt, the function, the project, the job id or the
-        error, in any case; accents count, and there are no wildcards. `limit` is the
-        most rows, newest first; the other arguments are those of `frame`.
+        The words may be of the title, the function, the project, the job id or the
+        error, in any case; accents count, and there are no wildcards. The title is the
+        prompt; without one, it has the titles of the jobs that the inputs come from.
+        `limit` is the most rows, newest first; the other arguments are those of
+        `frame`.
         """
         return await self._read(
             self.store.search,

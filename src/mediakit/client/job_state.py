@@ -12,19 +12,14 @@ from mediakit.api_models import Job as JobRecord
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Catalog, Function, title_at
 from mediakit.client.idempotency_keys import NOTHING_KNOWN
-from mediakit.client.job_words import (
-    NO_NAMES,
-    file_stem,
-    subject_of,
-    title_of,
-    unreadable_text,
-)
+from mediakit.client.job_words import file_stem, unreadable_text
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.history import Entry
 from mediakit.history.entry import changes_from_job, further_status
+from mediakit.history.titles import NO_NAMES, subject_of, title_of
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd
 

@@ -18,10 +18,10 @@ from mediakit.client.async_job import AsyncJob
 from mediakit.client.blocking import Blocking
 from mediakit.client.http import HttpClient
 from mediakit.client.job_state import JobState
-from mediakit.client.job_words import short_subject
 from mediakit.clock import Clock
 from mediakit.errors import InputError
 from mediakit.history import Entry, History, Parent, uploads
+from mediakit.history.titles import short_subject
 from mediakit.media import file_of
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import poster_at, probe_url

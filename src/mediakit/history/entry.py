@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
-from unicodedata import normalize
 
 from mediakit.api_models import BillingState, Job, JobStatus
 from mediakit.errors import ServiceError
@@ -269,34 +268,3 @@ def _state(charge_micro_usd: int | None, status: JobStatus) -> EntryState:
     if charge_micro_usd is not None:
         return EntryState.SETTLED
     return EntryState.TERMINAL if status.terminal else EntryState.SUBMITTED
-
-
-# -- the searched text ----------------------------------------------------------------
-
-SEARCHED = (
-    "prompt",
-    "kind",
-    "function",
-    "job_id",
-    "project",
-    "error_code",
-    "error_message",
-)
-
-
-def folded(text: str) -> str:
-    """Return text without differences of case and Unicode composition."""
-    if text.isascii():
-        return text.lower()
-    return normalize("NFKC", normalize("NFKC", text).casefold())
-
-
-def search_text(entry: Entry) -> str:
-    """Return the searched text of an entry."""
-    texts = (getattr(entry, name) for name in SEARCHED)
-    return folded("\n".join(text for text in texts if text))
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a search, each once."""
-    return list(dict.fromkeys(folded(text).split()))

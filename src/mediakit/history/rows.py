@@ -5,6 +5,7 @@ SQLite to execute it.
 """
 
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -32,7 +33,6 @@ from mediakit.api_models import JobStatus
 from mediakit.errors import InputError
 from mediakit.history.entry import (
     ENTRY_FIELDS,
-    SEARCHED,
     Changes,
     Entry,
     EntryState,
@@ -40,11 +40,16 @@ from mediakit.history.entry import (
     changes_from_rebuilt,
     fresh_entry,
     rebuilt_key,
-    search_text,
-    words_of,
 )
 from mediakit.history.reservations import change_totals
-from mediakit.history.tables import entries, judgements, upserting
+from mediakit.history.tables import entries, judgements, parents, upserting
+from mediakit.history.titles import (
+    SEARCHED,
+    TITLED_BY,
+    search_text,
+    searched_title,
+    words_of,
+)
 
 Order = Literal["newest", "oldest", "dearest"]
 
@@ -122,9 +127,9 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
 _UPDATE = update(entries).where(entries.c.number == bindparam("of_number"))
 
 
-def row_of(entry: Entry) -> dict[str, Any]:
+def row_of(entry: Entry, sources: Iterable[str] = ()) -> dict[str, Any]:
     """Return the columns of an entry, without its number."""
-    values = vars(entry) | {"search": search_text(entry)}
+    values = vars(entry) | {"search": search_text(entry, sources)}
     del values["number"]
     return values
 
@@ -135,11 +140,19 @@ def _insert(dialect: str) -> Insert:
 
 
 def write_request(
-    db: Connection, submission: Submission, created_at: datetime
+    db: Connection,
+    submission: Submission,
+    created_at: datetime,
+    parent_ids: Collection[str] = (),
 ) -> tuple[Entry, Entry | None]:
     """Write a request, unless this attempt is known; return both entries."""
     entry = fresh_entry(submission, number=0, created_at=created_at)
-    values = {name: each for name, each in row_of(entry).items() if each is not None}
+    sources: list[str] = []
+    if parent_ids and not entry.prompt:
+        found = db.execute(_TEXTS, {"job_ids": list(parent_ids)})
+        sources = [searched_title(text) for (text,) in found]
+    row = row_of(entry, sources)
+    values = {name: each for name, each in row.items() if each is not None}
     # Nearly every request is new, so it is not looked up before.
     number = db.execute(_insert(db.dialect.name), values).scalar()
     if number is not None:
@@ -148,7 +161,7 @@ def write_request(
     assert known is not None  # it has the key or the attempt
     if known.state is not EntryState.REFUSED:
         return known, known
-    db.execute(_UPDATE, row_of(entry) | {"of_number": known.number})
+    db.execute(_UPDATE, row | {"of_number": known.number})
     return replace(entry, number=known.number), known
 
 
@@ -158,10 +171,46 @@ def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
         return entry
     after = replace(entry, **changes)
     if not changes.keys().isdisjoint(SEARCHED):
-        changes = changes | {"search": search_text(after)}
+        changes = changes | {"search": _searched(db, after)}
     db.execute(_UPDATE, {**changes, "of_number": entry.number})
     change_totals(db, entry, after)
+    if not changes.keys().isdisjoint(TITLED_BY):
+        _retitle_children(db, after)
     return after
+
+
+_TEXTS = select(entries.c.search).where(
+    entries.c.job_id.in_(bindparam("job_ids", expanding=True))
+)
+_SOURCE_TEXTS = (
+    select(entries.c.search)
+    .join(parents, parents.c.job_id == entries.c.job_id)
+    .where(parents.c.draw_key == bindparam("of_draw"))
+    .where(entries.c.draw_key != bindparam("of_draw"))
+)
+_CHILDREN = (
+    whole_entries()
+    .join(parents, parents.c.draw_key == entries.c.draw_key)
+    .where(parents.c.job_id == bindparam("of_job"), entries.c.prompt.is_(None))
+)
+
+
+def _searched(db: Connection, entry: Entry) -> str:
+    """Return the searched text; one without a prompt is titled by its sources."""
+    sources: list[str] = []
+    if not entry.prompt:
+        found = db.execute(_SOURCE_TEXTS, {"of_draw": entry.draw_key})
+        sources = [searched_title(text) for (text,) in found]
+    return search_text(entry, sources)
+
+
+def _retitle_children(db: Connection, source: Entry) -> None:
+    """Write the searched texts of what was made from a job, whose title has changed."""
+    for child in map(entry_of, db.execute(_CHILDREN, {"of_job": source.job_id}).all()):
+        if child.draw_key != source.draw_key:
+            values = {"search": _searched(db, child), "of_number": child.number}
+            db.execute(_UPDATE, values)
+            _retitle_children(db, child)
 
 
 def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
@@ -171,7 +220,9 @@ def joined(db: Connection, asked: Entry, rebuilt: Entry) -> Entry | None:
         return None
     db.execute(delete(entries).where(entries.c.number == rebuilt.number))
     change_totals(db, rebuilt, None)
-    return change_entry(db, asked, changes_from_rebuilt(asked, rebuilt))
+    entry = change_entry(db, asked, changes_from_rebuilt(asked, rebuilt))
+    _retitle_children(db, entry)
+    return entry
 
 
 # -- pages ----------------------------------------------------------------------------

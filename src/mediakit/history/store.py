@@ -129,7 +129,8 @@ class History:
         if sweep is not None:
             submission = replace(submission, sweep=sweep.name)
         with self.database.writing() as db:
-            entry, earlier = write_request(db, submission, self.clock.now())
+            jobs = [each.job_id for each in parents]
+            entry, earlier = write_request(db, submission, self.clock.now(), jobs)
             if entry is earlier:
                 return entry, False
             reserve(db, entry, spendable, budget, sweep)

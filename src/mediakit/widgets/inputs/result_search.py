@@ -11,10 +11,10 @@ from anyio import to_thread
 
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Function, title_at
-from mediakit.client.job_words import title_of
 from mediakit.client.media_inputs import JobOutput, output_of
 from mediakit.errors import InputError
 from mediakit.history import Entry
+from mediakit.history.titles import title_of
 from mediakit.media import THUMBNAIL_MAX_PX, is_url
 from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.widgets.controls.json_values import with_texts

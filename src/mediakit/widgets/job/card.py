@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from mediakit.api_models import JobStatus
 from mediakit.client import JobState
-from mediakit.client.job_words import take_text
+from mediakit.history.titles import take_text
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.job.player import (

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from mediakit.api_models import ErrorCode, JobStatus
 from mediakit.catalog import Function
 from mediakit.client import AsyncJob, JobState
-from mediakit.client.job_words import take_text
+from mediakit.history.titles import take_text
 from mediakit.widgets.controls.json_values import FURTHER
 from mediakit.widgets.job.card import (
     LINE_CHARACTERS,

@@ -9,10 +9,11 @@ from datetime import UTC, datetime
 from mediakit.api_models import BillingState, ErrorCode, JobStatus, MediaFile
 from mediakit.catalog import Catalog, Function
 from mediakit.client import JobState
-from mediakit.client.job_words import NO_NAMES, SETTLING, STATE_WORDS, UNCHARGED
+from mediakit.client.job_words import SETTLING, STATE_WORDS, UNCHARGED
 from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry
+from mediakit.history.titles import NO_NAMES
 from mediakit.money import format_usd
 from mediakit.safe_text import with_shown_urls
 

@@ -9,7 +9,7 @@ from mediakit.catalog import Catalog, Function
 from mediakit.catalog.examples import FILES, SITE, example, variations
 from mediakit.errors import InputError
 from mediakit.estimates import Line, Per
-from mediakit.history.entry import folded
+from mediakit.history.titles import folded
 from mediakit.media_limits import MediaName
 from mediakit.schema import InputFacts, Purpose
 

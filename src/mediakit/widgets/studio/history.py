@@ -9,17 +9,11 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from mediakit.catalog import Catalog, title_at
-from mediakit.client.job_words import (
-    NO_NAMES,
-    STATE_WORDS,
-    State,
-    charge_word,
-    state_of_entry,
-    title_of,
-)
+from mediakit.client.job_words import STATE_WORDS, State, charge_word, state_of_entry
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Entry, EntryState, ratings
 from mediakit.history.sweeps import sweep_names
+from mediakit.history.titles import NO_NAMES, title_of
 from mediakit.money import format_usd
 from mediakit.widgets.job.player import web_url
 from mediakit.widgets.job.text import date_text, function_of, shortened

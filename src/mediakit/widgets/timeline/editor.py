@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from mediakit.client.job_words import NO_NAMES
+from mediakit.history.titles import NO_NAMES
 from mediakit.media_limits import MediaName
 from mediakit.rules import Problem
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey

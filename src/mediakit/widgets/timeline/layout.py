@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mediakit.client.job_words import NO_NAMES
+from mediakit.history.titles import NO_NAMES
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
     is_within,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from mediakit.client.job_words import NO_NAMES
+from mediakit.history.titles import NO_NAMES
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.timeline.layout import Block, Row, seconds, timeline_of
 from mediakit.widgets.timeline.time_axis import Axis
