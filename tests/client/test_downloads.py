@@ -32,7 +32,8 @@ from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.clients import async_client
 from tests.support.samples.media_samples import make_png
-from tests.support.servers.job_server import SETTLED, JobServer, Said
+from tests.support.servers.job_server import SETTLED, JobServer
+from tests.support.servers.loopback import Said
 from tests.support.servers.scripted_server import ScriptedServer, answers_always, page
 from tests.support.servers.storage import SIGNATURE, Storage
 

@@ -32,7 +32,8 @@ from mediakit.errors import (
 )
 from mediakit.history import History
 from tests.support.advancing_clock import AdvancingClock
-from tests.support.servers.job_server import JobServer, Said, completed, running
+from tests.support.servers.job_server import JobServer, completed, running
+from tests.support.servers.loopback import Said
 from tests.support.submissions import submission
 from tests.support.virtual_clock import VirtualClock
 

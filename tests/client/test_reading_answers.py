@@ -19,7 +19,8 @@ import mediakit as mk
 from mediakit.catalog import Catalog
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.servers.answering_server import VIDEO, AnsweringServer, Answers
-from tests.support.servers.job_server import SETTLED, Said
+from tests.support.servers.job_server import SETTLED
+from tests.support.servers.loopback import Said
 
 PATIENCE_S = 60.0
 CLIP: dict[str, Any] = {"prompt": "a kite", "duration": 5}

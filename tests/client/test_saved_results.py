@@ -15,7 +15,8 @@ from mediakit.client.posters import PreviewCache
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.support.samples.media_samples import make_png
 from tests.support.servers.file_server import FileServer
-from tests.support.servers.job_server import SETTLED, JobServer, Said
+from tests.support.servers.job_server import SETTLED, JobServer
+from tests.support.servers.loopback import Said
 
 PATIENCE_S = 60.0
 CLIP = b"<script>alert(1)</script>"

@@ -29,7 +29,7 @@ PAGES = [
     *sorted(DOCS.glob("explanation/*.md")),
     DOCS / "reference" / "errors.md",
 ]
-LIMIT_S = 240
+LIMIT_S = 600
 FILE = re.compile(r"# (\w+\.py|mediakit\.toml)\n")
 SHOWN = re.compile(r"  # => (.*)$", re.MULTILINE)
 BLOCK = re.compile(

@@ -50,7 +50,7 @@ def run(code: str, offline: Offline, **more: str) -> subprocess.CompletedProcess
         env={**os.environ, **offline.variables, **more},
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
     )
 
 

@@ -141,8 +141,8 @@ print(json.dumps({
 }))
 """
 
-CELL_TIMEOUT_S = 60
-SCRIPT_TIMEOUT_S = 240
+CELL_TIMEOUT_S = 240
+SCRIPT_TIMEOUT_S = 600
 # These buy what others buy, too: what is found again is the same for all.
 RUN_AGAIN = [QUICKSTART, TEAM]
 

@@ -106,7 +106,7 @@ def test_in_a_kernel_errors_are_one_sentence_and_a_job_is_shown_once(
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "a.ipynb"))
     (tmp_path / "notes.txt").write_text("no picture", "utf-8")
     connect = "import mediakit as mk\nclient = mk.connect()"
-    waiting = "job.wait(timeout_s=60)"
+    waiting = "job.wait(timeout_s=240)"
     # One kernel for all that cells show: it takes seconds to start.
     _, *bad, books, notebook, _, first, value, again, doctor = run_cells(
         [

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-CELL_TIMEOUT_S = 120
+CELL_TIMEOUT_S = 240
 
 
 def run_cells(

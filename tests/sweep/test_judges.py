@@ -9,9 +9,8 @@ import logging
 import pickle
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -23,6 +22,7 @@ from mediakit import Client
 from mediakit.errors import InputError
 from mediakit.sweep import Results
 from mediakit.sweep.judges import ModelJudge, light_and_colour
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 from tests.sweep.clips import flat, write_clip
 from tests.sweep.service import Service
 from tests.sweep.test_scoring import made
@@ -89,40 +89,26 @@ def test_a_clip_is_judged_by_several_frames(tmp_path: Path) -> None:
 # -- by a language model --------------------------------------------------------------
 
 
-class Model(ThreadingHTTPServer):
+class Model(LoopbackServer):
     """A server of a language model: what it was asked, and what it answers."""
 
-    def __init__(self, answer: Callable[[dict[str, Any]], tuple[int, str]]) -> None:
+    def __init__(self, judge: Callable[[dict[str, Any]], Said]) -> None:
+        super().__init__()
         self.asked: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
-        self.answer = answer
-        super().__init__(("127.0.0.1", 0), Handler)
+        self.judge = judge
+        self.url = f"{self.base_url}/v1"
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Model
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append({**asked, "path": self.path})
-        self.server.keys.add(self.headers["Authorization"])
-        status, text = self.server.answer(asked)
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
-
-    def log_message(self, *_: object) -> None:
-        pass
+    def answer(self, asked: Asked) -> Said:
+        self.asked.append({**asked.json, "path": asked.path})
+        self.keys.add(asked.headers.get("Authorization"))
+        # Nobody closes a judge: a connection that is kept would be left open.
+        return replace(self.judge(asked.json), headers={"Connection": "close"})
 
 
-def said(text: str) -> tuple[int, str]:
+def said(text: str) -> Said:
     """Return the answer of a model."""
-    return 200, json.dumps({"choices": [{"message": {"content": text}}]})
+    return Said({"choices": [{"message": {"content": text}}]})
 
 
 def prompt_in(asked: dict[str, Any]) -> str:
@@ -130,7 +116,7 @@ def prompt_in(asked: dict[str, Any]) -> str:
     return str(text).splitlines()[0].removeprefix("Prompt: ")
 
 
-def judged(asked: dict[str, Any]) -> tuple[int, str]:
+def judged(asked: dict[str, Any]) -> Said:
     """Answer as asked: the length of the prompt, from 1 to 5."""
     stars = min(5, len(prompt_in(asked)))
     text = json.dumps(dict.fromkeys(RUBRIC, stars) | {"reason": "It fits."})
@@ -140,11 +126,7 @@ def judged(asked: dict[str, Any]) -> tuple[int, str]:
 @pytest.fixture
 def model() -> Iterator[Model]:
     with Model(judged) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -219,9 +201,12 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        ((500, "out of memory"), "ServiceError: the model's server sent 500: out of"),
-        ((401, f"the key {KEY} is unknown"), "sent 401: the key … is unknown"),
-        ((200, "<html>"), "ValueError: the model did not answer as asked: <html>"),
+        (
+            Said("out of memory", 500),
+            "ServiceError: the model's server sent 500: out of",
+        ),
+        (Said(f"the key {KEY} is unknown", 401), "sent 401: the key … is unknown"),
+        (Said("<html>"), "ValueError: the model did not answer as asked: <html>"),
         (said("It is fine."), "ValueError: the model did not answer as asked"),
         (
             said('{"follows_prompt": 7, "looks_good": 3, "reason": ""}'),
@@ -230,9 +215,9 @@ def test_another_model_or_rubric_is_another_judge(client: Client, model: Model) 
     ],
 )
 def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
-    client: Client, model: Model, answer: tuple[int, str], problem: str
+    client: Client, model: Model, answer: Said, problem: str
 ) -> None:
-    model.answer = lambda asked: judged(asked) if prompt_in(asked) == "owl" else answer
+    model.judge = lambda asked: judged(asked) if prompt_in(asked) == "owl" else answer
     results = made(client, "owl", "kite")
     judge = ModelJudge(model.url, "small", RUBRIC, api_key=KEY)
     scored = results.score(judge)
@@ -240,7 +225,7 @@ def test_a_failed_judgement_is_a_problem_and_is_asked_for_again_alone(
     assert problem in scored["problem"][1]
     assert KEY not in scored.to_string()
     assert scored["follows_prompt"].tolist()[0] == 3
-    model.answer = judged
+    model.judge = judged
     assert results.score(judge)["follows_prompt"].tolist() == [3, 4]
     assert [prompt_in(asked) for asked in model.asked] == ["owl", "kite", "kite"]
 

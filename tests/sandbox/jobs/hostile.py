@@ -3,9 +3,11 @@
 import struct
 import threading
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.support.servers.loopback import LoopbackServer
 
 LINK_LOCAL = "http://169.254.169.254/latest/meta-data"
 _MATRIX = struct.pack(">9I", 0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
@@ -131,24 +133,14 @@ class _Hostile(BaseHTTPRequestHandler):
         pass
 
 
-class HostileServer(ThreadingHTTPServer):
+class HostileServer(LoopbackServer):
     """A web server on this machine that never comes to an end."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Hostile)
+        super().__init__(handler=_Hostile)
         self.over = threading.Event()
         self.asked: list[str] = []
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-@contextmanager
-def hostile_server() -> Iterator[HostileServer]:
-    """Serve until the end of the block."""
-    with HostileServer() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.over.set()
-        server.shutdown()
+    def __exit__(self, *problem: Any) -> None:
+        self.over.set()
+        super().__exit__(*problem)

@@ -20,7 +20,6 @@ from tests.sandbox.jobs.hostile import (
     bomb_mp4,
     bomb_png,
     bomb_text_png,
-    hostile_server,
 )
 from tests.support.sandbox.workers import asked, running_worker
 
@@ -36,7 +35,7 @@ def open_api(sandboxes: StartSandbox) -> Api:
 
 @pytest.fixture(scope="module")
 def origin() -> Iterator[HostileServer]:
-    with hostile_server() as server:
+    with HostileServer() as server:
         yield server
 
 
@@ -181,7 +180,7 @@ def test_an_input_without_an_end_or_from_elsewhere_is_cut_off(
     monkeypatch.setattr(inputs, name, limit)
     # Own files are not fetched, so that they do not count.
     own = open_api.upload("image/png", png())
-    body = {"prompt": "x", "pictures": [own, f"{origin.url}/{path}"]}
+    body = {"prompt": "x", "pictures": [own, f"{origin.base_url}/{path}"]}
 
     assert words in refusal(open_api, "text-to-image", body)
 

@@ -1,37 +1,27 @@
 """Inputs of jobs: own files from disk, others through the guard (spec 1)."""
 
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import av
 import numpy as np
 import pytest
 
 from tests.sandbox.conftest import Api, StartSandbox, png
+from tests.support.servers.file_server import FileServer
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 KIND = "image-upscale"
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
-def origin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A plain web server on this machine with one picture."""
-    folder = tmp_path_factory.mktemp("web")
-    (folder / "picture.png").write_bytes(png())
-    handler = partial(QuietHandler, directory=str(folder))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+def origin() -> Iterator[str]:
+    """Serve one picture from a plain web server on this machine."""
+    with FileServer({"picture.png": png()}) as server:
+        yield server.base_url
 
 
 def error_of(api: Api, url: str) -> str:
@@ -125,24 +115,21 @@ def test_an_output_can_be_the_next_jobs_input(api: Api) -> None:
 def test_a_job_that_waits_for_a_worker_is_queued(sandboxes: StartSandbox) -> None:
     asked, released = Event(), Event()
 
-    class Held(QuietHandler):
-        def do_GET(self) -> None:
-            asked.set()
-            released.wait(30)
-            self.send_error(404)
+    def hold(_: Asked) -> Said:
+        asked.set()
+        released.wait(30)
+        return Said(status=404)
 
     api = sandboxes(concurrency=1, allow_loopback_callbacks=True)
     limits = {"concurrency": 3}
     api.http.patch("/sandbox/orgs/org_sandbox", json=limits).raise_for_status()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Held) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}/picture.png"
-        jobs = [api.submit(KIND, {"image_url": url}) for _ in range(3)]
+    with LoopbackServer(hold) as server:
+        body = {"image_url": f"{server.base_url}/picture.png"}
+        jobs = [api.submit(KIND, body) for _ in range(3)]
         asked.wait(30)
         status = api.http.get("/sandbox/status").json()
         released.set()
         ended = [api.ended(job["id"]) for job in jobs]
-        server.shutdown()
 
     assert (status["running"], status["queued"]) == (1, 2)
     assert {job["error"]["code"] for job in ended} == {"invalid_input"}

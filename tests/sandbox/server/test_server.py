@@ -12,8 +12,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from mediakit.sandbox.server.host import DataDir
 from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
 from tests.support import zygote
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 OTHER = """
 import sys
@@ -301,34 +301,16 @@ def test_an_owner_that_hangs_holds_up_no_other_sandbox(
     start(Sandbox(tmp_path / "data")).stop()
 
 
-class Page(BaseHTTPRequestHandler):
-    """Another program, which answers everything with a page."""
+class AnotherProgram(LoopbackServer):
+    """Answers everything with a page."""
 
-    def do_GET(self) -> None:
-        self.server.seen.set()  # type: ignore[attr-defined]
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"<h1>Hello</h1>")
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port=port)
+        self.seen = threading.Event()
 
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def log_message(self, *words: object) -> None:
-        pass
-
-
-@contextmanager
-def another_program(port: int = 0) -> Iterator[HTTPServer]:
-    server = HTTPServer(("127.0.0.1", port), Page)
-    server.seen = threading.Event()  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    def answer(self, asked: Asked) -> Said:
+        self.seen.set()
+        return Said("<h1>Hello</h1>")
 
 
 def test_another_program_at_the_old_address_does_not_disturb_a_start(
@@ -338,14 +320,14 @@ def test_another_program_at_the_old_address_does_not_disturb_a_start(
     first.kill()
     port = int(first.words[0].rpartition(":")[2])
     with (
-        another_program(port) as page,
+        AnotherProgram(port) as page,
         (tmp_path / "data" / "lock").open("r+") as starting,
     ):
         # A process that is starting has the lock and has not announced itself yet.
         fcntl.flock(starting, fcntl.LOCK_EX)
 
         def release_once_seen() -> None:
-            page.seen.wait(PATIENCE_S)  # type: ignore[attr-defined]
+            page.seen.wait(PATIENCE_S)
             fcntl.flock(starting, fcntl.LOCK_UN)
 
         releasing = threading.Thread(target=release_once_seen)
@@ -359,10 +341,11 @@ def test_another_program_at_the_old_address_does_not_disturb_a_start(
 
 
 def test_a_call_that_reaches_another_program_is_an_error_in_words() -> None:
-    with another_program() as page:
-        base_url = f"http://127.0.0.1:{page.server_port}"
-        with pytest.raises(ServiceError, match="Another program answers"):
-            call(base_url, "a-key", "POST", "reset", {"confirm": True})
+    with (
+        AnotherProgram() as page,
+        pytest.raises(ServiceError, match="Another program answers"),
+    ):
+        call(page.base_url, "a-key", "POST", "reset", {"confirm": True})
 
 
 @pytest.fixture

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import unquote
 
-from tests.support.servers.job_server import SETTLED, Said
+from tests.support.servers.job_server import SETTLED
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 BALANCE = {"balance_micro_usd": 100_000_000}
 VIDEO = {
@@ -39,7 +36,7 @@ class Answers:
     prefix: str = "media_"
 
 
-class AnsweringServer:
+class AnsweringServer(LoopbackServer):
     """Accepts every submission and completes it at once, while the block lasts.
 
     Args:
@@ -47,70 +44,31 @@ class AnsweringServer:
     """
 
     def __init__(self, answers: Answers | None = None) -> None:
+        super().__init__()
         self.answers = answers or Answers()
-        self._lock = threading.Lock()
         self._ids: dict[str, str] = {}
         self.seen: list[str] = []
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
+    def answer(self, asked: Asked) -> Said:
+        with self.lock:
+            self.seen.append(f"{asked.method} {asked.path}")
+            if asked.method == "POST":
+                return self._taken(asked.headers["Idempotency-Key"])
+        return self._read(asked.path)
 
-            def do_GET(self) -> None:
-                self._say(server.read(self.path))
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self._say(server.taken(self.headers["Idempotency-Key"]))
-
-            def _say(self, said: Said) -> None:
-                with server._lock:
-                    server.seen.append(f"{self.command} {self.path}")
-                body = said.body
-                content = body if isinstance(body, bytes) else json.dumps(body).encode()
-                self.send_response(said.status)
-                for name, value in said.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}"
-
-    def taken(self, key: str) -> Said:
+    def _taken(self, key: str) -> Said:
         """Accept a submission; a repeated key gets the same job."""
-        with self._lock:
-            number = len(self._ids) + 1
-            job_id = self._ids.setdefault(key, f"{self.answers.prefix}{number:06d}")
+        number = len(self._ids) + 1
+        job_id = self._ids.setdefault(key, f"{self.answers.prefix}{number:06d}")
         return Said({"id": job_id, "status": "queued", "billing": None})
 
-    def read(self, path: str) -> Said:
-        """Answer a GET."""
+    def _read(self, path: str) -> Said:
         for end, say in self.answers.more.items():
             if path.partition("?")[0].endswith(end):
                 return say()
         if path.startswith("/billing/balance"):
-            body: Any = self.answers.balance
-            return Said(body)
+            return Said(self.answers.balance)
         job_id = unquote(path.rsplit("/", 1)[-1])
         if job_id not in self._ids.values():
             return Said({"message": "no such job"}, status=404)
         return Said({"id": job_id, "status": "completed", **self.answers.job})
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 FUNCTION = "sandbox/text-to-video/text-to-video"
 KEY_ID = "key_1"
@@ -76,7 +74,7 @@ class Bill:
         )
 
 
-class BillingServer:
+class BillingServer(LoopbackServer):
     """Runs jobs at once, and shows a bill, while the block lasts.
 
     Args:
@@ -84,40 +82,20 @@ class BillingServer:
     """
 
     def __init__(self, bill: Bill | None = None) -> None:
+        super().__init__()
         self.bill = bill or Bill()
         self.next_charge_micro_usd = 340_000
         self.daily_reads: list[dict[str, str]] = []
         self._charges: dict[str, int] = {}
-        self._lock = threading.Lock()
-        server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self._answer(server._read(urlsplit(self.path)))
-
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                self._answer(server._job(server._new_job(), is_new=True))
-
-            def _answer(self, body: object) -> None:
-                text = body if isinstance(body, str) else json.dumps(body)
-                content = text.encode()
-                self.send_response(404 if body is None else 200)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_: object) -> None:
-                pass
-
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._http.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._http.server_port}"
+    def answer(self, asked: Asked) -> Said:
+        if asked.method == "POST":
+            return Said(self._job(self._new_job(), is_new=True))
+        body = self._read(urlsplit(asked.path))
+        return Said(body, status=404 if body is None else 200)
 
     def _new_job(self) -> str:
-        with self._lock:
+        with self.lock:
             job_id = f"media_{len(self._charges):03}"
             self._charges[job_id] = self.next_charge_micro_usd
         return job_id
@@ -150,19 +128,6 @@ class BillingServer:
             return _now(self.bill.csv if is_csv else self.bill.monthly)
         job_id = url.path.rsplit("/", 1)[-1]
         return self._job(job_id) if job_id in self._charges else None
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._http.shutdown()
-        self._http.server_close()
 
 
 def _now(report: Any) -> object:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import httpx
 
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
+
 PIECE_BYTES = 16_384
-POLL_S = 0.01
 
 
-class FileServer(ThreadingHTTPServer):
+class FileServer(LoopbackServer):
     """Gives the bytes that it holds by their names.
 
     Args:
@@ -37,7 +37,7 @@ class FileServer(ThreadingHTTPServer):
         silent: bool = False,
         silent_after: int = 0,
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__()
         self.files = dict(files)
         self.ranges = ranges
         self.redirects = dict(redirects or {})
@@ -47,71 +47,39 @@ class FileServer(ThreadingHTTPServer):
         self.requests: list[tuple[str, httpx.Headers]] = []
         self.sent_bytes = 0
         self.stopped = threading.Event()
-        self._thread = threading.Thread(target=self.serve_forever, args=(POLL_S,))
 
     def url(self, name: str) -> str:
         """Return the URL of a file."""
-        return f"http://127.0.0.1:{self.server_port}/{name}"
+        return f"{self.base_url}/{name}"
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *problem: Any) -> None:
         self.stopped.set()
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
+        super().__exit__(*problem)
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: FileServer
-
-    def do_GET(self) -> None:
-        name = self.path[1:]
-        self.server.requests.append((name, httpx.Headers(self.headers.items())))
-        if name in self.server.redirects:
-            self._answer(302, b"", {"Location": self.server.redirects[name]})
-        elif name not in self.server.files:
-            self._answer(404, b"no such file", {})
-        else:
-            self._give(self.server.files[name])
-
-    def _give(self, content: bytes) -> None:
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if asked is None or not self.server.ranges:
-            self._answer(200, content, {})
-            return
-        first, last = int(asked[1]), min(int(asked[2]), len(content) - 1)
+    def answer(self, asked: Asked) -> Said:
+        name = asked.path[1:]
+        self.requests.append((name, asked.headers))
+        if name in self.redirects:
+            return Said(b"", 302, {"Location": self.redirects[name], **self.headers})
+        if name not in self.files:
+            return Said(b"no such file", 404, self.headers)
+        content = self.files[name]
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", asked.headers.get("Range", ""))
+        if wanted is None or not self.ranges:
+            return Said(content, 200, self.headers)
+        first, last = int(wanted[1]), min(int(wanted[2]), len(content) - 1)
         part = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
-        self._answer(206, content[first : last + 1], part)
+        return Said(content[first : last + 1], 206, {**part, **self.headers})
 
-    def _answer(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        said = {"Content-Length": str(len(body)), **headers, **self.server.headers}
-        for name, value in said.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.server.silent and len(self.server.requests) > self.server.silent_after:
-            self.server.stopped.wait()
-        else:
-            self._send(body)
-
-    def _send(self, body: bytes) -> None:
-        for start in range(0, len(body), PIECE_BYTES):
-            piece = body[start : start + PIECE_BYTES]
+    def send(self, handler: BaseHTTPRequestHandler, content: bytes) -> None:
+        if self.silent and len(self.requests) > self.silent_after:
+            self.stopped.wait()
+            return
+        for start in range(0, len(content), PIECE_BYTES):
+            piece = content[start : start + PIECE_BYTES]
             try:
-                self.wfile.write(piece)
+                handler.wfile.write(piece)
             except OSError:  # whoever asked has had enough
-                self.close_connection = True
+                handler.close_connection = True
                 return
-            self.server.sent_bytes += len(piece)
-
-    def log_message(self, *_: object) -> None:
-        return
+            self.sent_bytes += len(piece)

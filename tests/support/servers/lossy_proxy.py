@@ -10,6 +10,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 PIECE_BYTES = 65_536
+PATIENCE_S = 60.0
 
 
 class LossyProxy:
@@ -70,7 +71,7 @@ class LossyProxy:
                     far.sendall(piece)
             except OSError:
                 return
-            back.join(timeout=5)
+            back.join(PATIENCE_S)
 
     def _answer(
         self, far: socket.socket, near: socket.socket, asked: list[bytes]

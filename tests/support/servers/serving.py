@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 
 ROOT = Path(__file__).parents[3]
-START_S = 90.0
+START_S = 240.0
 STOP_S = 15.0
 LOG_END = 3000
 
@@ -85,7 +85,7 @@ def _wait(process: subprocess.Popen[bytes], ready: str, log: Path) -> None:
     deadline_s = time.monotonic() + START_S
     while time.monotonic() < deadline_s and process.poll() is None:
         try:
-            if httpx.get(ready, timeout=5).is_success:
+            if httpx.get(ready, timeout=30).is_success:
                 return
         except httpx.TransportError:
             time.sleep(0.1)

@@ -8,19 +8,19 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
+from tests.support.servers.loopback import LoopbackServer
+
 PIECE_BYTES = 65_536
-POLL_S = 0.01
 SIGNATURE = "signature-0f1e2d3c"
 
 
-class Storage(ThreadingHTTPServer):
+class Storage(LoopbackServer):
     """Gives and takes files.
 
     `gets` and `puts` say what befalls the next ones, in turn; None is nothing. A GET is
@@ -36,8 +36,6 @@ class Storage(ThreadingHTTPServer):
         ranges: Give parts when they are asked for.
     """
 
-    daemon_threads = True
-
     def __init__(
         self,
         files: dict[str, bytes] | None = None,
@@ -45,8 +43,7 @@ class Storage(ThreadingHTTPServer):
         validator: str = "etag",
         ranges: bool = True,
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.base_url = f"http://127.0.0.1:{self.server_port}"
+        super().__init__(handler=_Handler)
         self.files = dict(files or {})
         self.validator = validator
         self.ranges = ranges
@@ -63,22 +60,6 @@ class Storage(ThreadingHTTPServer):
         self.taken: dict[str, bytes] = {}
         self.given_bytes = 0
         self.grants = 0
-        self.lock = threading.Lock()
-        self._thread = threading.Thread(target=self.serve_forever, args=(POLL_S,))
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.shutdown()
-        self._thread.join()
-        self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Say nothing: whoever asked has gone, as the tests want it."""
