@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
+import mediakit.widgets.timeline
 from mediakit import Client
+from mediakit.widgets.controls.wire import held, shown
 from tests.browser.modules.bare_page import BarePage, until
+from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
 DASH = "\N{EN DASH}"
+LOOKED_AT_MS = 1_000
 CANARY = "<img src=x onerror='window.canary=1'>"
 
 
@@ -211,3 +216,81 @@ def test_long_compositions_are_zoomed_and_scrolled(
     made.page.keyboard.press("Home")
     expect(made.block(0, 0)).to_be_focused()
     expect(made.block(0, 0)).to_be_in_viewport()
+
+
+def test_a_new_block_takes_the_length_of_its_clip_unless_a_hand_gave_it_one(
+    compose: Callable[..., Composition], tmp_path: Path
+) -> None:
+    clip = str(make_mp4(tmp_path / "clip.mp4", (64, 48), 3.5))
+    made = compose()
+    place = made.el.get_by_role("button", name="Place a keyframe")
+    url = made.page.locator(".mk-chosen .mk-chosen").get_by_label("URL *")
+    made.el.get_by_role("button", name="Add one more video track").click()
+    place.click()
+    made.becomes((0, 2000))
+    url.fill(clip)
+    made.becomes((0, 3500))
+    place.click()
+    made.becomes((0, 3500), (3500, 2000))
+    made.block(0, 1).press("Alt+ArrowLeft")
+    url.fill(clip)
+    made.becomes((0, 3500), (3500, 1900))
+    made.page.wait_for_timeout(LOOKED_AT_MS)
+    assert made.keyframes() == [(0, 3500), (3500, 1900)]
+
+
+# Places, moves and adds at random; tells every value, and whether one before changed.
+WALK = """([source, spec, rows, seed]) => {
+    const spans = new (new Function(`${source}; return Spans;`)())(spec);
+    const drawn = () => (seed = (seed * 1103515245 + 12345) % 2147483648) / 2147483648;
+    const whole = (most) => Math.floor(drawn() * (most + 1));
+    const walked = [rows];
+    for (let turn = 0; turn < 150; turn += 1) {
+        const [kept, row] = [JSON.stringify(rows), whole(rows.length - 1)];
+        const some = spans.of(rows[row]);
+        const times = { start_ms: 9999 * drawn(), length_ms: 1 + 9999 * drawn() };
+        const place = spans.newPlace(rows, row);
+        const room = spans.room(rows[row], drawn() < 0.5 ? null : times.start_ms);
+        const next = [
+            () => spans.put(rows, [row, whole(some.length - 1)], times),
+            () => (place ? spans.put(rows, place, room) : rows),
+            () => (rows.length < 8 ? spans.addItem(rows, "image") : rows),
+        ][whole(2)]();
+        if (JSON.stringify(rows) !== kept) throw new Error("the value before changed");
+        walked.push((rows = next));
+    }
+    return walked;
+}"""
+
+
+def test_no_edit_loses_what_no_timeline_shows_and_times_are_whole_milliseconds(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose()
+    function = made.form.function
+    [field] = made.form.widget.form["schema"]["fields"]
+    source = Path(mediakit.widgets.timeline.__path__[0], "spans.js").read_text("utf-8")
+    spec = function.fields["tracks"]
+    begun = [
+        {"type": kind, "id": kind, "mood": at, "keyframes": [{"volume": at}, {}]}
+        for at, kind in enumerate(("video", "image", "audio"))
+    ]
+    for seed in range(8):
+        rows = shown(spec, begun)
+        for wire in made.page.evaluate(WALK, [source, field, rows, seed]):
+            value: Any = held(spec, wire)
+            assert [each.get("mood") for each in value][:3] == [0, 1, 2]
+            volumes = [each["keyframes"][0].get("volume") for each in value]
+            assert volumes[:3] == [0, 1, 2]
+            names = [each["id"] for each in value]
+            assert len(set(names)) == len(names)
+            times = [
+                keyframe.get(name)
+                for each in value
+                for keyframe in each["keyframes"]
+                for name in ("timestamp", "duration")
+            ]
+            assert all(ms is None or (isinstance(ms, int) and ms >= 0) for ms in times)
+            found = {p.field for p in function.check({"tracks": value}) if p.got}
+            ends = ("timestamp", "duration", "mood", "volume", "tracks")
+            assert all(name.endswith(ends) for name in found), found

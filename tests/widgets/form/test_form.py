@@ -534,7 +534,9 @@ def test_the_saved_copy_follows_what_is_typed_and_is_not_written_at_every_key(
     sent: list[str] = []
     form = make_form("text-to-video")
     monkeypatch.setattr(
-        form._handle, "_publish", lambda data, **more: sent.append(data["text/html"])
+        form._live.handle,
+        "_publish",
+        lambda data, **more: sent.append(data["text/html"]),
     )
     form._ipython_display_()
     assert "kite" not in sent[-1]

@@ -14,6 +14,13 @@ from mediakit import Client
 from mediakit.catalog import Catalog
 from mediakit.sweep.grid import grid_of
 from mediakit.widgets.form.controller import Form
+from mediakit.widgets.form.form_sweep import (
+    AMOUNT,
+    INCOMPLETE,
+    NOTHING_VARIES,
+    PLAN_CHANGED,
+    TAKES,
+)
 from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.sweep_call import (
@@ -22,13 +29,6 @@ from mediakit.widgets.form.sweep_call import (
     axes_of,
     call_of,
     numbers_in,
-)
-from mediakit.widgets.form.sweep_panel import (
-    AMOUNT,
-    INCOMPLETE,
-    NOTHING_VARIES,
-    PLAN_CHANGED,
-    TAKES,
 )
 from tests.support.samples.media_samples import make_png
 from tests.support.soak import IS_SOAK

@@ -72,7 +72,7 @@ def test_a_second_clip_comes_behind_the_first_one_and_a_picture_beside_them() ->
     clips, pictures = tracks
     spans = [(each["timestamp"], each["duration"]) for each in clips["keyframes"]]
     assert spans == [(0, 4500), (4500, 4500)]
-    assert (clips["type"], clips["id"]) == ("video", "video-1")
+    assert (clips["type"], clips["id"]) == ("video", "track-1")
     assert pictures["type"] == "image"
     assert pictures["keyframes"][0]["url"] == PICTURE.url
     function = use("compose-video", "video").function

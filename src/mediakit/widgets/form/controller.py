@@ -1,4 +1,4 @@
-"""The form of a model function: connects its state, its view and its jobs."""
+"""The form of a model function: connects its state, its page and its jobs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from mediakit.client.preparing import full_names, plain_fields
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms
-from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.draft import Draft, digest_of
 from mediakit.widgets.form.form_inputs import FormInputs
 from mediakit.widgets.form.form_jobs import FormJobs
 from mediakit.widgets.form.form_memory import FormMemory, origin_of
-from mediakit.widgets.form.form_page import FormPage
 from mediakit.widgets.form.form_reads import FormReads
 from mediakit.widgets.form.form_sweep import FormSweep
 from mediakit.widgets.form.form_values import (
@@ -31,23 +29,20 @@ from mediakit.widgets.form.form_values import (
     adapted,
     assigned,
     assigned_together,
-    started,
 )
 from mediakit.widgets.form.funds import Funds
 from mediakit.widgets.form.funds_store import FundsStore
 from mediakit.widgets.form.html import values_html
-from mediakit.widgets.form.live_state import LiveState
+from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.purchase import Purchases
 from mediakit.widgets.form.python_code import python_call
 from mediakit.widgets.form.state import FormState
-from mediakit.widgets.inputs.result_search import ResultSearch
 from mediakit.widgets.job.payload import JobHost, varied
 from mediakit.widgets.job.uses import Elsewhere, Use, Uses
 from mediakit.widgets.job.view import JobView
-from mediakit.widgets.toolkit.background_tasks import TaskRunner
 from mediakit.widgets.toolkit.callbacks import guarded, sentence_of
 from mediakit.widgets.toolkit.cell_identity import ReplacedByCell
-from mediakit.widgets.toolkit.cell_outputs import CardHandle, Cell, HasCard, bundle_of
+from mediakit.widgets.toolkit.cell_outputs import Cell, HasCard, bundle_of
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -110,32 +105,19 @@ class Form:
         self._focuses = 0
         self._values = FormValues(self._read_values, self._set_values)
 
-        self._live = LiveState(started(FormState.start(function)), self._show)
-        self._handle = CardHandle()
-        service = client.service.label
-        hides = self._handle.live_rules
-        self._page = FormPage(function, service, self._live, self._on_message, hides)
-        self.widget = self._page.widget
-        self._guard = guarded(self._page.say, self._live.lock)
-        self._tasks = TaskRunner(client.io, self._page.say)
-        self._clock = clock or SystemClock()
-        self._results = ResultSearch(client)
-        context = FormContext(
-            client,
-            function,
-            self._live,
-            self._page,
-            self._handle,
-            self._tasks,
-            self._clock,
-            self._results,
-        )
-        self._sweep = FormSweep(context)
-        self._inputs = FormInputs(context)
-        self._jobs = FormJobs(context, self._make_host(elsewhere))
-        self._reads = FormReads(context)
+        clock = clock or SystemClock()
+        heard, show = self._on_message, self._show
+        live = LiveForm(client, function, clock, on_message=heard, show=show)
+        self._live = live
+        self.widget = live.widget
+        self._guard = guarded(live.say, live.lock)
+        self._tasks = live.tasks
+        self._sweep = FormSweep(live)
+        self._inputs = FormInputs(live)
+        self._jobs = FormJobs(live, self._make_host(elsewhere))
+        self._reads = FormReads(live)
         self._purchases = Purchases(
-            context,
+            live,
             self._reads,
             self._origin,
             show_job=self._take_bought,
@@ -190,7 +172,7 @@ class Form:
         """Show the live form, and a place where the cards of its jobs stay."""
         self._write_static_copy()
         # The cards say more than a fallback would: one of them is enough.
-        self._handle.display_beside(self.widget)
+        self._live.handle.display_beside(self.widget)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         """Return the live widget, and its values for a copy without a kernel."""
@@ -210,11 +192,10 @@ class Form:
                 end()
             _open_forms.remove(self._key, self)
             self._write_static_copy()
-            self._handle.close()
+            self._live.handle.close()
             self._sweep.close()
             self._inputs.close()
-            self._reads.close()
-            self._page.close()
+            self._live.close()
             self._jobs.close()
 
     # How it begins.
@@ -226,11 +207,11 @@ class Form:
             if not fresh:
                 draft = replace(before._draft, after=0)
                 views = before._jobs.give_away()
-                self._sweep.first_choice = before._sweep.choice
+                self._sweep.choice = before._sweep.choice
             before.close()
         values = self._given
         if draft is not None:
-            located = self._results.located(draft.values)
+            located = self._live.results.located(draft.values)
             values = replace(draft, values=located).begun_with(self._given)
         for name, value in values.items():
             self._live.now, problem = assigned(self.state, name, value)
@@ -242,14 +223,14 @@ class Form:
                 self.state, touched=touched, submitted=draft.submitted
             )
         self._live.now = adapted(self.state)
-        self._live.now = self._page.timelines.began(self.state)
+        self._live.named()
         if before is None and not fresh:
             views = self._jobs.recalled(earlier)
             self._memory.skip(self._draft)
         self._jobs.begin(views, earlier)
         if self._memory.keeps and not fresh:
             self.widget.show_form({"returns": True})
-        self._page.say("\n".join(sentences))
+        self._live.say("\n".join(sentences))
 
     def _remembered(
         self, *, fresh: bool
@@ -278,7 +259,7 @@ class Form:
 
     def _follow(self, view: HasCard) -> None:
         """Keep the card of a job that was made from a result of this form."""
-        self._newest._handle.follow(view)
+        self._newest._live.handle.follow(view)
 
     def _accept(self, job: AsyncJob, submitted: str | None = None) -> None:
         """Show a job, which stands for the body of this digest."""
@@ -313,7 +294,7 @@ class Form:
     def _draft(self) -> Draft:
         given = {name: digest_of(value) for name, value in self._given.items()}
         return Draft(
-            values=self._results.named(self.state.values),
+            values=self._live.results.named(self.state.values),
             given=given,
             touched=self.state.touched,
             submitted=self.state.submitted,
@@ -331,7 +312,7 @@ class Form:
                 self._live.now = assigned_together(self.state, given)
             finally:
                 self._live.now = adapted(self.state)
-            self._live.now = self._page.timelines.began(self.state, given)
+            self._live.named(given)
             self._show()
             for name in given:
                 self._look_at_media_of(name)
@@ -344,7 +325,6 @@ class Form:
         """Handle a message of the page, on whichever thread it arrives."""
         act = {
             "edit": self._edit,
-            "timeline": self._edit_timeline,
             "generate": self._generate,
             "show_owned": lambda _: self._show_owned(),
             "refresh": lambda _: self._refresh(),
@@ -358,28 +338,16 @@ class Form:
 
     def _edit(self, message: Mapping[str, Any]) -> None:
         """Take what was edited and not heard yet; a later message holds that too."""
-        if not self._page.is_news(message):
+        if not self._live.is_news(message):
             return
-        names = self._page.take(message["values"])
+        names = self._live.take(message["values"])
         self._show(heard=[message["view"], message["number"]])
         for name in names:
             self._look_at_media_of(name)
         self._refresh_stale()
 
-    def _edit_timeline(self, message: Mapping[str, Any]) -> None:
-        name = str(message["name"])
-        before = self.state
-        self._live.now, place = self._page.timelines.apply(
-            before, name, message["edit"]
-        )
-        more = {} if place is None else {"reveal": place}
-        self._show(**more)
-        if self.state.values[name] != before.values[name]:
-            self._look_at_media_of(name)
-            self._refresh_stale()
-
     def _look_at_media_of(self, name: str) -> None:
-        spec = self._page.fields.get(name)
+        spec = self._live.fields.get(name)
         holds_media = spec is not None and any(s.media_kind for s in spec.with_inner())
         # Another field may make the price depend on the length of a clip.
         if holds_media or self.state.media.unmeasured:
@@ -389,12 +357,12 @@ class Form:
         """Submit what stood on the page, at the price that stood on its button."""
         if self.state.sending is not None:
             return
-        self._page.is_news(message)
-        self._page.take({name: message["values"][name] for name in message["edited"]})
-        if self._page.differs(message["values"]):
-            self._page.say(FORM_CHANGED, until_edited=True)
+        self._live.is_news(message)
+        self._live.take({name: message["values"][name] for name in message["edited"]})
+        if self._live.differs(message["values"]):
+            self._live.say(FORM_CHANGED, until_edited=True)
         else:
-            self._page.say("")
+            self._live.say("")
             seen = message["price"] and tuple(message["price"])
             self._purchases.start(seen, another=message["another"])
         self._show(heard=[message["view"], message["number"]])
@@ -427,8 +395,8 @@ class Form:
     def _refresh_stale(self) -> None:
         """Read the balance again where it may have changed."""
         is_short = self.state.affordability.covered is False
-        read_at = self.state.funds.read_at or self._clock.now()
-        age_s = (self._clock.now() - read_at).total_seconds()
+        read_at = self.state.funds.read_at or self._live.clock.now()
+        age_s = (self._live.clock.now() - read_at).total_seconds()
         if age_s > (SHORT_BALANCE_AGE_S if is_short else BALANCE_AGE_S):
             self._refresh()
 
@@ -439,22 +407,22 @@ class Form:
         if self._closed:
             return
         code = self.as_python() if self._shows_code else ""
-        self._page.show({"code": code, **self._sweep.payload()}, **more)
+        self._live.draw({"code": code, **self._sweep.payload()}, **more)
         self._reads.owned_soon()
         self._save_soon()
 
     def _save_soon(self) -> None:
         """Save what the form holds, at most once a second."""
-        wanted = self._handle.is_displayed or self._memory.keeps
+        wanted = self._live.handle.is_displayed or self._memory.keeps
         if wanted and not self._is_saving_soon:
             self._is_saving_soon = True
             self._tasks.run(self._save_later)
 
     async def _save_later(self) -> None:
-        await self._clock.sleep(SAVE_PAUSE_S)
+        await self._live.clock.sleep(SAVE_PAUSE_S)
         with self._live.lock:
             self._is_saving_soon = False
-            if not self._closed and self._handle.is_displayed:
+            if not self._closed and self._live.handle.is_displayed:
                 self._write_static_copy()
         await self._save_draft()
 
@@ -463,7 +431,7 @@ class Form:
             await to_thread.run_sync(self._memory.save, self._draft)
 
     def _write_static_copy(self) -> None:
-        self._handle.show(values_html(self.state))
+        self._live.handle.show(values_html(self.state))
 
 
 def is_open(

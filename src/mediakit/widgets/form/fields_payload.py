@@ -56,7 +56,15 @@ def fields_of(function: Function, values: Mapping[str, object]) -> dict[str, Fie
     return fields
 
 
-def schema_payload(function: Function, fields: Mapping[str, FieldSpec]) -> Payload:
+def axes_of(function: Function) -> dict[str, Axis]:
+    """Return the fields that have a timeline."""
+    axes = {n: Axis.of(s, function.rules) for n, s in function.fields.items()}
+    return {name: axis for name, axis in axes.items() if axis is not None}
+
+
+def schema_payload(
+    function: Function, fields: Mapping[str, FieldSpec], axes: Mapping[str, Axis]
+) -> Payload:
     """Return what stays the same while the same fields are shown."""
     prompts = " ".join(s.doc for s in fields.values() if s.multiline)
     return {
@@ -64,7 +72,7 @@ def schema_payload(function: Function, fields: Mapping[str, FieldSpec]) -> Paylo
             {
                 **field_payload(spec, spec.name, prompts),
                 "main": name == FURTHER.name or is_main(function, spec),
-                "timeline": Axis.of(spec, function.rules) is not None,
+                "timeline": axes[name].payload if name in axes else None,
             }
             for name, spec in fields.items()
         ]

@@ -11,8 +11,8 @@ from anyio import to_thread
 
 from mediakit.history import Entry
 from mediakit.media import is_url, kernel_folder
-from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.fields_payload import SEVERAL, media_specs
+from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.inputs.frames import frame_of
 from mediakit.widgets.inputs.result_search import Result
 from mediakit.widgets.toolkit.styles import data_url
@@ -29,13 +29,13 @@ Message = Mapping[str, Any]
 class FormInputs:
     """Answers the page where it asks for uploads, earlier results and frames."""
 
-    def __init__(self, context: FormContext) -> None:
-        self._context = context
-        self._widget = context.page.widget
+    def __init__(self, live: LiveForm) -> None:
+        self._live = live
+        self._widget = live.widget
         self._pages: dict[str, tuple[list[Result], Entry | None]] = {}
         self._receiver = Receiver(
             lambda message: self._widget.send({"upload": message}),
-            UploadFolder(context.client.components.home or kernel_folder()),
+            UploadFolder(live.client.components.home or kernel_folder()),
             self._work,
             check=self._refusal,
         )
@@ -45,11 +45,11 @@ class FormInputs:
             case "upload":
                 self._receiver.on_message(message, buffers)
             case "results":
-                self._context.tasks.run(partial(self._send_results, message))
+                self._live.tasks.run(partial(self._send_results, message))
             case "poster":
-                self._context.tasks.run(partial(self._send_poster, message))
+                self._live.tasks.run(partial(self._send_poster, message))
             case "frame":
-                self._context.tasks.run(partial(self._send_frame, message))
+                self._live.tasks.run(partial(self._send_frame, message))
 
     def close(self) -> None:
         self._receiver.close()
@@ -59,13 +59,13 @@ class FormInputs:
 
         async def run() -> None:
             found = await to_thread.run_sync(work)
-            with self._context.live.lock:
+            with self._live.lock:
                 done(found)
 
-        self._context.tasks.run(run)
+        self._live.tasks.run(run)
 
     def _refusal(self, offer: Message) -> str | None:
-        spec = media_specs(self._context.page.fields)[str(offer["path"])]
+        spec = media_specs(self._live.fields)[str(offer["path"])]
         name = str(offer["name"])
         most = spec.max_length if spec.item else None
         if most is not None and int(offer["count"]) >= most:
@@ -80,7 +80,7 @@ class FormInputs:
         before, last = self._pages.get(picker, ([], None))
         if not message["more"]:
             before, last = [], None
-        found = await self._context.results.page(medium, text, last)
+        found = await self._live.results.page(medium, text, last)
         self._pages[picker] = ([*before, *found.results], found.last)
         name, words = SEVERAL[medium], ""
         if not before and not found.results:
@@ -96,16 +96,16 @@ class FormInputs:
 
     async def _send_poster(self, message: Message) -> None:
         shown, _ = self._pages[str(message["picker"])]
-        poster = await self._context.results.poster(shown[int(message["at"])])
+        poster = await self._live.results.poster(shown[int(message["at"])])
         self._widget.answer(message, poster=data_url(poster) if poster else "")
 
     async def _send_frame(self, message: Message) -> None:
         """Send a frame of the clip, and the mask that is there to continue with."""
-        clip = self._context.live.now.values.get(str(message["mask_of"]))
+        clip = self._live.now.values.get(str(message["mask_of"]))
         if not isinstance(clip, str) or not clip:
             self._widget.answer(message, problem=NO_CLIP)
             return
-        remote = self._context.client.components.remote_media
+        remote = self._live.client.components.remote_media
         frame = await frame_of(clip, remote)
         base = await to_thread.run_sync(_file_at, str(message["value"]))
         if frame is None:

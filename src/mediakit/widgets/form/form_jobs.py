@@ -11,7 +11,7 @@ from mediakit.client import AsyncJob
 from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.history import Entry, EntryState, History
 from mediakit.schema import canonical_json
-from mediakit.widgets.form.context import FormContext
+from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import JobHost
 from mediakit.widgets.job.view import JobView
@@ -23,10 +23,9 @@ ANSWER_LOOKS = 300
 class FormJobs:
     """The views of a form's jobs, and which of its requests were submitted."""
 
-    def __init__(self, context: FormContext, host: JobHost) -> None:
+    def __init__(self, live: LiveForm, host: JobHost) -> None:
         self.views: tuple[JobView, ...] = ()
-        self._context = context
-        self._live = context.live
+        self._live = live
         self._host = host
         self._earlier: Sequence[Entry] = ()
         self._listeners: list[Callable[[], None]] = []
@@ -49,26 +48,26 @@ class FormJobs:
         self.views = tuple(views)
         for view in self.views:
             self._note_failure(view)
-        self._context.page.widget.show_jobs(self.views)
+        self._live.widget.show_jobs(self.views)
 
     def watch_again(self) -> None:
         """Watch what an earlier kernel left, once the form is on the page."""
-        self._context.handle.follow(*reversed(self.views))
+        self._live.handle.follow(*reversed(self.views))
         if any(not _is_over(entry) for entry in self._earlier):
-            self._context.tasks.run(self._watch_again)
+            self._live.tasks.run(self._watch_again)
 
     async def _watch_again(self) -> None:
         for entry in self._earlier:
             if entry.job_id is not None and not _is_over(entry):
-                await self._context.client.components.jobs.resume(entry)
+                await self._live.client.components.jobs.resume(entry)
         for entry in await self._answered():
             self._live.change(partial(self._with_same, entry=entry))
             self.accept(self._recalled(entry))
 
     async def _answered(self) -> Sequence[Entry]:
         """Wait until requests left unanswered have a job; return their entries."""
-        clock = self._context.clock
-        ask = self._context.client.components.account_history.ask
+        clock = self._live.clock
+        ask = self._live.client.components.account_history.ask
         # The client asks for them again; see `resume`.
         keys = [
             entry.key
@@ -90,7 +89,7 @@ class FormJobs:
     def _with_same(self, state: FormState, entry: Entry) -> FormState:
         """Note that an earlier kernel submitted what the form holds."""
         job_id = entry.job_id
-        is_own = entry.function == self._context.function.path
+        is_own = entry.function == self._live.function.path
         if job_id is None or job_id in state.submitted or not is_own:
             return state
         if not _is_same(state, entry):
@@ -108,8 +107,8 @@ class FormJobs:
             self.views = (view, *self.views)
             self._note_failure(view)
             if not self._closed:
-                self._context.page.widget.show_jobs(self.views)
-        self._context.handle.follow(view)
+                self._live.widget.show_jobs(self.views)
+        self._live.handle.follow(view)
         for listener in tuple(self._listeners):
             listener()
 
@@ -125,13 +124,13 @@ class FormJobs:
             view.close()
 
     def _recalled(self, entry: Entry) -> AsyncJob:
-        return self._context.client.components.jobs.recalled(entry)
+        return self._live.client.components.jobs.recalled(entry)
 
     def _view(self, job: AsyncJob, *, recalled: bool = False) -> JobView:
         # The history also has the jobs that were made from a result of the form.
-        is_own = job.state.function == self._context.function.path
+        is_own = job.state.function == self._live.function.path
         host = self._host if is_own else replace(self._host, vary=None)
-        client = self._context.client
+        client = self._live.client
         return JobView(job, client, home=host, recalled=recalled, arrives=not recalled)
 
     def _note_failure(self, view: JobView) -> None:
@@ -142,7 +141,7 @@ class FormJobs:
             failed = record.status is JobStatus.FAILED
             if failed and record.id in self._live.now.submitted:
                 # Not here: a view that reports a change holds a lock of its own.
-                self._context.tasks.run(partial(self._forget, record.id))
+                self._live.tasks.run(partial(self._forget, record.id))
 
         view.on_card(note)
         note()

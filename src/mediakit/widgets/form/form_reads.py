@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from mediakit.api_models import JobStatus
 from mediakit.errors import MediakitError
 from mediakit.widgets.controls.media_inspection import Inspection, MediaKey
-from mediakit.widgets.form.context import FormContext
+from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.python_code import is_extra
 from mediakit.widgets.form.state import FormState, Owned
 from mediakit.widgets.inputs.inspector import Inspector
-
-TYPING_PAUSE_S = 0.4
 
 
 class FormReads:
     """Inspects media and searches the history, once typing has paused."""
 
-    def __init__(self, context: FormContext) -> None:
-        self._context = context
-        self._live = context.live
-        self._inspector = Inspector(context.client.components.remote_media)
-        self._edits: dict[str, int] = {}
+    def __init__(self, live: LiveForm) -> None:
+        self._live = live
+        self._inspector = Inspector(live.client.components.remote_media)
         self._searched: tuple[str, bool] | None = None
 
     def media_soon(self) -> None:
         """Inspect the media, unless they are edited again meanwhile."""
-        self._soon("media", self.media)
+        self._live.after_typing("media", self.media)
 
     async def media(self) -> None:
         await self.files(self._live.now)
-        results = await self._context.results.recognised(self._live.now.media.remote)
+        results = await self._live.results.recognised(self._live.now.media.remote)
         if results:
             self._take(results)
         remote = self._live.now.media.unmeasured
@@ -44,8 +40,7 @@ class FormReads:
         self._take(await self._inspector.look(state.media.files))
 
     def _take(self, found: Mapping[MediaKey, Inspection]) -> None:
-        fitted = self._context.page.timelines.fitted
-        self._live.change(lambda now: fitted(now.with_inspections(found)))
+        self._live.change(lambda now: now.with_inspections(found))
 
     def owned_soon(self) -> None:
         """Look for a job of what the form holds, once for each request."""
@@ -53,7 +48,7 @@ class FormReads:
         wanted = (state.body_digest, bool(state.media.unseen))
         if wanted != self._searched and not state.problems:
             self._searched = wanted
-            self._soon("owned", lambda: self.owned(self._live.now))
+            self._live.after_typing("owned", lambda: self.owned(self._live.now))
 
     def search_again(self) -> None:
         """Search again: another form may have submitted the request."""
@@ -65,7 +60,7 @@ class FormReads:
             return
         try:
             arguments = await self.arguments(state.body())
-            components = self._context.client.components
+            components = self._live.client.components
             entry = await components.owned_entry(state.function.path, **arguments)
         except MediakitError:
             return  # a click on the button says what is wrong
@@ -76,21 +71,8 @@ class FormReads:
 
     async def arguments(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return what `submit` takes for a body, with results as jobs."""
-        function = self._context.function
+        function = self._live.function
         extra = {n: v for n, v in body.items() if is_extra(function, n, v)}
         plain = {n: value for n, value in body.items() if n not in extra}
-        as_jobs = await self._context.results.as_jobs(function, plain)
+        as_jobs = await self._live.results.as_jobs(function, plain)
         return {**as_jobs, "extra": extra}
-
-    def close(self) -> None:
-        self._edits.clear()  # nothing that waits for a pause in typing starts any more
-
-    def _soon(self, what: str, look: Callable[[], Awaitable[object]]) -> None:
-        edits = self._edits[what] = self._edits.get(what, 0) + 1
-
-        async def after_typing() -> None:
-            await self._context.clock.sleep(TYPING_PAUSE_S)
-            if self._edits.get(what) == edits:
-                await look()
-
-        self._context.tasks.run(after_typing)

@@ -1,76 +1,374 @@
-"""The sweep of a form: the panel while it is wanted, and the wall of the last run."""
+"""The sweep of a form: what varies, the plan that follows, its run, and its wall."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from mediakit.widgets.form.context import FormContext
+from mediakit.errors import InputError, MediakitError
+from mediakit.money import MicroUSD, format_usd, parse_usd
+from mediakit.schema import FieldSpec
+from mediakit.widgets.controls.messages import label_of
+from mediakit.widgets.form.fields_payload import name_of, option_label
+from mediakit.widgets.form.live_form import LiveForm
+from mediakit.widgets.form.python_code import sweep_call
+from mediakit.widgets.form.sweep_call import (
+    NUMBERS,
+    SweepCall,
+    SweepChoice,
+    axes_of,
+    call_of,
+    first_entry,
+    way_of,
+)
 from mediakit.widgets.job.payload import Payload
+from mediakit.widgets.toolkit.callbacks import sentence_of
 
 if TYPE_CHECKING:
-    from mediakit.widgets.form.sweep_call import SweepChoice
-    from mediakit.widgets.form.sweep_panel import SweepPanel
+    from mediakit.sweep import AsyncResults
+    from mediakit.widgets.gallery import Gallery
+    from mediakit.widgets.sweeps import AsyncPlan
+    from mediakit.widgets.toolkit.cell_outputs import CardHandle
+
+# What plans and runs imports pandas, so it is imported where a sweep is wanted.
 
 PAST = (
     "The results of this form's last sweep are in the history; in code: "
     'client.sweep_results("{}").'
 )
+MOST_TAKES = 1_000
+PLAN_CHANGED = "The plan has changed. Press Run after the price updates."
+NOTHING_VARIES = "Select what varies, or set more than one take."
+TAKES = f"Takes: enter a whole number from 1 to {MOST_TAKES:,}."
+AMOUNT = "Enter an amount, such as $5."
+RUNNING = "Running…"
+INCOMPLETE = "Complete the values above to see the plan."
+HINTS = {
+    "numbers": f"such as {NUMBERS}",
+    "lines": "one per line; a word in braces, such as {animal}, has its own values",
+    "media": "one file or URL per line",
+    "lists": "one list per line, its files or URLs separated by a comma and a space",
+    "json": "one JSON value per line",
+    "slot": "one per line",
+}
 
 
 class FormSweep:
-    """Makes the panel when somebody opens it, because it imports pandas."""
+    """Turns fields of a form into lists; nothing is planned before it is opened."""
 
-    def __init__(self, context: FormContext) -> None:
+    def __init__(self, live: LiveForm) -> None:
         self.last = ""
         """The id of the sweep that ran last; empty for none."""
-        self._context = context
-        self._panel: SweepPanel | None = None
-        self.first_choice: SweepChoice | None = None
-        """What varies when the panel is opened; None for nothing."""
-        self._has_wall = False
-
-    @property
-    def choice(self) -> SweepChoice | None:
-        """Return what varies; None before anything was chosen."""
-        return self.first_choice if self._panel is None else self._panel.choice
-
-    def on_message(self, message: Mapping[str, Any]) -> None:
-        panel = self._panel = self._panel or self._make_panel()
-        if "past" in message:
-            self._context.tasks.run(partial(panel.show_past, self.last))
-        elif "open" in message:
-            panel.is_open = bool(message["open"])
-        else:
-            panel.on_message(message)
-        self._context.live.show()
-
-    def payload(self) -> Payload:
-        """Return what the page draws of it, for what the form holds now."""
-        past = PAST.format(self.last) if self.last and not self._has_wall else ""
-        if self._panel is None:
-            return {"sweep": None, "past": past}
-        self._panel.follow()
-        return {"sweep": self._panel.payload, "past": past}
+        self.choice = SweepChoice()
+        self._live = live
+        self._client = live.client
+        self._call: SweepCall | None = None  # None before it was opened
+        self._is_open = False
+        self._edits = 0
+        self._plan: AsyncPlan | None = None
+        self._new_count = 0
+        self._html = ""
+        self._sentence = ""
+        self._error = ""
+        self._budget = ""
+        self._limit: MicroUSD | None = None
+        self._has_amount = True
+        self._takes = ""
+        self._handle: CardHandle | None = None
+        self._gallery: Gallery | None = None
+        self._runs = False
 
     def close(self) -> None:
-        """Close the panel; a run continues."""
-        if self._panel is not None:
-            self._panel.close()
+        """Stop planning; a run continues."""
+        self._edits += 1
+        if self._gallery is not None:
+            self._gallery.close()
+        if self._handle is not None:
+            self._handle.close()
 
-    def _make_panel(self) -> SweepPanel:
-        from mediakit.widgets.form.sweep_call import SweepChoice
-        from mediakit.widgets.form.sweep_panel import SweepPanel
+    # -- what people do -----------------------------------------------------------
 
-        handle = self._context.handle.another()
-        self._context.page.widget.hides += handle.live_rules
-        choice = self.first_choice or SweepChoice()
-        return SweepPanel(self._context, choice, handle, show_wall=self._show_wall)
+    def _begin(self) -> None:
+        self._call = call_of(self._live.now, self.choice)
+        self._takes = str(self.choice.takes)
+        self._plan_soon()
 
-    def _show_wall(self, wall: Any, sweep: str) -> None:
-        self.last = sweep
-        self._has_wall = True
-        parts = {"wall": [wall.model_id], "past": ""}
-        self._context.page.widget.show_form(parts, brings=True)
-        self._context.live.show()
+    def on_message(self, message: Mapping[str, Any]) -> None:
+        if self._call is None:
+            self._begin()
+        match message:
+            case {"past": True}:
+                self._live.tasks.run(self._show_past)
+            case {"open": is_open}:
+                self._is_open = bool(is_open)
+            case {"takes": text}:
+                self._takes = str(text).strip()
+                self._plan_soon()
+                if self._has_takes:
+                    self.choice = replace(self.choice, takes=int(self._takes))
+            case {"budget": text}:
+                self._set_budget(str(text).strip())
+            case {"run": text}:
+                self._run(str(text))
+            case {"drafts": True}:
+                self._live.tasks.run(self._show_drafts)
+            case _:
+                self.choice = self._chosen(message)
+        self._live.show()
+
+    def _chosen(self, message: Mapping[str, Any]) -> SweepChoice:
+        """Return what varies, after something was ticked or typed."""
+        choice = self.choice
+        state = self._live.now
+        match message:
+            case {"vary": name, "on": True}:
+                value = state.values.get(name, state.further.get(name))
+                return choice.with_varied(axes_of(state)[name], value)
+            case {"vary": name}:
+                return choice.without(name)
+            case {"axis": name, "ticked": ticked}:
+                choices = axes_of(state)[name].choices
+                return choice.with_entry(name, tuple(choices[at] for at in ticked))
+            case {"axis": name, "text": text}:
+                return choice.with_entry(name, str(text))
+        return choice
+
+    # -- what is shown ------------------------------------------------------------
+
+    def payload(self) -> Payload:
+        """Return what the page draws, for what the form holds now."""
+        past = PAST.format(self.last) if self.last and self._gallery is None else ""
+        if self._call is None:
+            return {"sweep": None, "past": past}
+        call = call_of(self._live.now, self.choice)
+        if call != self._call:
+            self._call = call
+            self._plan_soon()
+        return {"sweep": self._panel(call), "past": past}
+
+    def _panel(self, call: SweepCall) -> Payload:
+        specs = axes_of(self._live.now)
+        plan = self._plan
+        axes = [*(n for n in self.choice.varied if n in specs), *call.slots]
+        problems = call.problems
+        function, arguments = self._live.function, call.arguments
+        return {
+            "open": self._is_open,
+            "varies": [
+                [name, label_of(spec), name in self.choice.varied]
+                for name, spec in specs.items()
+            ],
+            "axes": [self._axis(n, specs.get(n), problems.get(n, "")) for n in axes],
+            "takes": self._takes,
+            "plan": self._html,
+            "fades": plan is None and bool(self._html),
+            "said": self._sentence,
+            "budget": self._budget,
+            "fits": "" if plan is None else self._fits(plan),
+            "run": self._run_text,
+            "off": plan is None or self._runs or not self._can_pay(plan),
+            "drafts": plan is not None and plan.can_draft,
+            "code": sweep_call(self._client.catalog, function, arguments),
+            "error": self._error,
+        }
+
+    def _axis(self, name: str, spec: FieldSpec | None, problem: str) -> Payload:
+        way = "slot" if spec is None else way_of(spec)
+        label = "{" + name + "}" if spec is None else name_of(spec)
+        first = "" if spec is None else first_entry(spec, None)
+        entry = self.choice.entries.get(name, first)
+        is_media = spec is not None and spec.media_kind and way == "lines"
+        shown: Payload = {
+            "name": name,
+            "label": f"Values of {label}",
+            "way": way,
+            "hint": HINTS.get("media" if is_media else way, ""),
+            "problem": problem,
+        }
+        if spec is not None and way == "choices":
+            unit = f" {spec.unit}" if spec.unit else ""
+            texts = [option_label(choice, unit) for choice in spec.choices]
+            ticked = [at for at, choice in enumerate(spec.choices) if choice in entry]
+            return shown | {"options": texts, "ticked": ticked}
+        return shown | {"text": str(entry)}
+
+    # -- the price ----------------------------------------------------------------
+
+    @property
+    def _has_takes(self) -> bool:
+        text = self._takes
+        return text.isdecimal() and 1 <= int(text) <= MOST_TAKES
+
+    def _set_budget(self, text: str) -> None:
+        self._budget = text
+        self._error = ""
+        try:
+            self._limit = parse_usd(text) if text else None
+            self._has_amount = True
+        except InputError:
+            self._has_amount = False
+
+    def _fitting(self, plan: AsyncPlan, limit: MicroUSD) -> tuple[int, int]:
+        """Return how many of the new clips a budget pays for, and of how many."""
+        holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
+        left = [limit - held for held in accumulate(holds)]
+        return sum(each >= 0 for each in left), len(holds)
+
+    def _fits(self, plan: AsyncPlan) -> str:
+        """Return how many of the new clips a budget pays for, as a sentence."""
+        if not self._has_amount:
+            return AMOUNT
+        if self._limit is None:
+            return ""
+        fitting, count = self._fitting(plan, self._limit)
+        if not count:
+            return ""
+        return f"{fitting:,} of {count:,} fit in {format_usd(self._limit)}."
+
+    def _can_pay(self, plan: AsyncPlan) -> bool:
+        if not self._has_amount:
+            return False
+        if self._limit is None or not self._new_count:
+            return True
+        return self._fitting(plan, self._limit)[0] > 0
+
+    @property
+    def _run_text(self) -> str:
+        """Return the label of the button: at most what the budget allows."""
+        plan = self._plan
+        if self._runs:
+            return RUNNING
+        if plan is None or not self._has_amount:
+            return "Run"
+        from mediakit.widgets.sweeps.plan_view import run_text
+
+        limit = self._limit
+        high = plan.estimate().high
+        fits = limit is None or (high is not None and high <= limit)
+        if limit is None or fits or not self._new_count:
+            return run_text(plan)
+        return f"Run · up to {format_usd(limit)}"
+
+    # -- the plan -----------------------------------------------------------------
+
+    def _plan_soon(self) -> None:
+        self._edits += 1
+        self._plan = None
+        self._error = ""
+        call = self._call
+        if call is None:
+            return
+        axes = {*self.choice.varied, *call.slots}
+        others = [t for n, t in call.problems.items() if n not in axes]
+        if not self._has_takes:
+            self._html = ""
+            self._sentence = TAKES
+        elif call.problems:
+            self._html = ""
+            self._sentence = " ".join(others) or INCOMPLETE
+        elif not axes and self.choice.takes == 1:
+            self._html = ""
+            self._sentence = NOTHING_VARIES
+        else:
+            # What stands there fades until the new plan is made.
+            self._sentence = ""
+            make = partial(self._make_plan, call, self._edits)
+            self._live.after_typing("sweep", make)
+
+    async def _make_plan(self, call: SweepCall, edits: int) -> None:
+        from mediakit.sweep import plan_of
+        from mediakit.widgets.sweeps import AsyncPlan
+
+        if edits != self._edits:
+            return
+        plan = None
+        sentence = ""
+        try:
+            plan = await plan_of(
+                self._client.core,
+                AsyncPlan,
+                self._live.function.path,
+                takes=call.takes,
+                **call.axes,
+            )
+        except MediakitError as error:
+            sentence = str(error)
+        if edits == self._edits:
+            self._change(plan, sentence)
+
+    def _change(self, plan: AsyncPlan | None, sentence: str = "") -> None:
+        from mediakit.sweep import CellState
+        from mediakit.widgets.sweeps.plan_view import plan_html
+
+        self._plan = plan
+        self._new_count = 0 if plan is None else plan.counts[CellState.NEW]
+        self._sentence = sentence
+        self._html = "" if plan is None else str(plan_html(plan))
+        self._live.show()
+
+    async def _show_drafts(self) -> None:
+        """Show the plan of drafts, whose price is then on the button."""
+        plan = self._plan
+        if plan is not None:
+            drafts = await plan._drafts()
+            if self._plan is plan:
+                self._change(drafts)
+
+    # -- running it ---------------------------------------------------------------
+
+    def _run(self, text: str) -> None:
+        """Run the plan, if it is the one whose price stood on the button."""
+        plan = self._plan
+        if self._runs:
+            return
+        if plan is None or text != self._run_text:
+            self._error = PLAN_CHANGED
+            return
+        self._runs = True
+        self._error = ""
+        budget = self._budget or None
+
+        async def run() -> None:
+            try:
+                results = await plan._begin(budget)
+                self._show_wall(results)
+            except MediakitError as error:
+                self._error = sentence_of(error)
+                return
+            finally:
+                self._runs = False
+                self._live.show()
+            await results.wait()
+            await plan._refresh()
+            if self._plan is plan:
+                self._change(plan)
+
+        self._live.tasks.run(run)
+
+    async def _show_past(self) -> None:
+        """Show the wall of a sweep that an earlier form ran; nothing is sent."""
+        from mediakit.sweep import AsyncResults, past_plan
+        from mediakit.widgets.sweeps import AsyncPlan
+
+        plan = await past_plan(self._client.core, self.last, AsyncPlan)
+        self._show_wall(AsyncResults(plan, self._client.core))
+
+    def _show_wall(self, results: AsyncResults) -> None:
+        from mediakit.widgets.sweeps.displayed import form_opener
+        from mediakit.widgets.sweeps.wall import wall_of
+
+        live = self._live
+        if self._handle is None:
+            self._handle = live.handle.another()
+            live.widget.hides += self._handle.live_rules
+        wall = wall_of(results, None, None, form_opener(results.plan))
+        before, self._gallery = self._gallery, wall
+        self.last = results.id
+        live.widget.show_form({"wall": [wall.view.model_id], "past": ""}, brings=True)
+        live.show()
+        wall.follow_with(self._handle)
+        if before is not None:
+            before.close()

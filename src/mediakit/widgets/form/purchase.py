@@ -12,8 +12,8 @@ from typing import Any
 from mediakit.client import AsyncJob
 from mediakit.client.submissions import asking_from
 from mediakit.errors import MediakitError
-from mediakit.widgets.form.context import FormContext
 from mediakit.widgets.form.form_reads import FormReads
+from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.payload import Ends, is_dearer
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.toolkit.callbacks import sentence_of
@@ -34,15 +34,14 @@ class Purchases:
 
     def __init__(
         self,
-        context: FormContext,
+        live: LiveForm,
         reads: FormReads,
         origin: str | None,
         *,
         show_job: Callable[[AsyncJob, str], Awaitable[object]],
         refresh_funds: Callable[[], object],
     ) -> None:
-        self._context = context
-        self._live = context.live
+        self._live = live
         self._reads = reads
         self._origin = origin
         self._show_job = show_job
@@ -53,12 +52,12 @@ class Purchases:
         clicked = self._live.now
         self._live.now = replace(clicked, sending=SENDING_TEXT)
         send = partial(self._send, clicked, seen, another=another)
-        self._context.tasks.run(send)
+        self._live.tasks.run(send)
 
     async def _send(
         self, clicked: FormState, seen: Ends | None, *, another: bool
     ) -> None:
-        say = self._context.page.say
+        say = self._live.say
         try:
             await self._reads.files(clicked)  # one may have vanished
             await self._reads.owned(clicked)
@@ -89,10 +88,10 @@ class Purchases:
 
     async def _explain_delay(self, ready: FormState) -> None:
         names = {Path(path).name for _, path in ready.media.files}
-        delays = self._context.client.components.delays
+        delays = self._live.client.components.delays
         silent_steps = 0
         while True:
-            await self._context.clock.sleep(STEP_S)
+            await self._live.clock.sleep(STEP_S)
             uploading = delays.upload_text(names)
             silent_steps = 0 if uploading else silent_steps + 1
             is_late = silent_steps >= SILENT_STEPS
@@ -102,6 +101,6 @@ class Purchases:
     async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
         arguments = await self._reads.arguments(body)
         with asking_from(self._origin):
-            return await self._context.client.core.submit(
-                self._context.function.path, take="next", **arguments
+            return await self._live.client.core.submit(
+                self._live.function.path, take="next", **arguments
             )

@@ -24,7 +24,7 @@ def _text(*names: str) -> str:
 
 
 SCRIPTS = ("page/controls.js", "page/media.js", "page/sweep.js")
-EDITORS = ("../timeline/timeline.js", "../inputs/mask.js")
+EDITORS = ("../timeline/spans.js", "../timeline/timeline.js", "../inputs/mask.js")
 STYLES = ("../toolkit/base.css", "../job/jobs.css", "page/form.css")
 
 

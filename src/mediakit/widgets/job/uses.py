@@ -13,8 +13,10 @@ from mediakit.media_limits import MediaName
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.job.preview import MEDIA
-from mediakit.widgets.timeline.edits import edited, is_blank, with_spans
-from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis
+from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item
+
+NEW_MS = 2_000
+"""How long a picture stands on a timeline at first."""
 
 
 @dataclass(frozen=True)
@@ -100,33 +102,30 @@ def _kinds_for(axis: Axis, medium: MediaName) -> Iterator[str]:
 
 
 def _placed(
-    axis: Axis, medium: MediaName, made: JobOutput, held: list[Any]
-) -> list[Any]:
+    axis: Axis, medium: MediaName, made: JobOutput, held: list[Item]
+) -> list[Item]:
     """Place a medium behind the last one of its kind, as long as it is."""
     kind = next(_kinds_for(axis, medium))
-    held = [item for item in held if not is_blank(axis, item)]
-    rows = [at for at, item in enumerate(held) if axis.kind_of(item) == kind]
+    items = [item for item in held if not axis.is_blank(item)]
+    rows = [at for at, item in enumerate(items) if axis.kind_of(item) == kind]
     if not rows:
-        added = edited(axis, held, {"edit": "add-item", "kind": kind})
-        held = held if added is None else added.value
-        rows = [len(held) - 1]
-    placed = edited(axis, held, {"edit": "add", "row": rows[-1]})
-    if placed is None or placed.chosen is None:
+        name = {axis.name: axis.free_name(items)} if axis.name else {}
+        items.append({axis.tag: kind, **name} if axis.tag else name)
+        rows = [len(items) - 1]
+    item = items[rows[-1]]
+    spans = [span for span in axis.inner(item) if span]
+    spans.append(_span(axis, item, made))
+    most, most_in = axis.spec.max_length, axis.most_in(item)
+    if len(items) > (most or len(items)) or len(spans) > (most_in or len(spans)):
         return held
-    row, at = placed.chosen
-    item = placed.value[row]
-    spans = axis.inner(item)
-    spans[at] = _filled(axis, item, spans[at], made)
-    return with_spans(axis, placed.value, row, spans)
+    items[rows[-1]] = item | {axis.spans.inner: spans}
+    return items
 
 
-def _filled(
-    axis: Axis, item: dict[str, Any], span: dict[str, Any], made: JobOutput
-) -> dict[str, Any]:
-    takes = axis.medium_of(item)
-    filled = span if takes is None else span | {takes[0]: made.url}
-    if made.length_s is None:
-        return filled
-    name = axis.spans.length
-    length = axis.number(axis.fields_of(item)[name], made.length_s * MS_PER_S)
-    return filled | {name: length}
+def _span(axis: Axis, item: Item, made: JobOutput) -> Item:
+    fields, takes = axis.fields_of(item), axis.medium_of(item)
+    start_ms = max((each.end_ms for each in axis.stretches(item)), default=0)
+    length_ms = NEW_MS if made.length_s is None else made.length_s * MS_PER_S
+    times = {axis.spans.start: start_ms, axis.spans.length: length_ms}
+    timed = {name: axis.number(fields[name], ms) for name, ms in times.items()}
+    return timed | ({} if takes is None else {takes[0]: made.url})

@@ -7,7 +7,8 @@ stand, depends on the page and is left to the browser.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from mediakit.history.titles import NO_NAMES
 from mediakit.rules import Problem
@@ -21,7 +22,6 @@ from mediakit.widgets.controls.messages import (
     short_name,
     within,
 )
-from mediakit.widgets.timeline.edits import Place
 from mediakit.widgets.timeline.time_axis import MS_PER_S, Axis, Item, Stretch
 
 MOST_PROBLEMS = 4
@@ -50,7 +50,6 @@ class Row:
     blocks: tuple[Block, ...]
     bare: tuple[int, ...]  # the places of stretches without a time
     overlaps: tuple[Stretch, ...]
-    full: bool  # no further stretch is accepted
 
 
 @dataclass(frozen=True)
@@ -60,22 +59,18 @@ class Timeline:
     item_name: str  # of a row, such as "track"
     span_name: str  # of a block, such as "keyframe"
     rows: tuple[Row, ...]
-    shape: str  # changes when rows or blocks come or go
-    kinds: tuple[str, ...]  # that can be added; empty when it is full
     end_ms: float  # where the last block ends
     limit_ms: float | None  # where it must end; None for anywhere
     gaps: tuple[Stretch, ...]  # where nothing is seen before the end
     problems: tuple[str, ...]
     cautions: tuple[str, ...]  # likely mistakes
     hint: str  # empty once a block is there
-    chosen: Place | None
 
 
 def timeline_of(
     axis: Axis,
     value: object,
     problems: Sequence[Problem] = (),
-    chosen: Place | None = None,
     titles: Mapping[str, str] = NO_NAMES,
 ) -> Timeline:
     """Return a field's value, as far as it is filled in, as a timeline."""
@@ -85,14 +80,10 @@ def timeline_of(
     wrong = [*found, *(p for p in axis.problems(value) if p.field not in found_at)]
     rows = tuple(_row(axis, at, item, wrong, titles) for at, item in enumerate(items))
     gaps = _gaps(rows)
-    most = axis.spec.max_length
-    full = most is not None and len(rows) >= most
     return Timeline(
         item_name=within(one_of(label_of(axis.spec))),
         span_name=one_of(axis.spans.inner),
         rows=rows,
-        shape=shape_of(axis, value),
-        kinds=() if full else axis.kinds,
         end_ms=_end(rows),
         limit_ms=axis.end_ms,
         gaps=gaps,
@@ -102,22 +93,20 @@ def timeline_of(
             for gap in gaps[:MOST_PROBLEMS]
         ),
         hint="" if any(row.blocks for row in rows) else _hint(axis),
-        chosen=chosen if chosen and _exists(axis, items, chosen) else None,
     )
 
 
-def shape_of(axis: Axis, value: object) -> str:
-    """Return which rows and blocks there are; an edit of others comes too late."""
-    return " ".join(
-        f"{axis.kind_of(item)}:{len(axis.inner(item))}" for item in axis.items(value)
-    )
+def timeline_payload(
+    axis: Axis, value: object, problems: Sequence[Problem], titles: Mapping[str, str]
+) -> dict[str, Any]:
+    return asdict(timeline_of(axis, value, problems, titles))
 
 
 def _row(
     axis: Axis, at: int, item: Item, wrong: Sequence[Problem], titles: Mapping[str, str]
 ) -> Row:
     spans = axis.inner(item)
-    medium, most = axis.medium_of(item), axis.most_in(item)
+    medium = axis.medium_of(item)
     stretches = [axis.stretch(span) for span in spans]
     blocks = tuple(
         Block(
@@ -138,7 +127,6 @@ def _row(
         blocks=blocks,
         bare=tuple(n for n, stretch in enumerate(stretches) if stretch is None),
         overlaps=tuple(_overlaps(axis.stretches(item))),
-        full=most is not None and len(spans) >= most,
     )
 
 
@@ -211,11 +199,6 @@ def _hint(axis: Axis) -> str:
         f"Double-click a row to place its first {one}, then choose its medium below; "
         "or add a row."
     )
-
-
-def _exists(axis: Axis, items: Sequence[Item], place: Place) -> bool:
-    row, at = place
-    return row < len(items) and at < len(axis.inner(items[row]))
 
 
 def seconds(ms: float) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, NamedTuple
 
 from mediakit.media_limits import MediaName
 from mediakit.rules import EndsBy, NoOverlap, Problem, Rule, Spans, UniqueIn
 from mediakit.schema import FieldSpec
+from mediakit.widgets.controls.messages import one_of
 
 MS_PER_S = 1000
 PER_S: Mapping[str, int] = {"ms": MS_PER_S, "s": 1}
@@ -94,6 +96,39 @@ class Axis:
             if field.media_kind is not None:
                 return name, field.media_kind
         return None
+
+    @property
+    def payload(self) -> dict[str, object]:
+        """Return what the page needs to edit a value; the rest is in its fields."""
+        spans = self.spans
+        return {
+            "name": self.name,
+            "one": one_of(self.spec.name),
+            "inner": spans.inner,
+            "start": spans.start,
+            "length": spans.length,
+            "per_s": PER_S[spans.unit],
+        }
+
+    def named(self, items: Iterable[Item]) -> list[Item]:
+        """Name the items that have no name yet, where the rules ask for one."""
+        named = list(items)
+        for at, item in enumerate(named):
+            if self.name and not item.get(self.name):
+                named[at] = item | {self.name: self.free_name(named)}
+        return named
+
+    def is_blank(self, item: Item) -> bool:
+        """Return whether nothing but the kind was filled in yet."""
+        begin, _, number = str(item.get(self.name, "")).rpartition("-")
+        is_own_name = begin == one_of(self.spec.name) and number.isdecimal()
+        known = {self.tag, self.spans.inner, *([self.name] if is_own_name else ())}
+        return not any(self.inner(item)) and item.keys() <= known
+
+    def free_name(self, items: Iterable[Item]) -> str:
+        taken = [item.get(self.name) for item in items]
+        names = (f"{one_of(self.spec.name)}-{number}" for number in count(1))
+        return next(name for name in names if name not in taken)
 
     def most_in(self, item: Item) -> int | None:
         """Return how many stretches an item may hold; None for any number."""

@@ -1,16 +1,12 @@
 // The timeline of a form: rows of blocks to scale, which people move and stretch.
 //
-// The kernel says what there is ("timeline"); this file draws it and says what was
-// done. What is in flight to the kernel is shown at once, and given up as soon as
-// the kernel has heard of it: the number in "heard" is the last one it has. All text
-// is set as text, never as markup.
+// Its value is that of the field's own list, which an edit changes as a hand would there.
+// What the kernel says of it ("shown") follows: rows, names and problems are drawn as it
+// says, times as they are. All text is set as text, never as markup.
 
 const STEP_MS = 100;
 const FAR_MS = 1000;
-const LEAST_MS = 100;
 const EMPTY_MS = 10_000;
-const SEND_EVERY_MS = 100;
-const TIMELINE_ANSWER_MS = 3000;
 const SNAP_PX = 7;
 const MOVED_PX = 3;
 const EDGE_PX = 24;
@@ -21,7 +17,6 @@ const TICKS_MS = [
   600_000,
 ];
 const GONE = "The kernel is gone, so this timeline is read-only. It shows the last state.";
-const SLOW = "Waiting for the kernel …";
 const TIMELINE_KEYS =
   "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
   "it is; up and down choose another block, Enter goes to its fields, Delete " +
@@ -38,14 +33,15 @@ const tickStep = (perMs) =>
   TICKS_MS.find((step) => step * perMs >= TICK_PX) ?? TICKS_MS.at(-1);
 
 class Timeline {
-  // `source` has send(edit), pictureOf(medium, url) and isOff().
-  constructor(source, shown) {
+  // `source` has read(), write(rows), reveal(place), isLost(), pictureOf(medium, url) and
+  // lengthOf(medium, url).
+  constructor(source, spec, shown) {
     this.source = source;
-    this.lastSent = 0; // the number of the last edit that was sent
-    this.local = new Map(); // what was done and not heard yet, by block
-    this.picked = null; // the block that was chosen and not heard yet
+    this.name = spec.name;
+    this.spans = new Spans(spec);
+    this.picked = null; // the block that is chosen
+    this.fresh = []; // new blocks, which become as long as their clips
     this.drag = null;
-    this.lost = false;
     this.perMs = null; // null fits everything
     this.wantsFocus = false;
     this.rows = [];
@@ -53,12 +49,11 @@ class Timeline {
     this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.scroll);
     this.shown = shown;
+    this.look();
   }
 
   close() {
     this.sizes.disconnect();
-    clearTimeout(this.sendTimer);
-    clearTimeout(this.answerTimer);
   }
 
   // What is there once.
@@ -112,73 +107,65 @@ class Timeline {
   // What the kernel says.
 
   show(shown) {
-    const before = this.shown;
     this.shown = shown;
-    const heard = this.shown.heard;
-    if (before.shape !== this.shown.shape) {
-      this.local.clear();
-      this.drag = null;
-    }
-    for (const [key, edit] of this.local)
-      if (edit.number <= heard) this.local.delete(key);
-    if (this.picked && this.picked.number <= heard) this.picked = null;
-    if (heard >= this.lastSent) this.answered();
+    this.look();
+    if (this.isCurrent) this.fit();
+    else this.drag = null;
     this.draw();
   }
 
-  answered() {
-    clearTimeout(this.answerTimer);
-    if (!this.gone) this.trouble = "";
+  // Notes the value, and whether the kernel has said how the blocks are that there are.
+  look() {
+    this.value = this.source.read();
+    const shape = this.shown.rows.map((row) => `${row.kind}:${row.blocks.length + row.bare.length}`);
+    this.isCurrent = shape.join(" ") === this.spans.shape(this.value);
   }
 
-  get gone() {
-    return this.lost || Boolean(this.root.closest(".mk-gone"));
-  }
-
-  get locked() {
-    return this.gone || this.source.isOff();
-  }
-
-  // Returns the number of the edit, or 0 when nobody can hear of it.
-  send(edit) {
-    const number = this.lastSent + 1;
-    if (this.locked || !this.reaches({ ...edit, shape: this.shown.shape, number })) {
-      this.trouble = this.gone ? GONE : "";
-      this.local.clear();
-      this.drag = this.picked = null;
-      this.draw();
-      return 0;
+  // A new block is as long as its clip, once that is known, unless a hand gave it a length.
+  fit() {
+    for (const place of this.fresh) {
+      const row = this.value[place[0]];
+      const span = this.spans.of(row)[place[1]];
+      const [medium, times] = [row && this.spans.mediumOf(row), this.spans.times(span)];
+      const known_s = this.source.lengthOf(medium?.medium, span?.of[medium?.name]);
+      if (!times || !known_s) continue;
+      this.fresh = this.fresh.filter((each) => each !== place);
+      if (times.length_ms !== NEW_BLOCK_MS) continue;
+      const gaps_ms = this.spans.all(row).map(({ start_ms }) => start_ms - times.start_ms);
+      const room_ms = Math.min(1000 * known_s, ...gaps_ms.filter((gap_ms) => gap_ms > 0));
+      const length_ms = Math.max(LEAST_MS, Math.floor(room_ms));
+      this.source.write(this.spans.put(this.value, place, { ...times, length_ms }));
+      this.look();
     }
-    this.lastSent = number;
-    clearTimeout(this.answerTimer);
-    this.answerTimer = setTimeout(() => {
-      this.trouble = this.gone ? GONE : SLOW;
-      this.draw();
-    }, TIMELINE_ANSWER_MS);
-    return number;
   }
 
-  reaches(message) {
-    try {
-      this.source.send(message);
-    } catch {
-      this.lost = true; // there is no kernel at all
-    }
-    return !this.lost;
+  // Changes the value, unless its blocks are others than those that people see.
+  edit(change, place) {
+    this.look();
+    const isSeen = this.isCurrent && !this.isGone;
+    const done = isSeen && this.source.write(change(this.value));
+    this.trouble = this.isGone ? GONE : "";
+    this.look();
+    if (done) this.choose(place, !this.isCurrent);
+    else this.drag = null;
+    this.draw();
+    return done;
+  }
+
+  get isGone() {
+    return Boolean(this.source.isLost() || this.root.closest(".mk-gone"));
   }
 
   // Blocks by their places.
 
-  key_of([row, at]) {
-    return `${row}:${at}`;
-  }
-
   get chosen() {
-    return this.picked ? this.picked.place : this.shown.chosen;
+    const [row, at] = this.picked ?? [];
+    return this.spans.of(this.value[row])[at] ? this.picked : null;
   }
 
   times(row, block) {
-    return this.local.get(this.key_of([row, block.at])) ?? block;
+    const span = this.spans.of(this.value[row])[block.at];
+    return (this.isCurrent && this.spans.times(span)) || block;
   }
 
   all() {
@@ -197,63 +184,54 @@ class Timeline {
 
   // What people do.
 
-  choose(place) {
-    if (same(place, this.chosen)) return;
-    const number = this.send({ edit: "choose", row: place[0], at: place[1] });
-    if (number) this.picked = { place, number };
-    this.draw();
+  choose(place, isNew = false) {
+    const isSame = same(place, this.picked);
+    this.picked = place;
+    if (place && (isNew || !isSame)) this.reveal(place);
+    if (!isSame) this.draw();
   }
 
-  // Times to be shown at once, and sent now or with others soon.
-  put(place, start_ms, length_ms, soon) {
-    const times = { start_ms, length_ms, number: Infinity };
-    this.local.set(this.key_of(place), times);
-    if (!soon) {
-      this.sendPut(place);
-    } else if (!this.sendTimer) {
-      this.sendTimer = setTimeout(() => this.sendPut(place), SEND_EVERY_MS);
-    }
-    this.draw();
+  // The fields of a block stand in the form's own list, which unfolds them.
+  reveal([row, at]) {
+    this.source.reveal(`${this.name}[${row}].${this.spans.inner}[${at}]`);
   }
 
-  sendPut(place) {
-    clearTimeout(this.sendTimer);
-    this.sendTimer = null;
-    const times = this.local.get(this.key_of(place));
-    if (!times) return;
-    const { start_ms, length_ms } = times;
+  put(place, start_ms, length_ms) {
+    this.fresh = [];
+    this.edit((rows) => this.spans.put(rows, place, { start_ms, length_ms }), place);
+  }
+
+  remove(place) {
     const [row, at] = place;
-    const number = this.send({ edit: "put", row, at, start_ms, length_ms });
-    // While the block is held, what the kernel says of it comes too late.
-    if (!this.drag) times.number = number;
-  }
-
-  remove([row, at]) {
+    const left = this.spans.of(this.value[row]).length - 1;
     this.wantsFocus = true;
-    this.send({ edit: "remove", row, at });
+    this.fresh = [];
+    this.edit((rows) => this.spans.remove(rows, place), left ? [row, Math.min(at, left - 1)] : null);
   }
 
   add(row, start_ms) {
+    this.look();
+    const place = this.spans.newPlace(this.value, row);
+    if (!place) return;
+    const times = this.spans.room(this.value[row], start_ms);
     this.wantsFocus = true;
-    this.send({ edit: "add", row, start_ms });
+    if (this.edit((rows) => this.spans.put(rows, place, times), place)) this.fresh.push(place);
   }
 
-  // The fields stand in the form's own list, which unfolds them.
+  addItem(kind) {
+    this.look();
+    const rows = this.spans.addItem(this.value, kind);
+    this.fresh = [];
+    this.edit(() => rows, [rows.length - 1, 0]);
+  }
+
   openFields(place) {
-    this.choose(place);
-    const number = this.lastSent;
-    let tries = 60;
-    const look = () => {
-      const form = this.root.closest(".mk-form");
-      const field = form?.querySelector(".mk-chosen .mk-chosen input");
-      if (field && this.shown.heard >= number) field.focus();
-      else if (tries-- > 0) requestAnimationFrame(look);
-    };
-    look();
+    this.choose(place, true);
+    this.root.closest(".mk-form")?.querySelector(".mk-chosen .mk-chosen input")?.focus();
   }
 
   zoom(by) {
-    const fit = this.fit;
+    const fit = this.fitScale;
     const before = this.perMs ?? fit;
     const after = by && before * (by > 0 ? ZOOM : 1 / ZOOM);
     // What is in the middle, or chosen, stays where it is.
@@ -275,7 +253,6 @@ class Timeline {
     event.preventDefault();
     root.focus({ preventScroll: true });
     this.choose(place);
-    if (this.locked) return;
     root.setPointerCapture(event.pointerId);
     const { start_ms, length_ms } = this.timesAt(place);
     const mode = event.target.dataset.edge ?? "move";
@@ -296,7 +273,7 @@ class Timeline {
     const by_ms = this.timeOf(event) - drag.from_ms;
     const free = event.altKey;
     const next = this.dragged(drag, by_ms, free);
-    this.put(drag.place, next.start_ms, next.length_ms, true);
+    this.put(drag.place, next.start_ms, next.length_ms);
   }
 
   // What is dragged to the edge of the view rolls it on.
@@ -337,9 +314,8 @@ class Timeline {
   }
 
   drop() {
-    const drag = this.drag;
+    const { drag } = this;
     this.drag = this.guideMs = null;
-    if (drag?.moved) this.sendPut(drag.place);
     if (drag) this.draw();
   }
 
@@ -456,15 +432,15 @@ class Timeline {
     return Math.ceil((end * 1.04) / step) * step;
   }
 
-  get fit() {
+  get fitScale() {
     return this.room / this.span;
   }
 
   draw() {
-    if (!this.shown.rows) return;
+    if (!this.shown?.rows) return;
     const hadFocus = this.root.contains(document.activeElement);
     // The scale rests while a block is held, or it would run from the pointer.
-    if (!this.drag) this.scale = this.perMs ?? this.fit;
+    if (!this.drag) this.scale = this.perMs ?? this.fitScale;
     const far = Math.max(this.span, this.drag ? this.room / this.scale : 0);
     this.lanePx = Math.max(this.room, Math.floor(far * this.scale));
     this.root.setAttribute("aria-label", `Timeline. ${TIMELINE_KEYS}`);
@@ -479,14 +455,16 @@ class Timeline {
 
   keepFocus(hadFocus) {
     const lost = hadFocus && !this.root.contains(document.activeElement);
-    const heard = this.shown.heard >= this.lastSent;
-    if (!lost && !(this.wantsFocus && heard)) return;
     const block = this.element(this.chosen);
+    const [row, at] = this.chosen ?? [];
+    const isDrawn = this.isCurrent && (block || !this.spans.times(this.spans.of(this.value[row])[at]));
+    if (!lost && !(this.wantsFocus && isDrawn)) return;
     // A button that was pressed keeps the focus; it may be pressed again.
     const busy = document.activeElement?.classList.contains("mk-button");
     if (lost || !busy) (block ?? this.root).focus({ preventScroll: true });
-    if (heard && this.wantsFocus && block) this.bringIntoView(this.chosen);
-    if (heard) this.wantsFocus = false;
+    if (!isDrawn) return;
+    if (this.wantsFocus && block) this.bringIntoView(this.chosen);
+    this.wantsFocus = false;
   }
 
   drawSummary() {
@@ -655,21 +633,22 @@ class Timeline {
   }
 
   drawAdds() {
-    const { rows, kinds, span_name, item_name } = this.shown;
-    const row = this.chosen?.[0] ?? Math.max(0, rows.length - 1);
+    const { rows, span_name, item_name } = this.shown;
+    const row = Math.min(this.chosen?.[0] ?? Infinity, Math.max(0, rows.length - 1));
+    const isFull = rows.length >= (this.spans.spec.most ?? Infinity);
+    const kinds = isFull ? [] : this.spans.kinds;
     const key = JSON.stringify([kinds, row, rows[row]?.name, span_name, item_name]);
     if (this.addsKey !== key) {
       this.addsKey = key;
-      this.makeAdds(row);
+      this.makeAdds(row, kinds);
     }
-    const [place, ...others] = this.adds.children;
-    const full = !rows[row] || (rows[row].full && !rows[row].bare.length);
-    place.disabled = full || this.source.isOff();
-    for (const button of others) button.disabled = this.source.isOff();
+    const given = this.value[row];
+    const [place] = this.adds.children;
+    place.disabled = !rows[row] || !given || (this.spans.isFull(given) && !rows[row].bare.length);
   }
 
-  makeAdds(row) {
-    const { rows, kinds, span_name, item_name } = this.shown;
+  makeAdds(row, kinds) {
+    const { rows, span_name, item_name } = this.shown;
     const focused = [...this.adds.children].indexOf(document.activeElement);
     const on = rows[row] ? ` on ${rows[row].name}` : "";
     const place = this.button(
@@ -679,9 +658,7 @@ class Timeline {
     );
     const others = kinds.map((kind) => {
       const what = kind ? `${kind} ${item_name}` : item_name;
-      return this.button(`+ ${what}`, `Add one more ${what}`, () =>
-        this.send({ edit: "add-item", kind }),
-      );
+      return this.button(`+ ${what}`, `Add one more ${what}`, () => this.addItem(kind));
     });
     this.adds.replaceChildren(place, ...others);
     if (focused >= 0) (this.adds.children[focused] ?? place).focus();

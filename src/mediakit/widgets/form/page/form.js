@@ -248,22 +248,32 @@ class Form {
     const { name } = spec;
     const at = { where: () => name, tell: () => this.edited(name) };
     const member = this.field(spec, at);
-    if (spec.timeline) this.addTimeline(member, name);
+    if (spec.timeline) this.addTimeline(member, spec);
     const prompt = this.fields.get("prompt");
     if (name === "prompt" || prompt) this.cite = (text) => this.addCitation(text);
     return member;
   }
 
-  addTimeline(member, name) {
+  addTimeline(member, spec) {
+    const { name } = spec;
+    const { control } = member;
+    const found = (medium, url) => this.state.found?.[`${medium} ${url}`];
     const source = {
-      send: (edit) => this.model.send({ do: "timeline", name, edit }),
-      pictureOf: (medium, url) => {
-        const picture = this.state.found?.[`${medium} ${url}`]?.picture;
-        return picture || (medium === "image" && /^https?:/i.test(url) ? url : "");
+      read: () => control.read(),
+      write: (rows) => {
+        const before = control.read();
+        control.write(rows);
+        this.edited(name);
+        if (this.lost) control.write(before);
+        return !this.lost;
       },
-      isOff: () => false,
+      reveal: (place) => control.reveal(place),
+      isLost: () => this.lost,
+      pictureOf: (medium, url) =>
+        found(medium, url)?.picture || (medium === "image" && /^https?:/i.test(url) ? url : ""),
+      lengthOf: (medium, url) => found(medium, url)?.length_s,
     };
-    member.timeline = new Timeline(source, this.state.timelines[name]);
+    member.timeline = new Timeline(source, spec, this.state.timelines[name]);
     member.root.prepend(member.timeline.root);
     member.timeline.draw();
   }
@@ -302,7 +312,8 @@ class Form {
     try {
       this.model.send({ ...said, view: this.view, number: this.number });
     } catch {
-      showError(this.error, GONE_TEXT); // there is no kernel at all
+      this.lost = true; // there is no kernel at all
+      showError(this.error, GONE_TEXT);
     }
   }
 
@@ -323,7 +334,7 @@ class Form {
 
   // -- what the kernel says
 
-  told({ form, heard, set: forced = [], reveal, upload, brings }) {
+  told({ form, heard, set: forced = [], upload, brings }) {
     if (upload) this.uploads.get(upload.id)?.(upload);
     const [view, number] = heard ?? [];
     const isMine = view === this.view;
@@ -343,7 +354,6 @@ class Form {
       if (form.focus) this.showFocus();
     }
     if (brings) this.wall.bring();
-    if (reveal) for (const member of this.fields.values()) if (isAround(member.where(), reveal)) member.control.reveal?.(reveal);
     if (isMine && this.heard >= this.number) this.sendEdits();
   }
 
