@@ -143,13 +143,7 @@ def test_four_processes_that_are_killed_now_and_then_pay_for_each_cell_once(
 
 
 class Doubts:
-    """Counts the kills after which nobody knew whether a job was made.
-
-    Args:
-        server: The service, which knows.
-        program: What was killed.
-        remembered: The history that it left.
-    """
+    """Counts the kills after which nobody knew whether a job was made."""
 
     def __init__(self, server: Server, program: Program, remembered: History) -> None:
         self.counts = Counter[str]()
@@ -180,19 +174,7 @@ def live_until_done(
     kills: int,
     look: Callable[[], None] = lambda: None,
 ) -> Counter[str]:
-    """Begin one life after the other, until so many were killed and the rest is done.
-
-    Args:
-        server: The service, which is killed now and then too.
-        program: What they do.
-        choose: Chooses when the next one is killed.
-        lives: How many live at once.
-        kills: How many are killed at least.
-        look: Looks at what each kill left.
-
-    Returns:
-        How often a life was killed in which phase, and what else happened.
-    """
+    """Begin one life after the other, until enough were killed and the rest is done."""
     counts = Counter[str]()
     seeds = count(1)
 

@@ -22,12 +22,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.xdist_group("example")]  # one envir
 
 @dataclass(frozen=True)
 class Project:
-    """An example, with the environment that it runs in.
-
-    Args:
-        folder: A copy of its files.
-        environment: Has it, its tests and the wheel, and nothing else.
-    """
+    """An example, with the environment that it runs in."""
 
     folder: Path
     environment: Environment

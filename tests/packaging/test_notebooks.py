@@ -186,12 +186,7 @@ def printed_last(notebook: Any) -> Any:
 
 
 def run_again(folder: Path, *command: str) -> None:
-    """Run a program in the folder of the notebooks, after a first run there.
-
-    Args:
-        folder: The test's folder.
-        command: What Python is given: a script, or `-m` and a module.
-    """
+    """Run a program in the folder of the notebooks, after a first run there."""
     offline = Offline(folder)
     done = subprocess.run(
         [sys.executable, *command],

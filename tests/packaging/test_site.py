@@ -29,11 +29,7 @@ VARIABLE = re.compile(r"MEDIAKIT_[A-Z]+(?:_[A-Z]+)*")
 
 
 class Page(HTMLParser):
-    """The anchors of a page, and where it leads.
-
-    Args:
-        html: The page.
-    """
+    """The anchors of a page, and where it leads."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

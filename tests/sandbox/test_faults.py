@@ -17,6 +17,7 @@ from mediakit.errors import ServiceError
 from mediakit.sandbox.exchange import RequestError
 from mediakit.sandbox.faults import KINDS, read_rule
 from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+from tests.support.waiting import until
 
 VIDEO, UPSCALE = "text-to-video", "image-upscale"
 KITE_MICRO_USD = 204_000
@@ -35,10 +36,7 @@ def calm(api: Api) -> Iterator[Api]:
     """The shared sandbox, with nothing under way and no fault in force."""
     yield api
     api.running.clear_faults()
-    deadline_s = time.monotonic() + PATIENCE_S
-    while in_flight_n(api) and time.monotonic() < deadline_s:
-        time.sleep(0.02)
-    assert in_flight_n(api) == 0
+    until(lambda: in_flight_n(api) == 0)
     api.running.advance(minutes=1)
 
 

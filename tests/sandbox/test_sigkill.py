@@ -18,9 +18,16 @@ from standardwebhooks import WebhookVerificationError
 
 from mediakit.money import MICRO_PER_USD
 from tests.sandbox.conftest import png
-from tests.support.sandbox.killing import OPENING_USD, Acknowledged, Load, Server, until
+from tests.support.sandbox.killing import (
+    OPENING_USD,
+    PATIENCE_S,
+    Acknowledged,
+    Load,
+    Server,
+)
 from tests.support.sandbox.receivers import Answer, Received, Receiver, receiving
 from tests.support.soak import trials
+from tests.support.waiting import until
 
 KILLS = trials(4, soak=100)
 LONGEST_START_S = 0.5
@@ -82,7 +89,7 @@ def test_killed_at_random_moments_it_loses_and_doubles_nothing(
             work.result()
     killing_s = time.monotonic() - started_s
     with server.http() as http:
-        until(lambda: all_is_done(http, server))
+        until(lambda: all_is_done(http, server), PATIENCE_S)
         assert_every_job_ended_once(http, server, known)
         assert_every_upload_is_whole(http, known)
     assert_every_end_was_announced(receiver, known)

@@ -31,12 +31,7 @@ class Calendar(AdvancingClock):
 
 
 class Desk:
-    """Makes clients that share a history, a service and a calendar.
-
-    Args:
-        home: The folder of the history.
-        service: The service; one where everything succeeds by default.
-    """
+    """Makes clients that share a history, a service and a calendar."""
 
     def __init__(self, home: Path, service: Service | None = None) -> None:
         self.home = home

@@ -24,13 +24,6 @@ def async_client(
     catalog: Catalog | None = None,
     **settings: Any,
 ) -> AsyncClient:
-    """Give a client that looks for nothing: no service is asked what it is.
-
-    Args:
-        service: The service.
-        history: The history.
-        catalog: Its functions; all declared ones by default.
-        settings: As for `Components`.
-    """
+    """Give a client that looks for nothing: no service is asked what it is."""
     backend = Backend(service, Catalog.default() if catalog is None else catalog)
     return _Known(Components(backend, history, **settings))

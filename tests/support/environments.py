@@ -25,11 +25,7 @@ NEWEST, LOWEST = "constraints.txt", "constraints-lowest.txt"
 
 @dataclass(frozen=True)
 class Environment:
-    """A virtual environment without pip.
-
-    Args:
-        folder: Where it is.
-    """
+    """A virtual environment without pip."""
 
     folder: Path
 

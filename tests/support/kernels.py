@@ -15,16 +15,7 @@ CELL_TIMEOUT_S = 240
 def run_cells(
     cells: Sequence[str], folder: Path, *, allow_errors: bool = False
 ) -> list[Any]:
-    """Run cells one after the other in one new kernel.
-
-    Args:
-        cells: Their code.
-        folder: The kernel's working directory.
-        allow_errors: Go on after a cell that raises.
-
-    Returns:
-        The cells with what they left behind, as they would be saved.
-    """
+    """Run cells one after the other in one new kernel."""
     return list(run_notebook(cells, folder, allow_errors=allow_errors).cells)
 
 

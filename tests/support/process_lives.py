@@ -113,14 +113,7 @@ class Program:
 def live(
     program: Program, seed: int, told: connection.Connection, last: Phase | None
 ) -> None:
-    """Buy all cells, in an order of this life's own, until their charges are settled.
-
-    Args:
-        program: What to do.
-        seed: Chooses the order.
-        told: Hears of each phase as it begins.
-        last: The phase in which to stand still; None for none.
-    """
+    """Buy all cells, in an order of this life's own, until all charges are settled."""
     # A person's Ctrl-C is for the tests, which end this process themselves.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -223,13 +216,7 @@ class End:
 
 
 class Life:
-    """One life: a process that is killed in the end, or comes to its own.
-
-    Args:
-        program: What it does.
-        seed: Chooses its order.
-        end: When it is killed; None lets it live.
-    """
+    """One life: a process that is killed in the end, or comes to its own."""
 
     def __init__(self, program: Program, seed: int, end: End | None) -> None:
         self.phases: list[Phase] = ["starting"]

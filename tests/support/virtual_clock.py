@@ -7,11 +7,7 @@ from itertools import count
 
 
 class VirtualClock:
-    """A clock that moves only when it is advanced, and only forwards.
-
-    Args:
-        start: The initial time, timezone-aware.
-    """
+    """A clock that moves only when it is advanced, and only forwards."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from typing import Any
@@ -11,16 +10,12 @@ import ipywidgets
 
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.job.view import JobView
-
-PATIENCE_S = 60.0
+from tests.support import waiting
 
 
 def until(condition: Callable[[], object], shower: Any = None) -> None:
     """Wait until something holds, and is shown; the I/O thread works meanwhile."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline_s, "it did not come"
-        time.sleep(0.01)
+    waiting.until(condition)
     if shower is not None:
         # Whoever changed the state shows it under the same lock.
         with shower._live.lock if isinstance(shower, Form) else shower._lock:
@@ -136,12 +131,7 @@ def edit(form: Form, **wires: object) -> None:
 
 
 class Box:
-    """A field as people use it.
-
-    Args:
-        form: The form.
-        name: The field.
-    """
+    """A field as people use it."""
 
     def __init__(self, form: Form, name: str) -> None:
         self._form, self._name = form, name

@@ -62,15 +62,7 @@ runpy.run_path(script, run_name="__main__")
 
 
 class Process:
-    """A script that runs in a process of its own.
-
-    Args:
-        zygote: What it was forked from.
-        pid: Its number.
-        stdin: The end of its pipe to write to.
-        stdout: The end of its pipe to read from.
-        errors: The file with what it writes to its stderr.
-    """
+    """A script that runs in a process of its own."""
 
     def __init__(
         self, zygote: Zygote, pid: int, stdin: int, stdout: int, errors: Path
@@ -175,11 +167,5 @@ def zygote() -> Zygote:
 def start(
     code: str, *arguments: str, environment: Mapping[str, str] | None = None
 ) -> Process:
-    """Run code in a process that has imported mediakit.
-
-    Args:
-        code: The script.
-        arguments: What follows the script in its `sys.argv`.
-        environment: Variables beside those of this process.
-    """
+    """Run code in a process that has imported mediakit."""
     return zygote().start(code, arguments, environment or {})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 from mediakit import Client
@@ -52,11 +50,3 @@ def problems(results: Results, status: str) -> set[str]:
     """Return the problems of the cells in a status."""
     frame = results.frame()
     return set(frame.loc[frame["status"] == status, "problem"])
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, "it never got there"
-        time.sleep(0.01)

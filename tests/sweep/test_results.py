@@ -24,6 +24,7 @@ from mediakit.sweep import Progress
 from mediakit.sweep.blocking import Results
 from mediakit.sweep.results import AsyncResults
 from tests.support import zygote
+from tests.support.waiting import until
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -33,7 +34,6 @@ from tests.sweep.runs import (
     problems,
     run,
     statuses,
-    until,
 )
 from tests.sweep.service import Outcome, Service
 
@@ -424,7 +424,8 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from mediakit import Client
-from tests.sweep.runs import begin, plan_of, until
+from tests.support.waiting import until
+from tests.sweep.runs import begin, plan_of
 base_url, api_key, home = sys.argv[1:]
 client = Client(base_url, api_key, home=home)
 results = begin(client, plan_of(client, 40), in_flight=4)

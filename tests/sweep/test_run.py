@@ -15,6 +15,7 @@ import pytest
 
 from mediakit import Client, InputError
 from tests.support.soak import trials
+from tests.support.waiting import until
 from tests.sweep.runs import (
     PATIENCE_S,
     VIDEO_3_S,
@@ -24,7 +25,6 @@ from tests.sweep.runs import (
     problems,
     run,
     statuses,
-    until,
 )
 from tests.sweep.service import Outcome, Service
 

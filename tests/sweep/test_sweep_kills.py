@@ -49,12 +49,7 @@ CONTEXT.set_forkserver_preload(
 
 @dataclass(frozen=True)
 class Sweep:
-    """What each life does: the same plan, run under the same budget.
-
-    Args:
-        program: Where it connects to.
-        files: The pictures to upscale.
-    """
+    """What each life does: the same plan, run under the same budget."""
 
     program: Program
     files: tuple[str, ...]
@@ -82,14 +77,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Kill:
-    """When a life is killed.
-
-    Args:
-        phase: When this phase has begun
-        number: for so many times,
-        delay_s: and so many seconds later;
-        latest_s: or so many seconds after the run began.
-    """
+    """When a life is killed."""
 
     phase: str
     number: int
@@ -152,11 +140,7 @@ def test_a_sweep_that_is_killed_and_run_again_pays_for_each_cell_once(
 
 
 def live(sweep: Sweep, kill: Kill | None) -> int:
-    """Let a process run the sweep, and kill it at its moment.
-
-    Returns:
-        How it ended: 0, or `KILLED`.
-    """
+    """Let a process run the sweep, and kill it at its moment."""
     hears, told = CONTEXT.Pipe(duplex=False)
     process = CONTEXT.Process(target=sweep.live, args=(told,))
     process.start()

@@ -58,14 +58,7 @@ def message(
     at: datetime | None = None,
     event_id: str | None = None,
 ) -> Message:
-    """Sign a delivery.
-
-    Args:
-        body: Its bytes; a completed job's event when omitted.
-        secrets: All that sign it.
-        at: When it is sent; now when omitted.
-        event_id: Its id; a new one when omitted.
-    """
+    """Sign a delivery."""
     body = body_of() if body is None else body
     event_id = event_id or f"msg_{uuid4()}"
     sent_at = (at or SystemClock().now()).astimezone(UTC)

@@ -14,7 +14,8 @@ from mediakit import Client, Job
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.samples.media_samples import make_png
-from tests.support.widgets import PATIENCE_S, finish, until
+from tests.support.waiting import PATIENCE_S
+from tests.support.widgets import finish, until
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import resource
 import socket
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 
 from mediakit.sandbox.jobs import inputs
 from mediakit.sandbox.render.protocol import RenderRequest
-from tests.sandbox.conftest import KITE, PATIENCE_S, Api, StartSandbox, png
+from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 from tests.sandbox.jobs.hostile import (
     HostileServer,
     bomb_mp4,
@@ -22,6 +21,7 @@ from tests.sandbox.jobs.hostile import (
     bomb_text_png,
 )
 from tests.support.sandbox.workers import asked, running_worker
+from tests.support.waiting import until
 
 GIB = 1024**3
 VIDEO, UPSCALE, VIDEO_UPSCALE = "text-to-video", "image-upscale", "video-upscale"
@@ -45,10 +45,7 @@ def keeps_running(open_api: Api) -> Iterator[None]:
     yield
     assert open_api.http.get("/billing/balance").status_code == 200
     # What was cut off may still be being removed.
-    deadline_s = time.monotonic() + PATIENCE_S
-    while half_done(open_api) and time.monotonic() < deadline_s:
-        time.sleep(0.02)
-    assert half_done(open_api) == []
+    until(lambda: half_done(open_api) == [])
 
 
 def half_done(api: Api) -> list[Path]:

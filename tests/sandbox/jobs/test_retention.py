@@ -1,24 +1,16 @@
 """How long outputs and uploads are kept, and how much of them."""
 
 import sqlite3
-import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from tests.sandbox.conftest import PATIENCE_S, Api, StartSandbox, png, without_key
+from tests.sandbox.conftest import Api, StartSandbox, png, without_key
+from tests.support.waiting import until
 
 KIND = "image-upscale"
 GB = 10**9
 NOTHING_GB = 1 / GB
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, "it never got there"
-        time.sleep(0.02)
 
 
 def status_at(url: str) -> int:
@@ -44,7 +36,7 @@ def test_what_is_removed_reads_as_if_it_had_been_erased(
 
     api.running.advance(minutes=2)
 
-    eventually(lambda: files_of(api) == [])
+    until(lambda: files_of(api) == [])
     assert [status_at(url) for url in (picture, output)] == [410, 410]
     old = api.job(job["id"])
     assert "deleted_at" in old
@@ -64,7 +56,7 @@ def test_only_the_oldest_files_go_when_there_are_too_many_bytes(
 
     api.running.advance(minutes=2)
 
-    eventually(lambda: len(files_of(api)) == 3)
+    until(lambda: len(files_of(api)) == 3)
     assert [status_at(url) for url in urls] == [410] * 3 + [200] * 3
 
 
@@ -79,13 +71,13 @@ def test_what_a_job_still_needs_is_kept(
 
     first.running.advance(minutes=2)
 
-    eventually(lambda: status_at(other) == 410)
+    until(lambda: status_at(other) == 410)
     assert [status_at(url) for url in (needed, previous)] == [200, 200]
     first.running.clear_faults()
     for job in waiting:
         assert first.ended(job["id"])["status"] == "completed"
     first.running.advance(minutes=2)
-    eventually(lambda: [status_at(url) for url in (needed, previous)] == [410, 410])
+    until(lambda: [status_at(url) for url in (needed, previous)] == [410, 410])
 
 
 def test_a_restart_removes_what_a_killed_server_left_of_a_removal(

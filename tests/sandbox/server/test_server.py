@@ -29,6 +29,7 @@ from mediakit.sandbox.server.running import Sandbox, call, start, start_embedded
 from tests.sandbox.conftest import PATIENCE_S, StartSandbox, png, without_key
 from tests.support import zygote
 from tests.support.servers.loopback import Asked, LoopbackServer, Said
+from tests.support.waiting import until
 
 OTHER = """
 import sys
@@ -77,15 +78,6 @@ def answers(base_url: str) -> bool:
         return without_key("GET", f"{base_url}/openapi.json").is_success
     except httpx.TransportError:
         return False
-
-
-def eventually(holds: Callable[[], bool], patience_s: float = 15) -> bool:
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def test_it_serves_until_stopped_and_can_be_stopped_twice(tmp_path: Path) -> None:
@@ -227,7 +219,7 @@ def test_a_take_over_keeps_the_key_that_all_clients_have(
 
     first.kill()
 
-    assert eventually(lambda: second.owned)
+    until(lambda: second.owned)
     balance = f"{second.base_url}/billing/balance"
     known = without_key("GET", balance, headers={"X-API-Key": "the-first-key"})
     assert known.status_code == 200
@@ -243,10 +235,10 @@ def test_a_take_over_that_fails_is_tried_again(
         port = taken.getsockname()[1]
         second = start(Sandbox(tmp_path / "data", port=port))
         first.kill()
-        assert eventually(lambda: f"port {port}" in caplog.text)
+        until(lambda: f"port {port}" in caplog.text)
         assert not second.owned
 
-    assert eventually(lambda: second.owned)
+    until(lambda: second.owned)
     assert answers(second.base_url)
     second.stop()
 
@@ -406,7 +398,7 @@ def test_the_data_directory_stays_locked_for_as_long_as_the_server_lives(
 
     assert DataDir(tmp_path).try_lock() is None
     released.set()
-    assert eventually(lambda: is_free(tmp_path))
+    until(lambda: is_free(tmp_path))
 
 
 def test_an_interrupted_start_leaves_no_server_behind(
@@ -463,7 +455,7 @@ def test_who_is_attached_takes_over_at_the_same_address(
 
     getattr(first, end)()
 
-    assert eventually(lambda: attached.owned)
+    until(lambda: attached.owned)
     assert attached.base_url == first.words[0]
     assert answers(attached.base_url)
     attached.stop()
@@ -488,12 +480,12 @@ def test_the_render_worker_ends_with_its_process(
     other: Callable[..., Other], end: str
 ) -> None:
     first = other()
-    assert eventually(lambda: bool(children_of(first.process.pid)))
+    until(lambda: children_of(first.process.pid))
     workers = children_of(first.process.pid)
 
     getattr(first, end)()
 
-    assert eventually(lambda: not any(map(alive, workers)))
+    until(lambda: not any(map(alive, workers)))
 
 
 def test_a_process_that_just_ends_ends_cleanly(other: Callable[..., Other]) -> None:

@@ -15,11 +15,7 @@ LOG = "MEDIAKIT_TEST_CONNECTIONS"
 
 @dataclass(frozen=True)
 class Offline:
-    """The processes of one test, without a network.
-
-    Args:
-        folder: Where it is noted what they try.
-    """
+    """The processes of one test, without a network."""
 
     folder: Path
 

@@ -4,7 +4,7 @@ import json
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,13 +116,7 @@ class Acknowledged:
 
 
 class Load:
-    """Submits, reads, erases and uploads until it is stopped.
-
-    Args:
-        server: What it talks to, whether it lives or not.
-        picture: The URL of a picture to upscale.
-        callback_url: Where half of the jobs announce their end.
-    """
+    """Submits, reads, erases and uploads until it is stopped."""
 
     def __init__(self, server: Server, picture: str, callback_url: str) -> None:
         self.acknowledged = Acknowledged()
@@ -235,11 +229,3 @@ class Load:
                 self.acknowledged.counts["requests that met nobody"] += met_nobody > 0
                 return answer
         raise AssertionError("the server never came back")
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait until something holds."""
-    deadline_s = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline_s, "it never got there"
-        time.sleep(0.1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import ssl
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import trustme
 from standardwebhooks import Webhook
+
+from tests.support.waiting import until
 
 if TYPE_CHECKING:
     from tests.sandbox.conftest import Api
@@ -130,12 +131,7 @@ class Receiver:
 
 @contextmanager
 def receiving(script: Script | None = None, *, tls: bool = False) -> Iterator[Receiver]:
-    """Run a receiver; by default it takes everything.
-
-    Args:
-        script: What it answers to each attempt.
-        tls: Whether it speaks TLS, with a certificate of an unknown authority.
-    """
+    """Run a receiver; by default it takes everything."""
     receiver = Receiver(script or (lambda received: Answer()))
     with receiver.server as server:
         if tls:
@@ -177,10 +173,11 @@ def deliveries(api: Api, **filters: Any) -> list[dict[str, Any]]:
 
 def ended(api: Api, **filters: Any) -> list[dict[str, Any]]:
     """Wait until no delivery is pending any more; return them."""
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        found = deliveries(api, **filters)
-        if found and all(one["status"] != "pending" for one in found):
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"still pending: {found}")
+    found: list[dict[str, Any]] = []
+
+    def are_ended() -> bool:
+        found[:] = deliveries(api, **filters)
+        return bool(found) and all(one["status"] != "pending" for one in found)
+
+    until(are_ended)
+    return found

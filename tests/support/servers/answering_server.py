@@ -37,11 +37,7 @@ class Answers:
 
 
 class AnsweringServer(LoopbackServer):
-    """Accepts every submission and completes it at once, while the block lasts.
-
-    Args:
-        answers: What it says.
-    """
+    """Accepts every submission and completes it at once, while the block lasts."""
 
     def __init__(self, answers: Answers | None = None) -> None:
         super().__init__()

@@ -16,12 +16,7 @@ PATIENCE_S = 30.0
 
 @contextmanager
 def serve(app: Any, *, lifespan: Literal["on", "off"] = "on") -> Iterator[str]:
-    """Serve an application while the block lasts; gives its URL.
-
-    Args:
-        app: The application.
-        lifespan: "off" for one that is not told when it starts.
-    """
+    """Serve an application while the block lasts; gives its URL."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         app, lifespan=lifespan, log_config=None, ws="none", timeout_graceful_shutdown=1

@@ -17,14 +17,7 @@ KEY_ID = "key_1"
 def bill_row(
     charge_micro_usd: object, *, path: str = FUNCTION, key: str = KEY_ID, **more: object
 ) -> dict[str, Any]:
-    """Return a row of the daily report of today, as a service may send it.
-
-    Args:
-        charge_micro_usd: The charge.
-        path: The function, `vendor/model/function`.
-        key: The API key.
-        more: Other fields, or other values of these.
-    """
+    """Return a row of the daily report of today, as a service may send it."""
     model, _, function = path.rpartition("/")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
@@ -47,11 +40,7 @@ class Bill:
 
     @classmethod
     def of(cls, *rows: dict[str, Any]) -> Bill:
-        """Return three reports that agree.
-
-        Args:
-            rows: The rows of the daily report.
-        """
+        """Return three reports that agree."""
         sums: dict[tuple[str, str], int] = {}
         for row in rows:
             names = (row["model"], row["function"])
@@ -75,11 +64,7 @@ class Bill:
 
 
 class BillingServer(LoopbackServer):
-    """Runs jobs at once, and shows a bill, while the block lasts.
-
-    Args:
-        bill: The reports; a test may replace it.
-    """
+    """Runs jobs at once, and shows a bill, while the block lasts."""
 
     def __init__(self, bill: Bill | None = None) -> None:
         super().__init__()

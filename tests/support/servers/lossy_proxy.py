@@ -14,14 +14,7 @@ PATIENCE_S = 60.0
 
 
 class LossyProxy:
-    """Forwards to a server, and cuts the first answers to a method off.
-
-    Args:
-        base_url: The server.
-        method: The HTTP method whose answers are lost.
-        losses: How many of them are lost.
-        port: Where it listens; any free port by default.
-    """
+    """Forwards to a server, and cuts the first answers to a method off."""
 
     def __init__(
         self, base_url: str, method: str, losses: int, *, port: int = 0

@@ -57,10 +57,6 @@ def postgres(
 ) -> Iterator[str]:
     """Serve a Postgres while the block lasts; give the folder of its socket.
 
-    Args:
-        files: What it reads from its data folder, by name, such as certificates.
-        settings: Further settings.
-
     Raises:
         AssertionError: It did not start; quotes the end of its log.
     """

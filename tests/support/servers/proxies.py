@@ -30,14 +30,7 @@ Writer = asyncio.StreamWriter
 
 @dataclass(frozen=True)
 class Seen:
-    """One request, as a proxy saw it.
-
-    Args:
-        method: Such as `GET`, or `CONNECT` for every tunnel.
-        target: What was asked for: a URL, or `host:port` for a tunnel.
-        credentials: The `user:password` of the request; None without any.
-        has_api_key: Whether an `X-API-Key` header was visible to the proxy.
-    """
+    """One request, as a proxy saw it."""
 
     method: str
     target: str
@@ -49,10 +42,6 @@ class Relay:
     """A server in a thread of its own that passes all bytes on to a port.
 
     With `tls` it terminates TLS for a server that speaks none.
-
-    Args:
-        port: The port of this machine that all connections lead to.
-        tls: Makes clients speak TLS to the relay itself.
     """
 
     def __init__(self, port: int, *, tls: ssl.SSLContext | None = None) -> None:
@@ -135,13 +124,7 @@ async def _closing(writer: Writer) -> AsyncIterator[None]:
 
 
 class Proxy(Relay):
-    """A proxy and what it was asked for; `received` holds all that it could read.
-
-    Args:
-        port: The port of this machine that every host leads to.
-        credentials: The `user:password` that it demands; None demands none.
-        tls: Makes clients speak TLS to the proxy itself.
-    """
+    """A proxy and what it was asked for; `received` holds all that it could read."""
 
     scheme: str
 
@@ -157,11 +140,7 @@ class Proxy(Relay):
         self.seen: list[Seen] = []
 
     def url(self, user: str = "") -> str:
-        """Return the proxy's URL, as the environment names it.
-
-        Args:
-            user: User and password as a URL holds them, such as `ann:s%40cret`.
-        """
+        """Return the proxy's URL, as the environment names it."""
         return f"{self.scheme}://{user}{'@' if user else ''}{HOST}:{self.port}"
 
     @property

@@ -38,12 +38,7 @@ def json_page(value: object, *headers: str, status: str = "200 OK") -> bytes:
 
 
 class Visit:
-    """One connection to the server.
-
-    Args:
-        near: Its socket.
-        seen: Takes each whole request.
-    """
+    """One connection to the server."""
 
     def __init__(self, near: socket.socket, seen: list[bytes]) -> None:
         self._near = near
@@ -89,12 +84,7 @@ Script = Callable[[Visit], None]
 
 
 class ScriptedServer:
-    """Plays one script for each connection; the last one again for all that follow.
-
-    Args:
-        scripts: What it does with each connection; it is closed afterwards.
-        tls: Makes it an https server.
-    """
+    """Plays one script for each connection; the last one again for all that follow."""
 
     def __init__(self, *scripts: Script, tls: ssl.SSLContext | None = None) -> None:
         self._scripts = list(scripts)

@@ -52,13 +52,6 @@ def serving(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server, with all that it starts, while the block lasts.
 
-    Args:
-        command: The program and its arguments.
-        ready: A URL that answers with success once the server serves.
-        log: Where its output goes.
-        environment: All of its environment.
-        folder: Its working directory.
-
     Raises:
         AssertionError: It ended or did not answer in time; quotes the log's end.
     """

@@ -30,8 +30,8 @@ from mediakit.widgets.studio import Studio
 from mediakit.widgets.toolkit.cell_identity import CellPlace, ReplacedByCell
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.samples.media_samples import make_png
+from tests.support.waiting import PATIENCE_S
 from tests.support.widgets import (
-    PATIENCE_S,
     box,
     drawn_jobs,
     error_of,

@@ -32,7 +32,8 @@ from tests.support.job_states import (
 from tests.support.kernels import run_cells
 from tests.support.samples.media_samples import make_png
 from tests.support.virtual_clock import VirtualClock
-from tests.support.widgets import PATIENCE_S, alert, note, press
+from tests.support.waiting import PATIENCE_S
+from tests.support.widgets import alert, note, press
 from tests.support.widgets import until as eventually
 
 LARGE_BYTES = 10_000_000
