@@ -26,7 +26,6 @@ from mediakit.errors import (
     AuthError,
     JobFailedError,
     NotFoundError,
-    RateLimitError,
     ServiceError,
     WaitTimeoutError,
 )
@@ -242,22 +241,6 @@ def test_trouble_on_the_way_is_said_and_passes(tmp_path: Path, said: Said) -> No
     assert "job continues." in said_once[0]
     assert troubles[-1] is None
     assert len(server.reads) == 3
-
-
-def test_a_limit_of_an_hour_is_said_instead_of_slept_through(tmp_path: Path) -> None:
-    hour = Said({"message": "enough"}, status=429, headers={"Retry-After": "3600"})
-
-    def say(name: str, reads: int) -> Said:
-        return hour if reads else running(name)
-
-    with serving(say, tmp_path) as (server, client):
-        job = client.job("media_0")
-        with pytest.raises(RateLimitError, match=r"The job continues\.") as caught:
-            job.settle(PATIENCE_S)
-
-    assert caught.value.retry_after_s == 3_600
-    assert caught.value.retry_at is not None
-    assert len(server.reads) == 2
 
 
 @pytest.mark.spec("2.1")

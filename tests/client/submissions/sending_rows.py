@@ -38,6 +38,7 @@ class Row:
         error: What the call raises; None when it returns the job.
         words: What the error says.
         sent: What its `sent` says: True once the outcome is known, None until then.
+        asked_s: Seconds for which the service asks to wait.
         timeout_s: Real seconds until silence counts as no answer.
     """
 
@@ -52,6 +53,7 @@ class Row:
     error: type[MediakitError] | None = None
     words: str = ""
     sent: bool | None = True
+    asked_s: int = 0
     timeout_s: float = 30.0
 
 
@@ -143,7 +145,7 @@ GATEWAYS = [
     ),
     Row("504 of a gateway, after, twice", gateway(504, after=True) * 2, posts=3),
     Row("504 {message}, after", once("status", status=504, after=True)),
-    Row("503 of a gateway, 2 s", gateway(503, retry_after=2)),
+    Row("503 of a gateway, 2 s", gateway(503, retry_after=2), asked_s=2),
     Row(
         "503 of a gateway, 3,600 s",
         gateway(503, retry_after=3_600),
@@ -152,6 +154,7 @@ GATEWAYS = [
         error=ServiceError,
         words=IN_DOUBT,
         sent=None,
+        asked_s=3_600,
     ),
 ]
 TURNED_AWAY = [
@@ -167,7 +170,7 @@ TURNED_AWAY = [
         error=ServiceError,
         words="Nothing was charged. Try later",
     ),
-    Row("429 failed job, 2 s", org=FULL, later_org=WELL, keys=2),
+    Row("429 failed job, 2 s", org=FULL, later_org=WELL, keys=2, asked_s=2),
     Row(
         "429 failed job, 2 s, for ever",
         org=FULL,
@@ -184,8 +187,9 @@ TURNED_AWAY = [
         posts=1,
         error=RateLimitError,
         words="Nothing was charged",
+        asked_s=3_600,
     ),
-    Row("429 {message}, 2 s", once("status", status=429, retry_after=2)),
+    Row("429 {message}, 2 s", once("status", status=429, retry_after=2), asked_s=2),
     Row(
         "429 {message}, 2 s, twice",
         once("status", status=429, retry_after=2) * 2,
@@ -198,6 +202,7 @@ TURNED_AWAY = [
         posts=1,
         error=RateLimitError,
         words=NO_JOB,
+        asked_s=3_600,
     ),
 ]
 REFUSED = [

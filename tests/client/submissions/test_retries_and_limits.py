@@ -136,38 +136,3 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
         assert all(task.done() for task in submits.tasks)
 
     runner.run(scenario())
-
-
-STEPS = ("start", "start", "accepted", "full", "cancel", "a second passes")
-
-
-@given(st.lists(st.sampled_from(STEPS), max_size=80))
-def test_there_are_never_more_than_allowed_and_nobody_is_forgotten(
-    steps: list[str],
-) -> None:
-    async def scenario() -> None:
-        clock = VirtualClock()
-        slots = SubmitSlots(clock, 4)
-        submits = Submits(slots, clock)
-        for step in steps:
-            before = len(submits.under_way)
-            if step == "start":
-                await submits.start(1)
-            elif step == "cancel":
-                waiting = [t for t in submits.tasks if not t.done()][before:]
-                for task in waiting[:1]:
-                    task.cancel()
-                await clock.advance(0)
-            elif step == "a second passes":
-                await clock.advance(1)
-            else:
-                await submits.answer(1, full=step == "full")
-            assert len(submits.under_way) <= max(before, slots.at_once_n)
-            assert 1 <= slots.at_once_n <= 4
-        await clock.advance(1)
-        while submits.under_way:
-            await submits.answer(1)
-        assert all(task.done() for task in submits.tasks)
-
-    with asyncio.Runner() as runner:
-        runner.run(scenario())

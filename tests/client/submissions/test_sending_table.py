@@ -21,30 +21,24 @@ import pytest
 
 from mediakit.catalog import Catalog
 from mediakit.client import AsyncJob, Service
-from mediakit.client.account_history import AccountHistory
-from mediakit.client.http import ServiceClient
-from mediakit.client.idempotency_keys import key_of, submission_of
-from mediakit.client.io_thread import io_thread
-from mediakit.client.sender import SUBMIT_RETRY_FOR_S, Sender
+from mediakit.client.idempotency_keys import submission_of
+from mediakit.client.retries import ASKED_FOR_S
+from mediakit.client.sender import SUBMIT_RETRY_FOR_S
 from mediakit.client.submit_answers import may_resend_unasked
 from mediakit.errors import (
     BalanceError,
-    BudgetError,
     ConflictError,
     MediakitError,
     RateLimitError,
     ServiceError,
 )
-from mediakit.history import Entry, EntryState, History, Submission
+from mediakit.history import History, Submission
 from mediakit.sandbox.server.running import Sandbox, start
 from tests.client.submissions.sending_rows import (
-    PAGE,
     ROWS,
     WELL,
     Fault,
     Row,
-    always,
-    once,
 )
 from tests.sandbox.conftest import Api
 from tests.support.advancing_clock import AdvancingClock
@@ -154,11 +148,6 @@ class Submissions:
         body = function.canonical_body({"prompt": prompt})
         return submission_of(self._service, function, body, function.estimate(body))
 
-    def submitter(self, history: History, **how: Any) -> Sender:
-        transport = ServiceClient(self._service, clock=self.clock)
-        account_history = AccountHistory(history, self._service)
-        return Sender(transport, account_history, self.clock, **how)
-
 
 def posts(proxy: LossyProxy) -> list[bytes]:
     return [r for r in proxy.requests if r.startswith(b"POST /v1/media/sandbox/")]
@@ -179,6 +168,14 @@ def at_nth(nth: int, do: Callable[[], object]) -> Callable[[], None]:
             do()
 
     return called
+
+
+def assert_says_when_to_come_again(error: MediakitError, clock: AdvancingClock) -> None:
+    assert clock.slept_s == []
+    if isinstance(error, RateLimitError):
+        assert error.retry_after_s is not None
+        assert 3_000 < error.retry_after_s <= 3_600  # the sandbox runs for a while
+        assert f"{error.retry_at:%Y-%m-%d %H:%M:%S} UTC" in str(error)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -205,8 +202,11 @@ def test_a_submit_makes_and_pays_one_job_whatever_happens_to_its_answer(
                 runner.run(caller.submit(row.name, timeout_s=row.timeout_s))
             outcome = f"{type(caught.value).__name__}, sent: {caught.value.sent}"
             assert caught.value.sent is row.sent
+            if row.asked_s > ASKED_FOR_S:
+                assert_says_when_to_come_again(caught.value, caller.clock)
             assert user.http.headers["X-API-Key"] not in str(caught.value)
         took_s = caller.clock.monotonic_s() - started_s
+        assert row.asked_s > ASKED_FOR_S or took_s >= row.asked_s
 
         stage.api.running.clear_faults()
         jobs, charged = stage.books(org, user)
@@ -306,40 +306,6 @@ def test_a_balance_that_cannot_carry_it_on_submission_is_one_typed_error(
         assert stage.books(org, user) == (1, CHARGE_MICRO_USD)
 
 
-@pytest.mark.parametrize(
-    ("org", "faults"),
-    [
-        ({"per_day": 0}, ()),
-        ({}, once("status", status=429, retry_after=3_600)),
-    ],
-)
-def test_a_wait_of_an_hour_ends_the_call_and_says_when_to_come_again(
-    stage: Stage, tmp_path: Path, org: Fault, faults: tuple[Fault, ...]
-) -> None:
-    _, user = stage.organization(org)
-    stage.script(faults)
-    caller = Submissions(stage.api.running.base_url, user, tmp_path)
-    with asyncio.Runner() as runner, pytest.raises(RateLimitError) as caught:
-        runner.run(caller.submit("tomorrow"))
-
-    error = caught.value
-    assert error.retry_after_s is not None
-    assert 3_000 < error.retry_after_s <= 3_600  # the sandbox runs for a while
-    assert error.retry_at is not None
-    assert f"{error.retry_at:%Y-%m-%d %H:%M:%S} UTC" in str(error)
-    assert caller.clock.slept_s == []
-
-
-def test_a_wait_of_two_seconds_is_waited_for(stage: Stage, tmp_path: Path) -> None:
-    _, user = stage.organization()
-    stage.script(once("status", status=429, retry_after=2))
-    caller = Submissions(stage.api.running.base_url, user, tmp_path)
-    with asyncio.Runner() as runner:
-        runner.run(caller.submit("soon"))
-
-    assert 2 <= caller.clock.slept_s[0] < 4
-
-
 def test_more_submits_than_there_is_room_for_are_all_made_once(
     stage: Stage, tmp_path: Path
 ) -> None:
@@ -352,60 +318,6 @@ def test_more_submits_than_there_is_room_for_are_all_made_once(
 
     assert len({job.id for job in jobs}) == 8
     assert stage.books(org, user) == (8, 8 * CHARGE_MICRO_USD)
-
-
-def test_what_an_earlier_try_may_have_made_stays_open_until_it_is_known(
-    stage: Stage, tmp_path: Path
-) -> None:
-    _, user = stage.organization()
-    caller = Submissions(stage.api.running.base_url, user, tmp_path)
-    with caller.history() as history:
-        submission, _ = history.claim(caller.submission("in doubt"))
-        submitter = caller.submitter(history)
-
-        async def claim(_: Submission) -> tuple[Entry, bool]:
-            raise AssertionError("the key is not spent")
-
-        for fault, state in (
-            (once("status", status=401), EntryState.UNANSWERED),
-            (always("status", status=404, text=PAGE), EntryState.UNANSWERED),
-            (once("status", status=422), EntryState.UNANSWERED),
-            (once("status", status=409), EntryState.REFUSED),
-        ):
-            stage.api.running.clear_faults()
-            stage.script(fault)
-            with pytest.raises(MediakitError):
-                io_thread().call(
-                    submitter.send, submission, sent_before=True, claim=claim
-                )
-            entry = history.find_key(submission.key)
-            assert entry is not None
-            assert entry.state is state
-
-
-def test_every_fresh_key_is_claimed_where_the_caller_says(
-    stage: Stage, tmp_path: Path
-) -> None:
-    org, user = stage.organization()
-    stage.script(once("outage") * 2)
-    caller = Submissions(stage.api.running.base_url, user, tmp_path)
-    claimed: list[int] = []
-    with caller.history() as history:
-
-        async def claim(submission: Submission) -> tuple[Entry, bool]:
-            if submission.attempt == 3:
-                raise BudgetError("no", needed_micro_usd=1, available_micro_usd=0)
-            claimed.append(submission.attempt)
-            return history.claim(submission)
-
-        submission, _ = history.claim(caller.submission("budget"))
-        submitter = caller.submitter(history)
-        with pytest.raises(BudgetError):
-            io_thread().call(submitter.send, submission, sent_before=False, claim=claim)
-
-        assert claimed == [2]
-        assert stage.books(org, user) == (0, 0)
-        assert history.find_key(key_of(submission.draw_key, 1, 3)) is None
 
 
 def test_an_unanswered_submit_is_sent_again_unasked_for_a_day(tmp_path: Path) -> None:
