@@ -65,7 +65,58 @@ def opened(
     return when_open
 
 
-class AsyncClient(ProcessBound):
+class ClientFacts:
+    """What a client has and tells, awaited or blocking."""
+
+    @property
+    def components(self) -> Components:
+        """Return what the client works with."""
+        raise NotImplementedError
+
+    @property
+    def backend(self) -> Backend:
+        """Return the service with its functions."""
+        return self.components.backend
+
+    @property
+    def service(self) -> Service:
+        """Return the service that this client talks to."""
+        return self.backend.service
+
+    @property
+    def catalog(self) -> Catalog:
+        """Return the functions of the service."""
+        return self.backend.catalog
+
+    @cached_property
+    def functions(self) -> Functions:
+        """Return the functions as attributes, with their fields as arguments."""
+        return Functions(self, self.catalog)
+
+    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each job that has settled.
+
+        Args:
+            listener: The function; it must not block.
+
+        Returns:
+            A function that unsubscribes it.
+        """
+        return self.components.jobs.settled.subscribe(listener)
+
+    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
+        """Call a function, on the I/O thread, with each step of each transfer.
+
+        Args:
+            listener: The function; it must not block.
+
+        Returns:
+            A function that unsubscribes it.
+        """
+        return self.components.progress.subscribe(listener)
+
+
+class AsyncClient(ClientFacts, ProcessBound):
     """A client to be awaited, on any event loop of asyncio.
 
     `mk.connect` explains its arguments; `clock` gives the time, the system's by
@@ -189,26 +240,6 @@ class AsyncClient(ProcessBound):
             return self._components
 
     # -- what it has --------------------------------------------------------------
-
-    @property
-    def backend(self) -> Backend:
-        """Return the service with its functions."""
-        return self.components.backend
-
-    @property
-    def service(self) -> Service:
-        """Return the service that this client talks to."""
-        return self.backend.service
-
-    @property
-    def catalog(self) -> Catalog:
-        """Return the functions of the service."""
-        return self.backend.catalog
-
-    @cached_property
-    def functions(self) -> Functions:
-        """Return the functions as attributes, with their fields as arguments."""
-        return Functions(self, self.catalog)
 
     @property
     def history(self) -> AsyncHistoryView:
@@ -421,28 +452,6 @@ class AsyncClient(ProcessBound):
         """
         self.components.refuse_closed()
         return await self.components.jobs.handle(event)
-
-    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each job that has settled.
-
-        Args:
-            listener: The function; it must not block.
-
-        Returns:
-            A function that unsubscribes it.
-        """
-        return self.components.jobs.on_settled(listener)
-
-    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each step of each transfer.
-
-        Args:
-            listener: The function; it must not block.
-
-        Returns:
-            A function that unsubscribes it.
-        """
-        return self.components.progress.subscribe(listener)
 
     @opened
     async def upload(self, path: str | Path, /, *, field: str = "file") -> str:

@@ -11,30 +11,23 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
-from mediakit.async_client import AsyncClient
-from mediakit.catalog import Catalog
-from mediakit.client import AnyBudget, AsyncJob, Service
+from mediakit.async_client import AsyncClient, ClientFacts
+from mediakit.client import AsyncJob
 from mediakit.client.account import Deliveries
 from mediakit.client.async_job import check_timeout
 from mediakit.client.blocking import Blocking, ProcessBound, blocking, explained_by
 from mediakit.client.components import Components
-from mediakit.client.functions import Functions
 from mediakit.client.history_view import HistoryView
 from mediakit.client.io_thread import io_thread
-from mediakit.client.listeners import discard, notify
+from mediakit.client.listeners import Listeners
 from mediakit.client.preparing import ValidatedRequest
-from mediakit.client.progress import Transfer
-from mediakit.client.service import Backend
 from mediakit.client.submissions import Take, check_take
-from mediakit.clock import Clock
 from mediakit.errors import JobFailedError
 from mediakit.forks import cached_property
 from mediakit.job import Job
 from mediakit.notebook import in_notebook
 
 if TYPE_CHECKING:
-    import httpx
-
     from mediakit.widgets.dashboard import Spend
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
@@ -59,7 +52,7 @@ def _all_owned(client: Client, jobs: list[AsyncJob], /) -> list[Job]:
     return [client.owned(job) for job in jobs]
 
 
-class Client(Blocking, ProcessBound):
+class Client(ClientFacts, Blocking, ProcessBound):
     """A client for notebooks and scripts: every call waits for its answer.
 
     `mk.connect` explains its arguments; `clock` gives the time, the system's by
@@ -74,36 +67,12 @@ class Client(Blocking, ProcessBound):
 
     core: AsyncClient
 
-    def __init__(
-        self,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        *,
-        home: str | Path | None = None,
-        history: str | Path | None = None,
-        catalog: Catalog | None = None,
-        clock: Clock | None = None,
-        project: str | None = None,
-        budget: AnyBudget | None = None,
-        own_rates: bool = False,
-        transport: httpx.AsyncBaseTransport | None = None,
-    ) -> None:
-        opening = AsyncClient(
-            base_url,
-            api_key,
-            home=home,
-            history=history,
-            catalog=catalog,
-            clock=clock,
-            project=project,
-            budget=budget,
-            own_rates=own_rates,
-            transport=transport,
-        )
-        super().__init__(opening._open())
+    @explained_by(AsyncClient.__init__)
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(AsyncClient(*given, **settings)._open())
         self.io = io_thread()
         self._submitted: set[str] = set()
-        self._close_listeners: list[Callable[[], None]] = []
+        self._closed: Listeners[()] = Listeners()
 
     def __repr__(self) -> str:
         # Error reporters may show a client whose __init__ failed.
@@ -131,26 +100,6 @@ class Client(Blocking, ProcessBound):
     def components(self) -> Components:
         """Return what the client works with."""
         return self.core.components
-
-    @property
-    def backend(self) -> Backend:
-        """Return the service with its functions."""
-        return self.core.backend
-
-    @property
-    def service(self) -> Service:
-        """Return the service that this client talks to."""
-        return self.core.service
-
-    @property
-    def catalog(self) -> Catalog:
-        """Return the functions of the service."""
-        return self.core.catalog
-
-    @cached_property
-    def functions(self) -> Functions:
-        """Return the functions as attributes, with their fields as arguments."""
-        return Functions(self, self.catalog)
 
     @cached_property
     def history(self) -> HistoryView:
@@ -208,16 +157,6 @@ class Client(Blocking, ProcessBound):
         """Upload a local file; the same bytes are uploaded once (spec 4.2)."""
         upload = partial(self.core.upload, path, **options)
         return self._explained(upload, self.components.delays.files_text)
-
-    @explained_by(AsyncClient.on_settled)
-    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each job that has settled."""
-        return self.core.on_settled(listener)
-
-    @explained_by(AsyncClient.on_transfer)
-    def on_transfer(self, listener: Callable[[Transfer], None]) -> Callable[[], None]:
-        """Call a function, on the I/O thread, with each step of each transfer."""
-        return self.core.on_transfer(listener)
 
     def owned(self, job: AsyncJob) -> Job:
         """Return the blocking interface to a job."""
@@ -279,7 +218,7 @@ class Client(Blocking, ProcessBound):
         closed. Its history can still be read. A second close does nothing.
         """
         self._call(self.core.aclose)
-        notify(self._close_listeners)
+        self._closed.notify()
 
     def on_close(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the client has been closed.
@@ -287,8 +226,7 @@ class Client(Blocking, ProcessBound):
         Returns:
             A function that unsubscribes it.
         """
-        self._close_listeners.append(listener)
-        return partial(discard, self._close_listeners, listener)
+        return self._closed.subscribe(listener)
 
     # -- sweeps and widgets -------------------------------------------------------
 

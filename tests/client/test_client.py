@@ -530,7 +530,7 @@ INNER_OF_JOBS |= {"raise_if_failed", "read_content", "read_output"}
         (Client, AsyncClient, {"form", "on_close", "owned", "studio", "aclose"}),
         (Job, AsyncJob, {"show", *INNER_OF_JOBS}),
         (Deliveries, AsyncDeliveries, {"pages"}),
-        (HistoryView, AsyncHistoryView, {"scope"}),
+        (HistoryView, AsyncHistoryView, set()),
     ],
 )
 def test_a_blocking_class_has_the_methods_of_the_awaited_one(

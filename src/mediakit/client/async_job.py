@@ -17,7 +17,7 @@ from mediakit.api_models import JobStatus
 from mediakit.client.blocking import ProcessBound
 from mediakit.client.io_thread import networked
 from mediakit.client.job_state import JobState
-from mediakit.client.listeners import InOrder, discard, notify
+from mediakit.client.listeners import Listeners
 from mediakit.errors import (
     ConflictError,
     GoneError,
@@ -81,9 +81,8 @@ class AsyncJob(JobFacts, ProcessBound):
     def __init__(self, jobs: Jobs, state: JobState) -> None:
         self._jobs = jobs
         self._state = state
-        self._lock = threading.Lock()
-        self._listeners: list[InOrder[JobState]] = []
-        self._changes_n = 0
+        self._lock = threading.RLock()
+        self._listeners: Listeners[JobState] = Listeners()
         self._changed = asyncio.Event()
         self._releases_n = 0
         self._ended: MediakitError | None = None
@@ -102,26 +101,17 @@ class AsyncJob(JobFacts, ProcessBound):
         It is called on the I/O thread, and must not block. Returns a function that
         unsubscribes it.
         """
-        ordered = InOrder(listener)
-        with self._lock:
-            self._listeners.append(ordered)
-            number, state = self._changes_n, self._state
-        ordered.first(number, state)
-
-        def unsubscribe() -> None:
-            with self._lock:
-                discard(self._listeners, ordered)
-
+        with self._lock:  # no change comes before the current state
+            unsubscribe = self._listeners.subscribe(listener)
+            listener(self._state)
         return unsubscribe
 
     def update(self, state: JobState) -> None:
         """Set a newer state, notify the listeners and wake the waiting calls."""
         with self._lock:  # other threads may subscribe
             before, self._state = self._state, state
-            self._changes_n += 1
-            number, listeners = self._changes_n, tuple(self._listeners)
-        if listeners and state != before:
-            notify(listeners, number, state)
+        if self._listeners and state != before:
+            self._listeners.notify(state)
         self._wake()
 
     def see(self, record: JobRecord, now: datetime) -> bool:

@@ -50,7 +50,6 @@ class AsyncHistoryView:
         project: str | None = None,
         kind: str | None = None,
         status: str | None = None,
-        everywhere: bool = False,
         params: bool = False,
     ) -> pd.DataFrame:
         """Return the submissions as a frame.
@@ -59,7 +58,6 @@ class AsyncHistoryView:
             project: Only those with this label.
             kind: Only of this kind of function.
             status: Only in this status (spec 3.1).
-            everywhere: Include other services.
             params: With the parameters of the requests, so that
                 `frame.groupby("resolution")` works.
 
@@ -79,7 +77,6 @@ class AsyncHistoryView:
         """
         return await self._read(
             self.store.frame,
-            everywhere=everywhere,
             project=project,
             kind=kind,
             status=status,
@@ -94,7 +91,6 @@ class AsyncHistoryView:
         project: str | None = None,
         kind: str | None = None,
         status: str | None = None,
-        everywhere: bool = False,
     ) -> pd.DataFrame:
         """Return the submissions in which every word of a text occurs, as `frame` does.
 
@@ -107,7 +103,6 @@ class AsyncHistoryView:
         return await self._read(
             self.store.search,
             text,
-            everywhere=everywhere,
             limit=limit,
             project=project,
             kind=kind,
@@ -129,7 +124,6 @@ class AsyncHistoryView:
         rating: int | None = None,
         keep: bool | None = None,
         tag: str | None = None,
-        everywhere: bool = False,
         order: Order = "newest",
     ) -> list[Entry]:
         """Return a page of submissions, newest first; new ones do not shift the pages.
@@ -146,7 +140,6 @@ class AsyncHistoryView:
         """
         return await self._read(
             self.store.page,
-            everywhere=everywhere,
             limit=limit,
             before=before,
             text=text,
@@ -162,43 +155,23 @@ class AsyncHistoryView:
             tag=tag,
         )
 
-    async def projects(self, *, everywhere: bool = False) -> list[str]:
-        """Return the labels of the projects, each once, in order.
-
-        Args:
-            everywhere: Include other services.
-        """
-        return await self._read(self.store.projects, everywhere=everywhere)
-
-    async def settled_total_micro_usd(
-        self, *, since: When | None = None, everywhere: bool = False
-    ) -> int:
+    async def settled_total_micro_usd(self, *, since: When | None = None) -> int:
         """Return the sum of the settled charges, in micro-USD (spec 2.2).
 
         Args:
             since: Only those that were first seen settled at this instant or later.
-            everywhere: Include other services.
 
         Raises:
             InputError: The instant cannot be read.
         """
         total = self.store.settled_total_micro_usd
-        return await self._read(
-            total, instant_of("since", since), everywhere=everywhere
-        )
+        return await self._read(total, instant_of("since", since))
 
     async def _read(
-        self,
-        question: Callable[..., T],
-        /,
-        *args: object,
-        everywhere: bool,
-        **chosen: object,
+        self, question: Callable[..., T], /, *args: object, **chosen: object
     ) -> T:
-        service = self.scope(everywhere=everywhere)
-        return await to_thread.run_sync(
-            partial(question, *args, service=service, **chosen)
-        )
+        of_service = partial(question, *args, service=self.service, **chosen)
+        return await to_thread.run_sync(of_service)
 
     @networked
     async def rebuild(
@@ -251,10 +224,6 @@ class AsyncHistoryView:
         await to_thread.run_sync(self.store.database.backup, target)
         return target
 
-    def scope(self, *, everywhere: bool) -> str | None:
-        """Return the service whose entries are included; None for all."""
-        return None if everywhere else self._service.identity
-
 
 class HistoryView(Blocking):
     """The submissions to one service, under any API key."""
@@ -264,18 +233,13 @@ class HistoryView(Blocking):
     frame = blocking(AsyncHistoryView.frame)
     search = blocking(AsyncHistoryView.search)
     page = blocking(AsyncHistoryView.page)
-    projects = blocking(AsyncHistoryView.projects)
     settled_total_micro_usd = blocking(AsyncHistoryView.settled_total_micro_usd)
     rebuild = blocking(AsyncHistoryView.rebuild)
     backup = blocking(AsyncHistoryView.backup)
 
 
 def instant_of(field: str, when: When | None) -> datetime | None:
-    """Parse an instant with its offset, or the midnight at which a UTC day begins.
-
-    Raises:
-        InputError: It is neither; a time without an offset is ambiguous.
-    """
+    """Parse an instant with its offset, or the midnight at which a UTC day begins."""
     if when is None:
         return None
     found: object = when

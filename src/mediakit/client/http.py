@@ -16,9 +16,9 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlencode
 from urllib.request import getproxies
 from weakref import finalize
@@ -62,7 +62,6 @@ NOT_NOW = frozenset({408, 429, 502, 503, 504})
 TOO_LARGE = f"its answer is larger than {LARGEST_ANSWER_BYTES >> 20} MiB"
 
 Content = bytes | AsyncIterable[bytes] | None
-T = TypeVar("T")
 
 log = logging.getLogger("mediakit.client")
 
@@ -421,15 +420,6 @@ def _address(url: str) -> URL:
 # -- the service ----------------------------------------------------------------------
 
 
-class _NotNowError(NoAnswerError):
-    """The service, or a gateway before it, rejects a read temporarily."""
-
-    def __init__(self, answer: Answer) -> None:
-        asked_s = retry_after_s(answer)
-        super().__init__(f"HTTP {answer.status}", sent=True, retry_after_s=asked_s)
-        self.answer = answer
-
-
 class ServiceClient:
     """Requests to one service, with its key."""
 
@@ -485,31 +475,41 @@ class ServiceClient:
         longer, or keeps rejecting the read, returns its last answer.
         """
 
-        async def once() -> Answer:
-            answer = await self.exchange("GET", path, params=params)
-            if answer.status in NOT_NOW or (is_foreign and is_foreign(answer)):
-                raise _NotNowError(answer)
-            return answer
+        def is_temporary(answer: Answer) -> bool:
+            is_other = is_foreign is not None and is_foreign(answer)
+            return answer.status in NOT_NOW or is_other
 
-        try:
-            return await self.until_answered(once, for_s=retry_for_s)
-        except _NotNowError as error:
-            return error.answer
+        once = partial(self.exchange, "GET", path, params=params)
+        return await self.until_answered(once, for_s=retry_for_s, again=is_temporary)
 
     async def until_answered(
-        self, once: Callable[[], Awaitable[T]], *, for_s: float
-    ) -> T:
-        """Repeat a harmless exchange until it is answered."""
+        self,
+        once: Callable[[], Awaitable[Answer]],
+        *,
+        for_s: float,
+        again: Callable[[Answer], bool] = lambda _: False,
+    ) -> Answer:
+        """Repeat a harmless exchange until it is answered, and `again` is false.
+
+        In the end, returns an answer for which `again` is still true.
+        """
         window = RetryWindow(self._clock, for_s)
         while True:
+            answer = None
             try:
-                return await once()
+                answer = await once()
+                if not again(answer):
+                    return answer
+                asked_s = retry_after_s(answer)
+                reason = f"HTTP {answer.status}"
+                failure = NoAnswerError(reason, sent=True, retry_after_s=asked_s)
             except NoAnswerError as error:
-                pause_s = window.pause_s(error)
-                if pause_s is None:
-                    if isinstance(error, _NotNowError):
-                        raise
-                    raise self.silence(error) from error
+                failure = error
+            pause_s = window.pause_s(failure)
+            if pause_s is None:
+                if answer is not None:
+                    return answer
+                raise self.silence(failure) from failure
             await self._clock.sleep(pause_s)
 
     def silence(self, error: NoAnswerError) -> ServiceError:

@@ -7,7 +7,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 from weakref import WeakValueDictionary
@@ -24,7 +23,7 @@ from mediakit.client.downloads import Outputs
 from mediakit.client.http import ServiceClient
 from mediakit.client.io_thread import FORKED, ClosedError, closed
 from mediakit.client.job_state import function_at, state_of
-from mediakit.client.listeners import discard, notify
+from mediakit.client.listeners import Listeners
 from mediakit.client.polling import PATIENT_FOR_S, SETTLES_LATE_GAP_S, Poller
 from mediakit.client.sidecar import Sidecar
 from mediakit.clock import Clock
@@ -198,7 +197,7 @@ class Jobs:
         self._early: OrderedDict[str, JobRecord] = OrderedDict()
         self._usual: dict[str, tuple[float | None, float]] = {}
         self._unknown_since_s: dict[str, float] = {}
-        self._settled_listeners: list[Callable[[AsyncJob], None]] = []
+        self.settled: Listeners[AsyncJob] = Listeners()
         self._pid = os.getpid()
 
     # -- the one object of a job --------------------------------------------------
@@ -324,11 +323,6 @@ class Jobs:
         self.watch(job)
         return "known" if is_known else "ended"
 
-    def on_settled(self, listener: Callable[[AsyncJob], None]) -> Callable[[], None]:
-        """Call a function with each job whose charge has settled."""
-        self._settled_listeners.append(listener)
-        return partial(discard, self._settled_listeners, listener)
-
     # -- reads --------------------------------------------------------------------
 
     async def read(self, job: AsyncJob) -> None:
@@ -363,7 +357,7 @@ class Jobs:
 
     def _see(self, job: AsyncJob, record: JobRecord) -> None:
         if job.see(record, self._clock.now()):
-            notify(self._settled_listeners, job)
+            self.settled.notify(job)
 
     async def _mark_gone(self, job_id: str) -> None:
         await self._account_history.write_soon(

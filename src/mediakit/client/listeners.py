@@ -3,52 +3,38 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar, TypeVarTuple
+from collections.abc import Callable
+from typing import Generic, TypeVarTuple
 
-T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 log = logging.getLogger("mediakit.client")
 
 
-def notify(listeners: Iterable[Callable[[*Ts], object]], *event: *Ts) -> None:
-    """Call every listener; log the exception of each with the listener's name."""
-    for listener in tuple(listeners):
-        try:
-            listener(*event)
-        except Exception:
-            name = getattr(listener, "__qualname__", repr(listener))
-            log.exception("a listener raised an error: %s", name)
+class Listeners(Generic[*Ts]):
+    """Functions that are called with each event; any thread may subscribe one."""
 
+    def __init__(self) -> None:
+        self._by_key: dict[object, Callable[[*Ts], object]] = {}
 
-def discard(listeners: list[T], listener: T) -> None:
-    """Remove a listener; one that is no longer there is no error."""
-    if listener in listeners:
-        listeners.remove(listener)
+    def __bool__(self) -> bool:
+        return bool(self._by_key)
 
+    def subscribe(self, listener: Callable[[*Ts], object]) -> Callable[[], None]:
+        """Add a listener; return a function that removes it, once or more often."""
+        key = object()
+        self._by_key[key] = listener
 
-class InOrder(Generic[T]):
-    """Calls a listener with numbered values, never with an older one after a newer."""
+        def unsubscribe() -> None:
+            self._by_key.pop(key, None)
 
-    def __init__(self, listener: Callable[[T], object]) -> None:
-        self._listener = listener
-        self._lock = threading.RLock()
-        self._number = -1
-        self.__qualname__ = getattr(listener, "__qualname__", repr(listener))
+        return unsubscribe
 
-    def first(self, number: int, value: T) -> None:
-        """Call the listener, unless it is being called with a newer value."""
-        if self._lock.acquire(blocking=False):
+    def notify(self, *event: *Ts) -> None:
+        """Call every listener; log the exception of each with the listener's name."""
+        for listener in tuple(self._by_key.values()):
             try:
-                self(number, value)
-            finally:
-                self._lock.release()
-
-    def __call__(self, number: int, value: T) -> None:
-        """Call the listener, unless it has had a newer value."""
-        with self._lock:
-            if number > self._number:
-                self._number = number
-                self._listener(value)
+                listener(*event)
+            except Exception:
+                name = getattr(listener, "__qualname__", repr(listener))
+                log.exception("a listener raised an error: %s", name)

@@ -17,6 +17,7 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.async_job import AsyncJob
 from mediakit.client.blocking import Blocking
 from mediakit.client.http import HttpClient
+from mediakit.client.idempotency_keys import named
 from mediakit.client.job_state import JobState
 from mediakit.clock import Clock
 from mediakit.errors import InputError
@@ -221,17 +222,11 @@ class MediaNames:
 
         The same file is sent as the same URL again, so that the request stays the same.
         """
-        return {name: self._with_files(value) for name, value in body.items()}
-
-    def _with_files(self, value: object) -> object:
-        if isinstance(value, str):
-            path = self._files.get(value)
-            return str(path) if path is not None and path.is_file() else value
-        if isinstance(value, list | tuple):
-            return [self._with_files(each) for each in value]
-        if isinstance(value, Mapping):
-            return self.with_files(value)
-        return value
+        kept = {url: self._files.get(url) for url in urls_in(body)}
+        paths = {
+            url: str(file) for url, file in kept.items() if file and file.is_file()
+        }
+        return {name: named(value, paths) for name, value in body.items()}
 
 
 def _kept_file(home: Path, sha256: str) -> Path | None:

@@ -326,8 +326,13 @@ class Poller:
             return not job.state.is_over and self._may_read
 
         while not job.state.is_over:
-            await self._until_may_read()
-            if await turns.turn(is_wanted):
+            pause_s = self._paused_until_s - self._clock.monotonic_s()
+            if pause_s > 0:
+                await self._clock.sleep(pause_s)
+            elif not self._may_read:
+                self._read_ended.clear()
+                await self._read_ended.wait()
+            elif await turns.turn(is_wanted):
                 return True
         return False
 
@@ -337,15 +342,6 @@ class Poller:
         at_once = 1 if self._failures_n else AT_ONCE
         is_paused = self._clock.monotonic_s() < self._paused_until_s
         return self._reading_n < at_once and not is_paused
-
-    async def _until_may_read(self) -> None:
-        while not self._may_read:
-            pause_s = self._paused_until_s - self._clock.monotonic_s()
-            if pause_s > 0:
-                await self._clock.sleep(pause_s)
-            else:
-                self._read_ended.clear()
-                await self._read_ended.wait()
 
     async def _read_once(self, watched: Watched) -> float | None:
         """Read a job; return the seconds until its next read, None for no other."""

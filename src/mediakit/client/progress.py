@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from typing import Literal
 
-from mediakit.client.listeners import discard, notify
+from mediakit.client.listeners import Listeners
 from mediakit.media import size_text
 
 Direction = Literal["upload", "download"]
@@ -41,7 +40,7 @@ class Progress:
     """Notifies its listeners of every transferred block, on the I/O thread."""
 
     def __init__(self) -> None:
-        self._listeners: list[Listener] = []
+        self._listeners: Listeners[Transfer] = Listeners()
         self._under_way: dict[object, Transfer] = {}
 
     @property
@@ -55,8 +54,7 @@ class Progress:
         A fast transfer has a thousand steps a second; a listener that draws selects
         which of them it shows.
         """
-        self._listeners.append(listener)
-        return partial(discard, self._listeners, listener)
+        return self._listeners.subscribe(listener)
 
     @contextmanager
     def of(
@@ -68,7 +66,7 @@ class Progress:
         def tell(done_bytes: int, total_bytes: int | None) -> None:
             step = Transfer(direction, name, done_bytes, total_bytes)
             self._under_way[key] = step
-            notify(self._listeners, step)
+            self._listeners.notify(step)
 
         self._under_way[key] = Transfer(direction, name, 0, total_bytes)
         try:

@@ -73,13 +73,6 @@ class Sender:
         Without a response that decides, the same key and bytes are sent again. While
         the service is rate limited or unavailable, they are sent after the time it asks
         for, and under a fresh key if the rejected request made a job.
-
-        Raises:
-            BalanceError: The balance does not cover it.
-            RateLimitError: The service asks to wait longer than this call waits.
-            InputError: The service refused the body.
-            ConflictError: Its key is bound to another body.
-            ServiceError: No response; the history keeps the submission and its key.
         """
         in_doubt = sent_before
         window = RetryWindow(self._clock, self._retry_for_s)

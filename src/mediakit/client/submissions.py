@@ -343,14 +343,7 @@ class Submissions:
         ]
 
     async def resume(self) -> list[AsyncJob]:
-        """Resume an earlier process's unanswered submissions and unsettled charges.
-
-        An unanswered submission is sent again under its own key, so that its job is
-        found, or created, once; it counts against its original budget.
-
-        Returns:
-            The jobs, oldest first; they are watched until their charge is settled.
-        """
+        """Resume what an earlier process left; see `AsyncClient.resume`."""
         owner = self._account_history.owner
         unsettled = await self._account_history.ask(
             History.unsettled, service=self._service.identity

@@ -17,7 +17,7 @@ from mediakit.client import AsyncJob, JobState
 from mediakit.client.budgets import Budget, Caller
 from mediakit.client.components import Components
 from mediakit.client.io_thread import CLOSED, ClosedError
-from mediakit.client.listeners import discard, notify
+from mediakit.client.listeners import Listeners
 from mediakit.client.preparing import ValidatedRequest
 from mediakit.errors import (
     NOTHING_SENT,
@@ -110,7 +110,7 @@ class Run:
         self._pause_text: str | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._began_s = perf_counter()
-        self._listeners: list[Callable[[Progress], object]] = []
+        self._listeners: Listeners[Progress] = Listeners()
         self._notification: asyncio.TimerHandle | None = None
         self._notified_s = 0.0
         self._begin()
@@ -174,8 +174,7 @@ class Run:
 
     def subscribe(self, listener: Callable[[Progress], object]) -> Callable[[], None]:
         """Call a function with the progress, at most every 0.2 s and at the end."""
-        self._listeners.append(listener)
-        return partial(discard, self._listeners, listener)
+        return self._listeners.subscribe(listener)
 
     async def use(self) -> BudgetUse:
         """Read the sweep's charges and holds, over all runs and processes."""
@@ -564,4 +563,4 @@ class Run:
         except Exception:
             log.exception("the progress of a sweep cannot be read")
         else:
-            notify(self._listeners, self.progress(use))
+            self._listeners.notify(self.progress(use))

@@ -23,8 +23,10 @@ SIGNED = re.compile(r"[?&](?:[\w-]*signature|sig|token)=[\w%+/=.-]{8,}", re.IGNO
 DEPTH = 6
 # Under these names a caller hands a secret in, and has it in his own frame as well.
 HANDED_IN = {
-    "api_key": ("connect", "Client", "AsyncClient", "Settings", "_refuse_half"),
-    "history": ("connect", "Client", "AsyncClient", "Settings"),
+    "api_key": ("connect", "AsyncClient", "Settings", "_refuse_half"),
+    "given": ("Client.__init__",),
+    "settings": ("Client.__init__",),
+    "history": ("connect", "AsyncClient", "Settings"),
     "url": ("History.__init__",),
     "place": ("Database.__init__", "history_url"),
 }

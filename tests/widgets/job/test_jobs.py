@@ -153,7 +153,7 @@ def test_a_board_follows_its_jobs_shows_each_once_and_leaves_one_to_its_card(
     board.add(job)
     assert board.widget.jobs == []
     board.close()
-    assert job._listeners == []
+    assert not job._listeners
 
 
 def test_a_board_of_many_has_one_progress(client: Client) -> None:

@@ -384,7 +384,7 @@ def test_the_card_is_updated_at_every_change_until_nobody_listens(
     ]
     view.close()
     view.close()
-    assert job._listeners == []
+    assert not job._listeners
 
 
 def test_without_a_notebook_a_job_is_printed(
