@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import ssl
-import zlib
 from collections.abc import (
     AsyncGenerator,
     AsyncIterable,
@@ -32,9 +31,7 @@ from mediakit.client.io_thread import FORKED, ClosedError, close_at_end, closed
 from mediakit.client.retries import RetryWindow
 from mediakit.client.service import LOOPBACK, Service
 from mediakit.client.transport_errors import (
-    CUT_OFF,
     INVALID_URL,
-    UNPACKABLE,
     ProxyAuthError,
     translate_errors,
 )
@@ -52,8 +49,6 @@ KEEP_ALIVE_S = 4.0
 BLOCK_BYTES = 1 << 20
 # The largest answer with a meaning is a month of spend: a few MB.
 LARGEST_ANSWER_BYTES = 16 << 20
-PACKED = ("gzip", "deflate")
-GZIP_OR_ZLIB_WBITS = zlib.MAX_WBITS | 32
 HEADERS = {"Accept": "*/*", "Accept-Encoding": "gzip", "User-Agent": "mediakit"}
 CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 # A gateway error or a rate limit: the read may succeed shortly.
@@ -162,7 +157,7 @@ class HttpClient:
                 data=content,
                 allow_redirects=False,
             ) as answer:
-                body = _body(answer.headers, answer.content.iter_any())
+                body = _body(answer.content.iter_any())
                 body_bytes = await translate_errors(body, in_body=True)
                 return Answer(answer.status, answer.headers, body_bytes)
         http = self._connections.httpx_for(address)
@@ -171,11 +166,7 @@ class HttpClient:
         )
         response = await http.send(request, stream=True)
         try:
-            # A mock transport may return a body that is already read.
-            if response.is_stream_consumed:
-                body = _body({}, response.aiter_bytes())
-            else:
-                body = _body(response.headers, response.aiter_raw())
+            body = _body(response.aiter_bytes())
             body_bytes = await translate_errors(body, in_body=True)
         finally:
             await response.aclose()
@@ -248,25 +239,13 @@ class StreamedResponse:
             raise NoAnswerError("the connection ended early", sent=True)
 
 
-async def _body(headers: Mapping[str, str], pieces: AsyncIterator[bytes]) -> bytes:
-    """Unpack a body piece by piece: a small one may unpack to gigabytes."""
-    encoding = headers.get("Content-Encoding", "identity").strip().lower()
-    if encoding not in ("", "identity", *PACKED):
-        raise NoAnswerError(UNPACKABLE, sent=True, is_final=True)
-    unpack = zlib.decompressobj(GZIP_OR_ZLIB_WBITS) if encoding in PACKED else None
-    body, read_bytes = bytearray(), 0
+async def _body(pieces: AsyncIterator[bytes]) -> bytes:
+    """Read a body up to a limit: a small one may unpack to gigabytes."""
+    body = bytearray()
     async for piece in pieces:
-        read_bytes += len(piece)
-        if unpack is not None:
-            try:
-                piece = unpack.decompress(piece, LARGEST_ANSWER_BYTES + 1 - len(body))
-            except zlib.error:
-                raise NoAnswerError(UNPACKABLE, sent=True) from None
         body += piece
-        if max(len(body), read_bytes) > LARGEST_ANSWER_BYTES:
+        if len(body) > LARGEST_ANSWER_BYTES:
             raise NoAnswerError(TOO_LARGE, sent=True, is_final=True)
-    if unpack is not None and read_bytes and not unpack.eof:
-        raise NoAnswerError(CUT_OFF, sent=True)
     return bytes(body)
 
 
@@ -316,7 +295,6 @@ class _Connections:
                 ),
                 headers=self._headers,
                 cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
                 timeout=aiohttp.ClientTimeout(
                     total=None,
                     connect=self._timeout_s,

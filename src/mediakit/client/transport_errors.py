@@ -12,6 +12,7 @@ from typing import TypeVar
 import aiohttp
 import httpcore
 import httpx
+from aiohttp.http_exceptions import ContentEncodingError
 
 from mediakit.client.answers import NoAnswerError
 
@@ -69,6 +70,7 @@ REASONS_UNSENT: Reasons = (
 )
 REASONS_SENT: Reasons = (
     (httpx.DecodingError, UNPACKABLE),
+    (ContentEncodingError, UNPACKABLE),
     (httpx.WriteTimeout, "the request could not be sent in time"),
     (httpx.ReadTimeout, "no answer in time"),
     (TimeoutError, "no answer in time"),

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from weakref import WeakValueDictionary
@@ -36,7 +36,6 @@ from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 
 AT_ONCE = 3
-CHUNK_BYTES = 1 << 18
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
 NO_JOB = "No job was submitted, and nothing is charged."
@@ -52,11 +51,9 @@ class Fingerprint(NamedTuple):
 
 def fingerprint(path: Path) -> Fingerprint:
     """Hash a file, reading it once in pieces."""
-    digest = sha256()
     with path.open("rb") as file:
         stat = os.fstat(file.fileno())
-        while piece := file.read(CHUNK_BYTES):
-            digest.update(piece)
+        digest = file_digest(file, "sha256")
     return Fingerprint(digest.hexdigest(), stat.st_size, stat.st_mtime_ns)
 
 
