@@ -305,7 +305,7 @@ def test_an_answer_that_is_too_large_is_not_taken_in(
     with (
         AnsweringServer(answers) as server,
         client_of(server, tmp_path, transport=made) as c,
-        pytest.raises(mk.ServiceError, match="larger than 16 MiB|not JSON"),
+        pytest.raises(mk.ServiceError, match=r"larger than 16 MiB|not JSON"),
     ):
         c.balance()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any
@@ -107,18 +107,8 @@ def draw_key_of(service: str, path: str, content: bytes) -> str:
     The API key is not part of it: an organization may have several and rotates them,
     and the service keeps idempotency keys by organization.
     """
-    return draw_keys(service, path)(content.decode())
-
-
-def draw_keys(service: str, path: str) -> Callable[[str], str]:
-    """Return a function from canonical JSON to the key of a request to one function."""
-    parts = (KEY_VERSION, service, path)
-    head = ",".join(map(text_json, parts))
-
-    def key_of(content: str) -> str:
-        return sha256(f"[{head},{text_json(content)}]".encode()).hexdigest()
-
-    return key_of
+    parts = (KEY_VERSION, service, path, content.decode())
+    return sha256(f"[{','.join(map(text_json, parts))}]".encode()).hexdigest()
 
 
 def key_of(draw_key: str, take: int, attempt: int) -> str:

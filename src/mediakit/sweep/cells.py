@@ -13,7 +13,7 @@ from anyio import to_thread
 
 from mediakit.api_models import JobStatus
 from mediakit.catalog import Function
-from mediakit.client.idempotency_keys import draw_keys, was_rejected
+from mediakit.client.idempotency_keys import draw_key_of, was_rejected
 from mediakit.client.job_state import estimate_of
 from mediakit.client.preparing import plain_body
 from mediakit.errors import InputError, MediakitError, NotFoundError
@@ -135,11 +135,10 @@ def seed_field_of(function: Function, grid: Grid) -> str | None:
 
 def _key_of(service: str, function: Function) -> Callable[[Values], str]:
     """Return a function from named fields to the key; see `Submission.asked_key`."""
-    key_of_content = draw_keys(service, function.path)
 
     def key_of(fields: Values) -> str:
         body = function.canonical_body(plain_body(function, fields))
-        return key_of_content(canonical_json(body).decode())
+        return draw_key_of(service, function.path, canonical_json(body))
 
     return key_of
 
