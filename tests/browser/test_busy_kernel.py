@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -38,13 +38,11 @@ def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
 
 @pytest.mark.soak
 def test_typing_and_clicking_arrive_while_the_kernel_sleeps_computes_and_waits(
-    lab: Lab, lab_server: LabServer, holding: RunningSandbox, tmp_path: Path
+    lab: Lab, holding: RunningSandbox, tmp_path: Path
 ) -> None:
     url, key, home = holding.base_url, holding.api_key, str(tmp_path / "home")
     first = CONNECT.format(base_url=url, api_key=key, home=home)
-    lab.open(lab_server.add_notebook("busy.ipynb", [first, WATCH, *BUSY, ASKED]))
-    lab.resize(1280, 1600)
-    lab.hide_sidebar()
+    lab.begin("busy.ipynb", first, WATCH, *BUSY, ASKED, height_px=1600)
     lab.run_cell(FORM)
     lab.see(FORM, "$0.34")
     lab.run_cell(JOB)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 from tests.browser.harness.lab import THEMES
 
 pytestmark = pytest.mark.browser
@@ -17,14 +17,6 @@ JOB_S = 240.0
 PRICE = re.compile(r"\$0\.1(26|3)")
 MADE = "img[src^='http']:visible"
 PROMPT = "a lighthouse in the evening"
-
-
-def connected(sandbox: RunningSandbox, home: str) -> str:
-    """Return the cell that connects to a sandbox whose queue is quick."""
-    return f"""
-import mediakit as mk
-client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
-"""
 
 
 MAKE = f"""
@@ -45,13 +37,11 @@ def generate(within: Locator) -> None:
 
 @pytest.mark.soak
 def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-chaining")
+    first = connected(sandbox, "chaining")
     form = "client.form('text-to-image')"
-    lab.open(lab_server.add_notebook("chaining.ipynb", [first, form]))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    lab.begin("chaining.ipynb", first, form, height_px=1500)
     lab.run_all()
     cell = lab.cell(1)
     cell.get_by_label("prompt").first.fill(PROMPT)
@@ -98,13 +88,11 @@ def test_a_picture_is_enlarged_from_its_card_and_the_result_goes_onto_a_timeline
 
 @pytest.mark.soak
 def test_results_are_found_by_search_and_chosen_by_mouse_and_by_keys(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-picker")
+    first = connected(sandbox, "picker")
     forms = ["client.form('image-upscale')", "client.form('r1')"]
-    lab.open(lab_server.add_notebook("picker.ipynb", [first, MAKE, *forms]))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    lab.begin("picker.ipynb", first, MAKE, *forms, height_px=1500)
     lab.run_all(timeout_s=JOB_S)
     upscale = lab.cell(2)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 
 pytestmark = pytest.mark.browser
 
@@ -26,20 +26,6 @@ WRONG = "%%generate text-to-video --duration 99\na red balloon over a lake"
 REGION = 'client.form("region-replace", video="https://127.0.0.1/v.mp4")'
 TYPE = 'client.submit("text-to-video", prompt="a", '
 COPIED = """client.submit("text-to-video", prompt='"kite" & <b>sea</b>', duration=3)"""
-DEAR = """
-import mediakit as mk
-client = mk.connect()
-form = client.form("text-to-video", prompt="a kite", duration=8)
-form
-"""
-BOUGHT = 'print("bought", [job.state.body["duration"] for job in form.jobs])'
-# What stood on the page at each click that the button took.
-NOTE_CLICKS = """form => {
-    window.pricesAtClicks = [];
-    form.querySelector("button.mk-go").addEventListener("click", () => {
-        window.pricesAtClicks.push(form.querySelector(".mk-price b").innerText);
-    }, true);
-}"""
 CONNECT = "import mediakit as mk\nclient = mk.connect(home='several')"
 ONE = 'client.form("text-to-video")'
 TWO = """
@@ -56,10 +42,10 @@ def clipboard(page: Page) -> str:
 
 @pytest.mark.soak
 def test_code_moves_the_form_which_gives_its_code_and_keeps_what_is_typed(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
     cells = [SHOW, SET, READ, TYPE, REGION]
-    lab.open(lab_server.add_notebook("code.ipynb", cells))
+    lab.open(lab.server.add_notebook("code.ipynb", cells))
     lab.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     lab.resize(1280, 1500)
     lab.hide_sidebar()
@@ -114,13 +100,9 @@ def test_code_moves_the_form_which_gives_its_code_and_keeps_what_is_typed(
 
 
 @pytest.mark.soak
-def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
-    lab: Lab, lab_server: LabServer
-) -> None:
+def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(lab: Lab) -> None:
     cells = [SHOW, GENERATE, TABLE, WRONG]
-    lab.open(lab_server.add_notebook("magics.ipynb", cells))
-    lab.resize(1280, 1600)
-    lab.hide_sidebar()
+    lab.begin("magics.ipynb", *cells, height_px=1600)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.see(1, "text-to-video: $0.204 (exact)")
@@ -139,57 +121,10 @@ def test_a_cell_of_text_becomes_a_video_and_a_row_of_a_table(
 
 
 @pytest.mark.soak
-def test_a_number_typed_right_before_the_click_is_submitted_at_the_price_shown(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    lab.open(lab_server.add_notebook("typed.ipynb", [DEAR, BOUGHT]))
-    lab.resize(1280, 1200)
-    lab.hide_sidebar()
-    lab.run_cell(0)
-    lab.see(0, "$0.544")
-    form = lab.cell(0).locator(".mk-form")
-    price = form.locator(".mk-price b")
-    generate = form.locator("button.mk-go")
-    duration = form.get_by_label("duration").first
-    form.evaluate(NOTE_CLICKS)
-    where = generate.bounding_box()
-    assert where is not None
-
-    duration.press("Control+a")
-    lab.page.keyboard.type("1")
-    lab.see(0, "Must be a whole number from 3 to 15 s")
-    lab.screenshot("half-typed-number", form)
-    expect(generate).to_be_disabled()
-    lab.page.keyboard.type("3")
-    expect(price).to_have_text("$0.884")  # and the box was not left
-    lab.page.keyboard.press("Control+a")
-    lab.page.keyboard.type("8")
-    expect(price).to_have_text("$0.544")
-    expect(generate).to_be_enabled()
-
-    duration.press("Control+a")
-    lab.page.keyboard.type("13")
-    lab.page.mouse.click(where["x"] + 9, where["y"] + 9)
-    expect(price).to_have_text("$0.884")
-    lab.page.wait_for_timeout(1_000)  # a person reads it
-    lab.screenshot("typed-and-clicked", form)
-    generate.click()
-    form.locator("video:visible").first.wait_for()
-    lab.run_cell(1)
-    prices = lab.page.evaluate("window.pricesAtClicks")
-    # The first click buys only what had stood there long enough to be read.
-    said = lab.see(1, "bought [13").inner_text()
-    bought = {f"bought {[13] * n}": n for n in (1, 2)}
-    assert bought[said.strip()] <= prices.count("$0.884")
-
-
-@pytest.mark.soak
 def test_each_cell_has_forms_of_its_own_and_finds_them_when_it_is_run_again(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    lab.open(lab_server.add_notebook("several.ipynb", [CONNECT, ONE, ONE, TWO]))
-    lab.resize(1280, 2600)
-    lab.hide_sidebar()
+    lab.begin("several.ipynb", CONNECT, ONE, ONE, TWO, height_px=2600)
     lab.run_all()
     forms = lab.page.locator(".mk-form:visible")
     expect(forms).to_have_count(4)

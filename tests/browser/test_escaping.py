@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -130,12 +130,10 @@ FOUND = """() => {
 
 @pytest.mark.soak
 def test_words_of_others_never_become_markup_and_nothing_in_them_is_executed(
-    lab: Lab, lab_server: LabServer, hostile: str, tmp_path: Path
+    lab: Lab, hostile: str, tmp_path: Path
 ) -> None:
     start = START.format(base_url=hostile, home=str(tmp_path / "home"))
-    lab.open(lab_server.add_notebook("canary.ipynb", [start, *CELLS[1:]]))
-    lab.resize(1280, 1400)
-    lab.hide_sidebar()
+    lab.begin("canary.ipynb", start, *CELLS[1:], height_px=1400)
     for index in range(len(CELLS)):
         lab.run_cell(index)
     form = lab.cell(0)

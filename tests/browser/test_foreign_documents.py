@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.hands import Mouse, Step, act
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 from tests.catalog.public_apis import APIS, TEXT, URL, Api, closed, enum, many, or_null
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -149,7 +149,7 @@ FORMS = (
 
 
 def test_each_is_filled_in_as_its_service_takes_it_and_refused_in_a_sentence(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
+    lab: Lab, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
     connect = CONNECT.format(
         base_url=sandbox.base_url,
@@ -159,13 +159,11 @@ def test_each_is_filled_in_as_its_service_takes_it_and_refused_in_a_sentence(
     cells = [connect]
     for each in FORMS:
         api = BY_NAME[each.api]
-        document = lab_server.root / f"{each.api}.json"
+        document = lab.server.root / f"{each.api}.json"
         document.write_text(json.dumps(api.document))
         path = api.path(each.name)
         cells += [f"form = form_of({each.api!r}, {path!r})\nform", BODY]
-    lab.open(lab_server.add_notebook("foreign.ipynb", cells))
-    lab.resize(1280, 1400)
-    lab.hide_sidebar()
+    lab.begin("foreign.ipynb", *cells, height_px=1400)
     lab.run_cell(0)
     lab.page.set_default_timeout(ARRIVES_MS)
 

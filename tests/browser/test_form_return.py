@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -16,9 +15,6 @@ JOB_S = 240.0
 READ_MS = 1_000  # a person reads what the button says
 READS = 20
 CONNECT = "import mediakit as mk\nclient = mk.connect(home={!r})"
-KITE = (
-    'form = client.form("text-to-video", prompt="a kite over dunes", duration=3)\nform'
-)
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
 TYPED = "a red balloon over a lake, typed and not sent"
 AGAIN = "Run this cell again: your settings and results come back"
@@ -32,20 +28,18 @@ def generate(form: Locator) -> Locator:
     return form.locator("button.mk-go")
 
 
-def opened(lab: Lab, lab_server: LabServer, name: str, cells: list[str]) -> Locator:
+def opened(lab: Lab, name: str, cells: list[str]) -> Locator:
     """Open a notebook, run all of it, and return its first form."""
     home = CONNECT.format(f"home-{name}")
-    lab.open(lab_server.add_notebook(f"{name}.ipynb", [home, *cells]))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    lab.begin(f"{name}.ipynb", home, *cells, height_px=1500)
     lab.run_all()
     return lab.cell(1).locator(".mk-form")
 
 
 def test_typed_words_and_a_running_job_are_there_after_restart_and_run_all(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    form = opened(lab, lab_server, "returned", [SLOW, JOBS])
+    form = opened(lab, "returned", [SLOW, JOBS])
     expect(generate(form)).to_have_text("Generate · $0.68")
     lab.page.wait_for_timeout(READ_MS)
     generate(form).dblclick()
@@ -89,30 +83,3 @@ def test_typed_words_and_a_running_job_are_there_after_restart_and_run_all(
     lab.run_cell(2)
     lab.see(2, "jobs: 2 shown: 2")
     assert lab.console_errors() == []
-
-
-def test_a_copied_notebook_begins_with_nothing_of_the_first_one(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    form = opened(lab, lab_server, "first", [KITE, JOBS])
-    lab.page.wait_for_timeout(READ_MS)
-    generate(form).click()
-    lab.see(1, "as estimated", timeout_s=JOB_S)
-    lab.save()
-    root = lab_server.root
-    shutil.copy(root / "first.ipynb", root / "first-Copy1.ipynb")
-
-    lab.open("first-Copy1.ipynb")
-    lab.run_all()
-    lab.see(2, "jobs: 1 shown: 0")
-    form = lab.cell(1).locator(".mk-form")
-    expect(form.locator(".mk-job")).to_have_count(0)
-    form.get_by_label("prompt").first.fill(TYPED)
-    lab.page.wait_for_timeout(2 * READ_MS)
-
-    lab.open("first.ipynb")
-    lab.restart_kernel()
-    lab.run_all()
-    form = lab.cell(1).locator(".mk-form")
-    expect(form.locator(".mk-job")).to_have_count(1)
-    expect(form.get_by_label("prompt").first).to_have_value("a kite over dunes")

@@ -7,7 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -25,12 +25,8 @@ WORDS = "print(client.history.frame()['status'].tolist())"
 
 
 @pytest.mark.soak
-def test_fields_of_a_form_become_lists_that_are_priced_and_run(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    lab.open(lab_server.add_notebook("sweep.ipynb", [FORM, WORDS]))
-    lab.resize(1280, 1700)
-    lab.hide_sidebar()
+def test_fields_of_a_form_become_lists_that_are_priced_and_run(lab: Lab) -> None:
+    lab.begin("sweep.ipynb", FORM, WORDS, height_px=1700)
     lab.run_cell(0)
     lab.see(0, "$0.20")
     form = lab.cell(0).locator(".mk-form")

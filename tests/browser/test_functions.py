@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from mediakit.catalog import Catalog
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.hands import Hand, Keyboard, Mouse, Step, act
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 from tests.support.samples.media_samples import make_mp4, make_png
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -94,7 +94,6 @@ def holding(tmp_path: Path) -> Iterator[RunningSandbox]:
 @pytest.mark.parametrize("hand_type", [Mouse, Keyboard])
 def test_every_function_is_filled_in_and_submitted(
     lab: Lab,
-    lab_server: LabServer,
     holding: RunningSandbox,
     tmp_path: Path,
     hand_type: type[Hand],
@@ -110,9 +109,7 @@ def test_every_function_is_filled_in_and_submitted(
     )
     cells = [connect, *map(FORM.format, kinds), BODIES]
     name = f"functions-{hand_type.__name__.lower()}.ipynb"
-    lab.open(lab_server.add_notebook(name, cells))
-    lab.resize(1280, 1200)
-    lab.hide_sidebar()
+    lab.begin(name, *cells, height_px=1200)
     lab.run_cell(0)
     lab.page.set_default_timeout(ARRIVES_MS)
 

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, connected, video_facts
 from tests.browser.harness.wait import screenshot
 from tests.support.samples.media_samples import make_mp4
 
@@ -21,24 +21,6 @@ RESULTS = 4
 OF_FORM, SHOWN = 14, 12
 MAX_SAVED_BYTES = 40_000  # of a result
 POSTERS = "[src^='data:image/jpeg'],[poster^='data:image/jpeg']"
-
-
-def connected(sandbox: RunningSandbox, home: str) -> str:
-    """Return the cell that connects to a sandbox whose queue is quick."""
-    return f"""
-import mediakit as mk
-client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})
-"""
-
-
-def look_at(lab: Lab, name: str, index: int) -> None:
-    """Take pictures of a cell in both themes, wide and narrow."""
-    for theme, width_px in (("light", 1280), ("dark", 800)):
-        lab.theme("dark" if theme == "dark" else "light")
-        lab.resize(width_px, 1500)
-        lab.screenshot(f"{name}-{theme}-{width_px}", lab.cell(index))
-    lab.theme("light")
-    lab.resize(1280, 1500)
 
 
 CLIP = """
@@ -55,13 +37,11 @@ EMBED = "tall.show(embed=True)"
 
 @pytest.mark.soak
 def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-playback")
-    make_mp4(lab_server.root / "short.mp4", duration_s=1)
-    lab.open(lab_server.add_notebook("playback.ipynb", [first, CLIP, UPSCALE, EMBED]))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    first = connected(sandbox, "playback")
+    make_mp4(lab.server.root / "short.mp4", duration_s=1)
+    lab.begin("playback.ipynb", first, CLIP, UPSCALE, EMBED, height_px=1500)
     lab.run_cell(0)
     lab.run_cell(1, timeout_s=JOB_S)
     lab.cell(1).locator("video:visible").first.wait_for(state="visible")
@@ -80,7 +60,7 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
     assert copy.shows_a_picture
     link = cell.get_by_role("link", name="Open the original video")
     assert (link.get_attribute("href") or "").startswith(sandbox.base_url)
-    look_at(lab, "playback", 2)
+    lab.look_at("playback", 2, height_px=1500)
 
     assert "data:video" not in json.dumps(lab.save())
     lab.run_cell(3, timeout_s=JOB_S)
@@ -123,13 +103,11 @@ client.job(frame[frame["prompt"] == "a slow kite"]["job_id"].iloc[0])
 
 @pytest.mark.soak
 def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-actions") + PICTURE
+    first = connected(sandbox, "actions") + PICTURE
     cells = [first, VARIED, FAILED, WAITING, PICK_UP]
-    lab.open(lab_server.add_notebook("actions.ipynb", cells))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    lab.begin("actions.ipynb", *cells, height_px=1500)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.see(1, "as estimated", timeout_s=JOB_S)
@@ -142,11 +120,11 @@ def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
     cell.get_by_role("button", name="Edit and rerun").last.click()
     lab.see(1, "Nothing has been sent.")
     expect(cell.locator("button.mk-go")).to_be_visible()
-    look_at(lab, "job-actions", 1)
+    lab.look_at("job-actions", 1, height_px=1500)
 
     lab.run_cell(2)
     lab.see(2, "The generation failed at the model's provider.", timeout_s=JOB_S)
-    look_at(lab, "job-failed", 2)
+    lab.look_at("job-failed", 2, height_px=1500)
     cell = lab.cell(2)
     cell.get_by_role("button", name="Try again").first.click()
     expect(cell.locator(".mk-job")).to_have_count(2, timeout=90_000)
@@ -264,11 +242,11 @@ CARDS = """async ([index, count, timeout_ms]) => {
 
 @pytest.mark.soak
 def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_lost(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-many") + PICTURE + PICTURES
+    first = connected(sandbox, "many") + PICTURE + PICTURES
     cells = [first, *SHOWN_CELLS, PICTURE_FORM, BUY, SETTLED]
-    lab.open(lab_server.add_notebook("many.ipynb", cells))
+    lab.open(lab.server.add_notebook("many.ipynb", cells))
     lab.resize(1280, 1500)
     lab.run_all(timeout_s=JOB_S)
     lab.see(SUM, f"{RESULTS + OF_FORM} jobs, $2.34")
@@ -290,7 +268,7 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
     lab.screenshot("many-of-a-form")
 
     saved = json.dumps(lab.save())
-    size_bytes = (lab_server.root / "many.ipynb").stat().st_size
+    size_bytes = (lab.server.root / "many.ipynb").stat().st_size
     assert size_bytes < MAX_SAVED_BYTES * (RESULTS + OF_FORM)
     assert saved.count("data:image/jpeg;base64,") >= RESULTS + OF_FORM
     assert "data:video" not in saved
@@ -302,10 +280,10 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
 
     export = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html"]
     subprocess.run(
-        [*export, "many.ipynb"], cwd=lab_server.root, check=True, capture_output=True
+        [*export, "many.ipynb"], cwd=lab.server.root, check=True, capture_output=True
     )
     page = lab.page.context.new_page()
-    page.goto((lab_server.root / "many.html").as_uri(), wait_until="domcontentloaded")
+    page.goto((lab.server.root / "many.html").as_uri(), wait_until="domcontentloaded")
     assert page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
     assert page.evaluate(CARDS, [FORM, OF_FORM, 60_000]) == OF_FORM
     screenshot(page, "many-as-html")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.geometry import layout_faults, nameless, unreachable
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 from tests.browser.harness.lab import Theme
 from tests.browser.test_gallery import CELLS as WALL_CELLS
 from tests.browser.test_gallery import WALL
@@ -78,13 +78,9 @@ FINDINGS = """async (root) => {
 
 
 @pytest.mark.soak
-def test_nothing_is_cut_overlaps_or_is_faint_and_all_has_a_name(
-    lab: Lab, lab_server: LabServer
-) -> None:
+def test_nothing_is_cut_overlaps_or_is_faint_and_all_has_a_name(lab: Lab) -> None:
     cells = [START, *FORMS.values(), *OTHERS.values()]
-    lab.open(lab_server.add_notebook("layout.ipynb", cells))
-    lab.resize(1280, 2600)
-    lab.hide_sidebar()
+    lab.begin("layout.ipynb", *cells, height_px=2600)
     lab.run_all()
     shown = {name: lab.cell(at).locator(".mk-form") for at, name in enumerate(FORMS, 1)}
     for form in shown.values():

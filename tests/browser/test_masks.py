@@ -14,9 +14,8 @@ from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 from tests.browser.harness.lab import THEMES
-from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
@@ -26,14 +25,6 @@ FORM = "form = client.form('region-replace', video=clip, resolution='720p')\nfor
 MASK = "print('mask at', form.values.modify_region_mask)"
 URLS = "print('urls', clip.url, form.jobs[0].state.record.output.file.url)"
 SIZE = (1280, 720)
-
-
-def connected(sandbox: RunningSandbox) -> str:
-    """Return the cell that connects to a sandbox whose queue is quick."""
-    return f"""
-import mediakit as mk
-client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home="home-masks")
-"""
 
 
 def press(within: Locator, name: str) -> None:
@@ -97,12 +88,10 @@ def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
 
 @pytest.mark.soak
 def test_a_region_is_painted_replaced_there_alone_and_still_painted_after_a_restart(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
+    lab: Lab, sandbox: RunningSandbox, tmp_path: Path
 ) -> None:
-    cells = [connected(sandbox), MAKE, FORM, MASK, URLS]
-    lab.open(lab_server.add_notebook("masks.ipynb", cells))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
+    cells = [connected(sandbox, "masks"), MAKE, FORM, MASK, URLS]
+    lab.begin("masks.ipynb", *cells, height_px=1500)
     for index in range(3):
         lab.run_cell(index, timeout_s=JOB_S)
     form = lab.cell(2)
@@ -168,50 +157,3 @@ def test_a_region_is_painted_replaced_there_alone_and_still_painted_after_a_rest
     assert (mask_at(lab) == mask).all()
     open_canvas(lab)
     expect(status).to_have_text("15% of the frame is painted.")
-
-
-@pytest.mark.soak
-def test_the_mask_of_a_portrait_phone_clip_is_painted_upright_and_replaced_there(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox, tmp_path: Path
-) -> None:
-    # Stored as 854 x 480, with the rotation of a phone that was held upright.
-    clip = make_mp4(tmp_path / "phone.mp4", duration_s=1, rotation_degrees=-90)
-    form_of_clip = (
-        f"form = client.form('region-replace', video={str(clip)!r}, "
-        "resolution='720p')\nform"
-    )
-    url = "print('urls', form.jobs[0].state.record.output.file.url)"
-    cells = [connected(sandbox), "", form_of_clip, MASK, url]
-    lab.open(lab_server.add_notebook("portrait.ipynb", cells))
-    lab.resize(1280, 1500)
-    lab.hide_sidebar()
-    for index in (0, 2):
-        lab.run_cell(index, timeout_s=JOB_S)
-    form = lab.cell(2)
-    form.locator("textarea").first.fill("a red tent")
-    canvas = open_canvas(lab)
-    box = canvas.bounding_box()
-    assert box is not None
-    assert box["height"] > 1.5 * box["width"]
-
-    drag(lab, canvas, (0.05, 0.05), (0.5, 0.5))
-    lab.screenshot("mask-portrait", form)
-    press(form, "Use this mask")
-    expect(canvas).to_have_count(0)
-    with Image.open(Path(printed(lab, 3, "mask at"))) as image:
-        assert image.size == (480, 854)
-        mask = np.asarray(image.convert("L"))
-    assert mask[200, 100] == 255
-    assert mask[700, 400] == 0
-
-    form.get_by_role("button", name=re.compile("^Generate")).click()
-    form.locator(".mk-job video:visible").first.wait_for(timeout=JOB_S * 1000)
-    after = frame_of(printed(lab, 4, "urls"), tmp_path)
-    with av.open(clip) as stored:
-        first = next(stored.decode(video=0)).to_ndarray(format="rgb24")
-    size = after.shape[1], after.shape[0]
-    before = Image.fromarray(np.ascontiguousarray(np.rot90(first, -1))).resize(size)
-    is_painted = np.asarray(Image.fromarray(mask).resize(size)) > 127
-    changed = np.abs(after - np.asarray(before).astype(np.int16)).max(axis=2)
-    assert changed[is_painted].mean() > 30
-    assert changed[below_the_note(~is_painted)].mean() < 2

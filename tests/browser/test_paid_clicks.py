@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -18,17 +18,12 @@ LATER_MS = 1_500
 COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
-def opened(lab: Lab, server: LabServer, sandbox: RunningSandbox, name: str) -> None:
+def opened(lab: Lab, sandbox: RunningSandbox, name: str) -> None:
     """Open a notebook with a form, connected to a sandbox whose queue is quick."""
-    first = (
-        "import mediakit as mk\n"
-        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, "
-        f"home='home-{name}')"
-    )
+    first = connected(sandbox, name)
     # The service knows a request again, also from another history.
     form = f'client.form("text-to-video", prompt="a kite, {name}", duration=3)'
-    lab.open(server.add_notebook(f"{name}.ipynb", [first, form, COUNT]))
-    lab.hide_sidebar()
+    lab.begin(f"{name}.ipynb", first, form, COUNT)
     lab.run_cell(0)
 
 
@@ -66,9 +61,9 @@ def distance(top: Locator, low: Locator) -> float:
 
 
 def test_a_slow_double_click_on_generate_pays_for_one_clip(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    opened(lab, lab_server, sandbox, "twice")
+    opened(lab, sandbox, "twice")
     lab.run_cell(1)
     form = lab.cell(1).locator(".mk-form")
     for bought, (width_px, gap_ms) in enumerate(WIDTHS_AND_GAPS):
@@ -84,9 +79,9 @@ def test_a_slow_double_click_on_generate_pays_for_one_clip(
 
 
 def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    opened(lab, lab_server, sandbox, "erase")
+    opened(lab, sandbox, "erase")
     lab.resize(1300, 1000)
     lab.run_cell(1)
     form = lab.cell(1).locator(".mk-form")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 
 pytestmark = pytest.mark.browser
 
@@ -18,16 +18,16 @@ PROMPT = "a red balloon over a mountain lake at dawn"
 JOB_S = 240.0
 
 
-def opened(lab: Lab, lab_server: LabServer) -> None:
-    lab.open(lab_server.add_file(QUICKSTART))
+def opened(lab: Lab) -> None:
+    lab.open(lab.server.add_file(QUICKSTART))
     lab.resize(1280, 1500)
     lab.hide_sidebar()
 
 
 def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    opened(lab, lab_server)
+    opened(lab)
     lab.run_cell(CONNECT)
     lab.see(CONNECT, "no real money")
     lab.run_cell(FORM)
@@ -96,9 +96,9 @@ job
 
 @pytest.mark.soak
 def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    lab.open(lab_server.add_notebook("killed.ipynb", [SUBMIT, PICK_UP, SPENT]))
+    lab.open(lab.server.add_notebook("killed.ipynb", [SUBMIT, PICK_UP, SPENT]))
     lab.run_cell(0)
     lab.cell(0).get_by_role("button", name="Generate").click()
     lab.cell(0).locator(".mk-job").first.wait_for(state="visible")
@@ -115,40 +115,3 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab.run_cell(2, timeout_s=JOB_S)
     lab.see(2, "charged $0.68, books agree: True, made once: True")
     lab.screenshot("killed-and-picked-up")
-
-
-UPSCALE = """
-from PIL import Image
-import mediakit as mk
-Image.radial_gradient("L").convert("RGB").resize((300, 200)).save("cat.png")
-client = mk.connect()
-client.form("image-upscale")
-"""
-
-
-@pytest.mark.soak
-def test_a_picture_named_by_its_path_is_seen_first_and_then_upscaled(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    lab.open(lab_server.add_notebook("upscale.ipynb", [UPSCALE]))
-    lab.resize(1280, 1200)
-    lab.run_cell(0)
-    form = lab.cell(0)
-    button = form.get_by_role("button", name="Generate")
-    path = form.get_by_label("image").first
-
-    path.fill("gone.png")
-    path.press("Tab")
-    lab.see(0, "no such file")
-    expect(button).to_be_disabled()
-
-    path.fill("cat.png")
-    path.press("Tab")
-    lab.see(0, "300 \N{MULTIPLICATION SIGN} 200")
-    lab.see(0, "$0.126")
-    expect(button).to_be_enabled()
-    button.click()
-    lab.see(0, "as estimated", timeout_s=JOB_S)
-    made = form.locator("img[src^='http']:visible").first
-    assert made.evaluate("i => [i.naturalWidth, i.naturalHeight]") == [600, 400]
-    lab.screenshot("upscaled", form)

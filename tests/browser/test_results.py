@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Download, Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 
 pytestmark = pytest.mark.browser
 
@@ -20,29 +20,11 @@ WAITS_MAX_PX = 120
 OPEN_WAITS_MAX_PX = 420
 
 
-def opened(
-    lab: Lab, server: LabServer, sandbox: RunningSandbox, name: str, *cells: str
-) -> None:
+def opened(lab: Lab, sandbox: RunningSandbox, name: str, *cells: str) -> None:
     """Open a notebook that is connected to a sandbox whose queue is quick."""
-    first = (
-        "import mediakit as mk\nfrom PIL import Image\n"
-        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, "
-        f"home='home-{name}')"
-    )
-    lab.open(server.add_notebook(f"{name}.ipynb", [first, *cells]))
-    lab.resize(1280, 1200)
-    lab.hide_sidebar()
+    first = connected(sandbox, name)
+    lab.begin(f"{name}.ipynb", first, *cells, height_px=1200)
     lab.run_cell(0)
-
-
-def look_at(lab: Lab, name: str, index: int) -> None:
-    """Take pictures of a cell in both themes, wide and narrow."""
-    for theme, width_px in (("light", 1280), ("dark", 800)):
-        lab.theme("dark" if theme == "dark" else "light")
-        lab.resize(width_px, 1200)
-        lab.screenshot(f"{name}-{theme}-{width_px}", lab.cell(index))
-    lab.theme("light")
-    lab.resize(1280, 1200)
 
 
 def button(where: Locator, name: str) -> Locator:
@@ -65,21 +47,21 @@ HISTORY = 'print("A red balloon" in client.history.frame().to_csv())'
 
 @pytest.mark.soak
 def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    opened(lab, lab_server, sandbox, "downloads", CLIP, "print(clip.url)", HISTORY)
+    opened(lab, sandbox, "downloads", CLIP, "print(clip.url)", HISTORY)
     lab.run_cell(1, timeout_s=JOB_S)
     cell = lab.cell(1)
     lab.see(1, "as estimated", timeout_s=JOB_S)
     cell.locator("video:visible").first.wait_for(state="visible")
-    look_at(lab, "result-video", 1)
+    lab.look_at("result-video", 1)
     lab.run_cell(2)
     url = lab.outputs(2).inner_text().strip()
     whole = httpx.get(url, timeout=60).content
     assert len(whole) > 100_000
 
     # The page is of another origin than the file, where links cannot name a download.
-    assert not url.startswith(lab_server.url)
+    assert not url.startswith(lab.server.url)
     download = saved(lab, lab.cell(1))
     assert download.suggested_filename.startswith("a-red-balloon-over-a-mountain-lake-")
     assert download.suggested_filename.endswith(".mp4")
@@ -93,7 +75,7 @@ def test_a_download_is_the_services_file_and_an_erased_job_is_forgotten(
 
     button(lab.cell(1), "Save to folder").click()
     lab.see(1, "next to it, has the prompt")
-    there = lab_server.root / download.suggested_filename
+    there = lab.server.root / download.suggested_filename
     assert there.read_bytes() == whole
     assert there.with_name(f"{there.name}.json").is_file()
 
@@ -131,9 +113,9 @@ FEW = 'two = [client.run("text-to-image", prompt=f"hill {n}") for n in range(2)]
 
 @pytest.mark.soak
 def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    opened(lab, lab_server, sandbox, "waits", WAITS, TOGETHER, FEW, "jobs[0].wait()")
+    opened(lab, sandbox, "waits", WAITS, TOGETHER, FEW, "jobs[0].wait()")
     lab.run_cell(1, timeout_s=JOB_S)
     cell = lab.cell(1)
     lab.see(1, "12 jobs: 12 completed")
@@ -148,7 +130,7 @@ def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
     unfolded = outputs.bounding_box()
     assert unfolded is not None
     assert unfolded["height"] < OPEN_WAITS_MAX_PX
-    look_at(lab, "waits", 1)
+    lab.look_at("waits", 1)
 
     lab.run_cell(2, timeout_s=JOB_S)
     lab.see(2, "6 jobs: 6 completed")

@@ -6,13 +6,12 @@ import pytest
 from playwright.sync_api import FloatRect, Locator, Route, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_MS = 120_000.0
 FORM = 'client.form("text-to-video", prompt="a kite that stays", duration=3)'
-JOB = 'client.run("text-to-video", prompt="a kite that stays in a cell", duration=3)'
 PLAY = """video => {
     video.muted = true;
     video.loop = true;
@@ -25,18 +24,10 @@ PLAY = """video => {
 PLAYS_ON = "() => window.played.isConnected && !window.played.paused"
 
 
-def opened(
-    lab: Lab, server: LabServer, sandbox: RunningSandbox, name: str, cell: str
-) -> Locator:
+def opened(lab: Lab, sandbox: RunningSandbox, name: str, cell: str) -> Locator:
     """Open a notebook with this cell, run it, and return what it shows."""
-    first = (
-        "import mediakit as mk\n"
-        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, "
-        f"home='home-{name}')"
-    )
-    lab.open(server.add_notebook(f"{name}.ipynb", [first, cell]))
-    lab.resize(1280, 1000)
-    lab.hide_sidebar()
+    first = connected(sandbox, name)
+    lab.begin(f"{name}.ipynb", first, cell, height_px=1000)
     lab.run_cell(0)
     lab.run_cell(1)
     return lab.cell(1)
@@ -65,9 +56,9 @@ def box_of(what: Locator) -> FloatRect:
 
 
 def test_a_form_stands_still_and_a_clip_plays_on_while_further_ones_arrive(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    cell = opened(lab, lab_server, sandbox, "plays-on", FORM)
+    cell = opened(lab, sandbox, "plays-on", FORM)
     lab.resize(1600, 1000)
     form, go = cell.locator(".mk-form"), cell.locator("button.mk-go")
     expect(go).to_be_enabled()
@@ -132,15 +123,3 @@ def hold_download(lab: Lab, job: Locator) -> list[Route]:
     job.get_by_role("button", name="Download").filter(visible=True).click()
     expect(job.get_by_role("button", name="Cancel")).to_be_visible()
     return held
-
-
-def test_a_clip_of_a_cell_plays_on_while_another_take_arrives(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
-) -> None:
-    cell = opened(lab, lab_server, sandbox, "plays-on-in-a-cell", JOB)
-    ended(cell, 1)
-    first_video(cell).evaluate(PLAY)
-    cell.get_by_role("button", name="Another take").filter(visible=True).click()
-    ended(cell, 2)
-    assert lab.page.evaluate(PLAYS_ON)
-    assert lab.page.evaluate("() => window.stopped") == []

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -112,13 +112,11 @@ def cents(text: str) -> float:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_each_of_a_thousand_clicks_submits_what_stood_there_once_or_nothing(
-    lab: Lab, lab_server: LabServer, holding: RunningSandbox, tmp_path: Path, seed: int
+    lab: Lab, holding: RunningSandbox, tmp_path: Path, seed: int
 ) -> None:
     url, key, home = holding.base_url, holding.api_key, str(tmp_path / "home")
     first = CONNECT.format(base_url=url, api_key=key, home=home)
-    lab.open(lab_server.add_notebook(f"clicks-{seed}.ipynb", [first, SUBMITTED]))
-    lab.resize(1280, 1000)
-    lab.hide_sidebar()
+    lab.begin(f"clicks-{seed}.ipynb", first, SUBMITTED, height_px=1000)
     lab.run_cell(0)
     lab.see(0, "enough for")
     page = lab.page

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 
 pytestmark = pytest.mark.browser
 
@@ -53,11 +53,9 @@ READS = 5
 JOB_S = 240.0
 
 
-def show(lab: Lab, lab_server: LabServer, *cells: str) -> Locator:
+def show(lab: Lab, *cells: str) -> Locator:
     """Open a notebook with forms, run the first cell, and return its timeline."""
-    lab.open(lab_server.add_notebook("timeline.ipynb", cells))
-    lab.resize(1280, 1300)
-    lab.hide_sidebar()
+    lab.begin("timeline.ipynb", *cells, height_px=1300)
     lab.run_cell(0)
     timeline = lab.cell(0).locator(".mk-timeline")
     expect(timeline).to_be_visible()
@@ -92,9 +90,9 @@ def middle(what: Locator) -> tuple[float, float]:
 
 @pytest.mark.soak
 def test_a_composition_is_readable_and_another_grows_is_priced_and_bought(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    timeline = show(lab, lab_server, MANY, EMPTY, VALUES)
+    timeline = show(lab, MANY, EMPTY, VALUES)
     block(timeline, 1, 1).click()
     expect(block(timeline, 1, 1)).to_have_attribute("aria-pressed", "true")
     expect(timeline).not_to_contain_text("Waiting for the kernel")
@@ -148,9 +146,9 @@ def test_a_composition_is_readable_and_another_grows_is_priced_and_bought(
 
 @pytest.mark.soak
 def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    show(lab, lab_server, MEDIA + EMPTY, VALUES)
+    show(lab, MEDIA + EMPTY, VALUES)
     form = lab.cell(0)
     start = form.get_by_label("timestamp (ms) *")
 
@@ -170,9 +168,9 @@ def test_keys_typed_right_after_the_type_of_a_track_was_changed_arrive(
 
 @pytest.mark.soak
 def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_kernel(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    timeline = show(lab, lab_server, PAIR)
+    timeline = show(lab, PAIR)
     block(timeline, 0, 1).click()
     lab.page.keyboard.press("Shift+ArrowRight")
     expect(block(timeline, 0, 1)).to_contain_text(f"4 {DASH} 6 s")
@@ -207,9 +205,9 @@ def test_it_is_there_after_a_reload_and_stands_still_and_says_so_without_its_ker
 
 @pytest.mark.soak
 def test_after_a_reload_a_restarted_kernel_is_gone_for_the_timeline_too(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    timeline = show(lab, lab_server, PAIR)
+    timeline = show(lab, PAIR)
     expect(block(timeline, 0, 1)).to_be_visible()
     lab.save()
     lab.reload()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,16 +10,14 @@ import psutil  # type: ignore[import-untyped] # it ships no types
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer
-from tests.support.samples.media_samples import make_mp4, make_png
+from tests.browser.harness import Lab
+from tests.support.samples.media_samples import make_mp4
 
 pytestmark = pytest.mark.browser
 
 LARGE_BYTES = 30_000_000
 MAX_GROWTH_BYTES = 15_000_000
 ARRIVES_MS = 120_000
-READ_MS = 1_000  # a person reads what the button says
-JOB_S = 240.0
 CONNECT = "import mediakit as mk\nclient = mk.connect(home={!r})"
 FORM = 'form = client.form("{}")\nform'
 VALUES = "print(form.as_python())"
@@ -41,12 +37,10 @@ def grown_mp4(path: Path, size_bytes: int) -> Path:
     return path
 
 
-def opened(lab: Lab, lab_server: LabServer, name: str, function: str) -> Locator:
+def opened(lab: Lab, name: str, function: str) -> Locator:
     """Open a notebook with a form, run all of it, and return the form."""
     cells = [CONNECT.format(f"home-{name}"), FORM.format(function), VALUES]
-    lab.open(lab_server.add_notebook(f"{name}.ipynb", cells))
-    lab.resize(1280, 1200)
-    lab.hide_sidebar()
+    lab.begin(f"{name}.ipynb", *cells, height_px=1200)
     lab.run_all()
     return lab.cell(1).locator(".mk-form")
 
@@ -73,10 +67,10 @@ def choose(lab: Lab, form: Locator, field: str, *files: Path) -> None:
 
 @pytest.mark.soak
 def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
-    lab: Lab, lab_server: LabServer, tmp_path: Path, tell: Callable[[str], None]
+    lab: Lab, tmp_path: Path, tell: Callable[[str], None]
 ) -> None:
     clip = grown_mp4(tmp_path / "dunes at dawn.mp4", LARGE_BYTES)
-    form = opened(lab, lab_server, "large", "r1")
+    form = opened(lab, "large", "r1")
     choose(lab, form, "video", make_mp4(tmp_path / "small.mp4"))
     expect(form.get_by_label("@Video1").first).to_have_value("small.mp4")
     expect(form).to_contain_text(
@@ -104,55 +98,7 @@ def test_30_mb_arrive_through_the_page_and_the_kernel_stays_small(
     lab.screenshot("upload-arrived-dark", form)
     lab.theme("light")
 
-    (kept,) = (lab_server.root / "home-large").rglob(clip.name)
+    (kept,) = (lab.server.root / "home-large").rglob(clip.name)
     assert kept.read_bytes() == clip.read_bytes()
     lab.run_cell(2)
     lab.see(2, str(kept))
-
-
-DROP = """(field, [name, text]) => {
-    const data = new DataTransfer();
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    data.items.add(new File([bytes], name, { type: "image/png" }));
-    const fire = (kind) => field.dispatchEvent(new DragEvent(
-        kind, { dataTransfer: data, bubbles: true, cancelable: true }));
-    fire("dragover");
-    const marked = Boolean(field.closest(".mk-upload-over"));
-    fire("drop");
-    return marked && !field.closest(".mk-upload-over");
-}"""
-
-
-@pytest.mark.soak
-def test_a_typed_path_is_found_and_a_dropped_file_arrives_and_comes_back(
-    lab: Lab, lab_server: LabServer, tmp_path: Path
-) -> None:
-    folder = lab_server.root / "pictures"
-    folder.mkdir(exist_ok=True)
-    make_png(folder / "cat.png", (96, 48))
-    form = opened(lab, lab_server, "dropped", "image-upscale")
-    content = make_png(tmp_path / "cat.png", (64, 48)).read_bytes()
-    box = form.get_by_role("textbox", name=re.compile("image", re.I)).first
-    box.press_sequentially("pictures/cat.png")
-    expect(form).to_contain_text("96 \N{MULTIPLICATION SIGN} 48")
-
-    assert box.evaluate(DROP, ["my cat.png", b64encode(content).decode()])
-    expect(box).to_have_value("my cat.png")
-    expect(form).to_contain_text("Uploaded · 64 \N{MULTIPLICATION SIGN} 48")
-    generate = form.get_by_role("button", name=re.compile("^Generate"))
-    lab.page.wait_for_timeout(READ_MS)
-    generate.click()
-    lab.see(1, "as estimated", timeout_s=JOB_S)
-    expect(form.locator(".mk-job")).to_contain_text("my cat.png")
-
-    lab.restart_kernel()
-    lab.run_all()
-    form = lab.cell(1).locator(".mk-form")
-    box = form.get_by_role("textbox", name=re.compile("image", re.I)).first
-    expect(box).to_have_value("my cat.png")
-    expect(form).to_contain_text("Uploaded · 64 \N{MULTIPLICATION SIGN} 48")
-    expect(form.locator(".mk-job")).to_contain_text("my cat.png")
-    lab.screenshot("upload-returned", form)
-    saved = json.dumps(lab.save()["cells"][1]["outputs"])
-    assert "my cat.png" in saved
-    assert "/uploads/" not in saved

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -16,17 +16,8 @@ CODED = 'client.submit("text-to-video", prompt="a kite over coded dunes", durati
 COUNT = 'print(len(client.history.frame()), "jobs of this history")'
 
 
-def connected(sandbox: RunningSandbox, home: str) -> str:
-    return (
-        "import mediakit as mk\n"
-        f"client = mk.connect({sandbox.base_url!r}, {sandbox.api_key!r}, home={home!r})"
-    )
-
-
-def opened(lab: Lab, server: LabServer, name: str, *cells: str) -> None:
-    lab.open(server.add_notebook(f"{name}.ipynb", cells))
-    lab.resize(1280, 1000)
-    lab.hide_sidebar()
+def opened(lab: Lab, name: str, *cells: str) -> None:
+    lab.begin(f"{name}.ipynb", *cells, height_px=1000)
     for index in range(len(cells) - 1):
         lab.run_cell(index)
 
@@ -45,10 +36,10 @@ def jobs(lab: Lab, index: int) -> int:
 
 
 def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
-    lab: Lab, lab_server: LabServer, sandbox: RunningSandbox
+    lab: Lab, sandbox: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "home-twins")
-    opened(lab, lab_server, "twins", first, TWIN, TWIN, COUNT, CODED)
+    first = connected(sandbox, "twins")
+    opened(lab, "twins", first, TWIN, TWIN, COUNT, CODED)
     one, other = form_of(lab, 1), form_of(lab, 2)
     expect(go(other)).to_have_text("Generate · $0.204")
     go(one).click()

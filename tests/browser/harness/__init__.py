@@ -1,6 +1,6 @@
 """Drive JupyterLab as a person does: a server, a page object and video facts."""
 
-from tests.browser.harness.lab import Lab
+from tests.browser.harness.lab import Lab, connected
 from tests.browser.harness.pages import VIEWPORT, LabPages
 from tests.browser.harness.server import LabServer, serve_lab
 from tests.browser.harness.video import VideoFacts, video_facts
@@ -13,6 +13,7 @@ __all__ = [
     "LabPages",
     "LabServer",
     "VideoFacts",
+    "connected",
     "serve_lab",
     "video_facts",
 ]

@@ -21,6 +21,7 @@ from playwright.sync_api import (
     ViewportSize,
 )
 
+from mediakit.sandbox.server.running import RunningSandbox
 from tests.browser.harness.server import LabServer
 from tests.browser.harness.wait import screenshot, within
 
@@ -76,6 +77,15 @@ Theme = Literal["light", "dark"]
 THEMES: dict[Theme, str] = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 
+def connected(sandbox: RunningSandbox, name: str) -> str:
+    """Return the cell that connects to a sandbox whose queue is quick."""
+    address, key = sandbox.base_url, sandbox.api_key
+    return (
+        "import mediakit as mk\nfrom PIL import Image\n"
+        f"client = mk.connect({address!r}, {key!r}, home='home-{name}')\n"
+    )
+
+
 class Lab:
     """One notebook in one browser page, over a running server.
 
@@ -117,6 +127,22 @@ class Lab:
             where["kernelPreference"] = no_kernel
         self._command("docmanager:open", where, timeout_s=OPEN_S)
         self._wait_until_open(kernel=kernel)
+
+    def begin(self, notebook: str, *cells: str, height_px: int = 1200) -> None:
+        """Open a new notebook with these cells, without the sidebar beside it."""
+        self.open(self.server.add_notebook(notebook, cells))
+        self.resize(1280, height_px)
+        self.hide_sidebar()
+
+    def look_at(self, name: str, index: int, *, height_px: int = 1200) -> None:
+        """Take pictures of a cell in both themes, wide and narrow."""
+        looks: tuple[tuple[Theme, int], ...] = (("light", 1280), ("dark", 800))
+        for theme, width_px in looks:
+            self.theme(theme)
+            self.resize(width_px, height_px)
+            self.screenshot(f"{name}-{theme}-{width_px}", self.cell(index))
+        self.theme("light")
+        self.resize(1280, height_px)
 
     def leave(self) -> None:
         """Leave the page as it was found: no notebook, light, without listeners."""
