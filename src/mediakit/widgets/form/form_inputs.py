@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class FormInputs:
         self._receiver = Receiver(
             lambda message: self._widget.send({"upload": message}),
             UploadFolder(live.client.components.home or kernel_folder()),
-            self._work,
+            live.tasks.run,
             check=self._refusal,
         )
 
@@ -53,16 +53,6 @@ class FormInputs:
 
     def close(self) -> None:
         self._receiver.close()
-
-    def _work(self, work: Callable[[], Any], done: Callable[[Any], object]) -> None:
-        """Do something on a worker thread, and pass on what it returns."""
-
-        async def run() -> None:
-            found = await to_thread.run_sync(work)
-            with self._live.lock:
-                done(found)
-
-        self._live.tasks.run(run)
 
     def _refusal(self, offer: Message) -> str | None:
         spec = media_specs(self._live.fields)[str(offer["path"])]

@@ -14,17 +14,20 @@ slows the page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from asyncio import Queue
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
+
+from anyio import to_thread
 
 from mediakit.widgets.uploads.upload_folder import IncomingFile, UploadFolder, own_name
 
 PIECE_BYTES = 1 << 19
 """Some front ends lose messages of 1 MB; more than this makes nothing faster."""
 
-Work = Callable[[Callable[[], Any], Callable[[Any], object]], object]
-"""Does something on a worker thread, and hands over what it returns."""
+Piece = tuple[object, memoryview]
+"""Where a piece begins in its file, as the page says, and its bytes."""
 
 
 class Receiver:
@@ -34,15 +37,15 @@ class Receiver:
         self,
         send: Callable[[dict[str, object]], object],
         folder: UploadFolder,
-        work: Work,
+        run: Callable[[Callable[[], Awaitable[object]]], object],  # on the I/O thread
         *,
         check: Callable[[Mapping[str, Any]], str | None],
     ) -> None:
         self._send = send
         self._folder = folder
-        self._work = work
+        self._run = run
         self._check = check  # returns why an offered file is refused, if it is
-        self._incoming: dict[str, IncomingFile] = {}
+        self._incoming: dict[str, Queue[Piece | None]] = {}
 
     def on_message(
         self, content: Mapping[str, Any], buffers: Sequence[memoryview]
@@ -50,74 +53,51 @@ class Receiver:
         upload = str(content.get("id"))
         match content.get("kind"):
             case "offer":
-                self._offered(upload, content)
+                self._run(partial(self._receive, upload, content))
             case "piece":
-                self._came(upload, content.get("at"), buffers)
+                found = memoryview(buffers[0]) if buffers else memoryview(b"")
+                piece = content.get("at"), found.cast("B")
+                self._run(partial(self._came, upload, piece))
             case "cancel":
-                self._cancel(upload)
+                self._run(partial(self._came, upload, None))
 
     def close(self) -> None:
         for upload in tuple(self._incoming):
-            self._cancel(upload)
+            self._run(partial(self._came, upload, None))
 
-    def _offered(self, upload: str, content: Mapping[str, Any]) -> None:
-        name, size_bytes = str(content["name"]), int(content["size"])
-        problem = self._check(content)
+    async def _came(self, upload: str, piece: Piece | None) -> None:
+        """Hand over a piece, or None for no more; it may have been cancelled."""
+        if upload in self._incoming:
+            self._incoming[upload].put_nowait(piece)
+
+    async def _receive(self, upload: str, offer: Mapping[str, Any]) -> None:
+        name, size_bytes = str(offer["name"]), int(offer["size"])
+        problem = self._check(offer)
         if problem is not None:
-            self._refuse(upload, problem)
+            self._send({"kind": "refused", "id": upload, "text": problem})
             return
-        file = self._incoming[upload] = IncomingFile(self._folder, name, size_bytes)
-        self._write(upload, file, file.begin)
-
-    def _came(self, upload: str, at: object, buffers: Sequence[memoryview]) -> None:
-        file = self._incoming.get(upload)
-        if file is None:
-            return  # it was cancelled meanwhile
-        content = memoryview(buffers[0]).cast("B") if buffers else memoryview(b"")
-        fits = (
-            0 < len(content) <= min(PIECE_BYTES, file.size_bytes - file.written_bytes)
-        )
-        if at != file.written_bytes or not fits:
-            self._fail(upload, file, "it was damaged on the way")
-            return
-        self._write(upload, file, lambda: file.write(content))
-
-    def _write(
-        self, upload: str, file: IncomingFile, step: Callable[[], Path | None]
-    ) -> None:
-        def work() -> Path | OSError | None:
-            try:
-                return step()
-            except OSError as error:
-                return error
-
-        self._work(work, lambda found: self._written(upload, file, found))
-
-    def _written(
-        self, upload: str, file: IncomingFile, found: Path | OSError | None
-    ) -> None:
-        if file.is_discarded:
-            return
-        if isinstance(found, OSError):
-            self._fail(upload, file, found.strerror or str(found))
-        elif found is not None:
-            del self._incoming[upload]
-            name = own_name(str(found)) or found.name
-            done = {"kind": "done", "path": str(found), "name": name}
+        file = IncomingFile(self._folder, name, size_bytes)
+        pieces: Queue[Piece | None] = Queue()
+        self._incoming[upload] = pieces
+        path = None
+        try:
+            await to_thread.run_sync(file.begin)
+            while path is None:
+                at = file.written_bytes
+                length = min(PIECE_BYTES, size_bytes - at)
+                self._send({"kind": "want", "id": upload, "at": at, "length": length})
+                piece = await pieces.get()
+                if piece is None:
+                    return
+                if piece[0] != at or not 0 < len(piece[1]) <= length:
+                    raise OSError("it was damaged on the way")
+                path = await to_thread.run_sync(file.write, piece[1])
+            kept_name = own_name(str(path)) or path.name
+            done = {"kind": "done", "path": str(path), "name": kept_name}
             self._send({"id": upload, **done})
-        else:
-            length = min(PIECE_BYTES, file.size_bytes - file.written_bytes)
-            wanted = {"kind": "want", "at": file.written_bytes, "length": length}
-            self._send({"id": upload, **wanted})
-
-    def _cancel(self, upload: str) -> None:
-        file = self._incoming.pop(upload, None)
-        if file is not None:
+        except OSError as error:
+            text = f"{name} was not uploaded: {error.strerror or error}."
+            self._send({"kind": "refused", "id": upload, "text": text})
+        finally:
+            del self._incoming[upload]
             file.discard()
-
-    def _fail(self, upload: str, file: IncomingFile, why: str) -> None:
-        self._cancel(upload)
-        self._refuse(upload, f"{file.name} was not uploaded: {why}.")
-
-    def _refuse(self, upload: str, text: str) -> None:
-        self._send({"kind": "refused", "id": upload, "text": text})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import threading
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -95,46 +94,40 @@ class IncomingFile:
     """A file that arrives in pieces, and is in the folder only when it is whole."""
 
     def __init__(self, folder: UploadFolder, name: str, size_bytes: int) -> None:
-        self.name = name
-        self.size_bytes = size_bytes
         self.written_bytes = 0
-        self.is_discarded = False
+        self._name = name
+        self._size_bytes = size_bytes
         self._folder = folder
         self._part = folder.new_part()
         self._file: BinaryIO | None = None
         self._digest = sha256()
-        self._lock = threading.Lock()
 
     def begin(self) -> None:
         """Make room for it, or raise an `OSError`."""
-        if not self._folder.has_room(self.size_bytes):
-            size = size_text(self.size_bytes)
+        if not self._folder.has_room(self._size_bytes):
+            size = size_text(self._size_bytes)
             raise OSError(f"the disk has no room for it ({size})")
-        with self._lock:
-            if not self.is_discarded:
-                self._file = self._part.open("xb")
+        self._file = self._part.open("xb")
 
     def write(self, content: bytes | memoryview) -> Path | None:
         """Write a piece; return where the file is, once it is whole."""
-        with self._lock:
-            if self._file is None or self.is_discarded:
-                return None
-            self._file.write(content)
-            self._digest.update(content)
-            self.written_bytes += len(content)
-            if self.written_bytes < self.size_bytes:
-                return None
-            self._file.close()
-            return self._folder.publish(self._part, self.name, self._digest.hexdigest())
+        if self._file is None:
+            raise ValueError("it has not begun")
+        self._file.write(content)
+        self._digest.update(content)
+        self.written_bytes += len(content)
+        if self.written_bytes < self._size_bytes:
+            return None
+        self._file.close()
+        return self._folder.publish(self._part, self._name, self._digest.hexdigest())
 
     def discard(self) -> None:
-        with self._lock:
-            self.is_discarded = True
-            if self._file is not None:
-                with suppress(OSError):
-                    self._file.close()
-                with suppress(OSError):
-                    self._part.unlink()
+        """Remove what is written; a file that is whole stays."""
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._part.unlink()
 
 
 def _size(path: Path) -> int:
