@@ -7,8 +7,9 @@ from PIL import Image
 
 from mediakit.api_models import ErrorCode
 from mediakit.client import JobState
+from mediakit.media_limits import MediaInfo
 from mediakit.widgets.job.card import card_html, card_text
-from mediakit.widgets.job.preview import POSTER_MAX_BYTES, OutputFacts, Preview
+from mediakit.widgets.job.preview import POSTER_MAX_BYTES, Preview
 from tests.support.job_states import (
     HOSTILE,
     JOB_ID,
@@ -158,9 +159,9 @@ def test_a_long_prompt_is_shortened_and_unfolds_whole() -> None:
 
 
 def test_a_card_leads_with_prompt_and_one_line_and_folds_the_rest() -> None:
-    facts = OutputFacts(1280, 720, 3.0, 1_200_000)
+    info = MediaInfo("video", "video/mp4", 1_200_000, 1280, 720, 3.0)
     state = state_of("completed", **settled(340_000))
-    page = Markup(card_html(state, Preview(facts=facts)))
+    page = Markup(card_html(state, Preview(info=info)))
     open_text, folded = page.text.split("Details")
     assert open_text.index("a kite over dunes") < open_text.index("Completed")
     times = "\N{MULTIPLICATION SIGN}"
@@ -168,4 +169,4 @@ def test_a_card_leads_with_prompt_and_one_line_and_folds_the_rest() -> None:
     assert line in open_text
     assert JOB_ID not in open_text
     assert JOB_ID in folded
-    assert f"Output: 1280 {times} 720 · 3.0 s · 1.2 MB" in card_text(state, facts)
+    assert f"Output: 1280 {times} 720 · 3.0 s · 1.2 MB" in card_text(state, info)

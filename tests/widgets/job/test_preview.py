@@ -74,7 +74,8 @@ def test_a_file_that_cannot_be_read_is_a_sentence(data: bytes, media_type: str) 
     preview = preview_of(BytesIO(data), media_type)
     assert preview.poster is None
     assert (preview.trouble or "").startswith("There is no preview of the result: ")
-    assert (preview.facts.width, preview.facts.length_s) == (None, None)
+    assert preview.info is not None
+    assert (preview.info.width, preview.info.duration_s) == (None, None)
 
 
 def test_a_video_without_a_picture_and_a_picture_of_too_many_pixels_are_sentences(
@@ -153,9 +154,10 @@ def test_of_what_plays_the_first_bytes_are_read_once_and_what_they_tell_is_kept(
     job = Output(h264, tmp_path / "looks")
     seen = job.seen()
     assert (seen.codec, seen.needs_copy) == ("h264", False)
-    assert (seen.facts.width, seen.facts.height) == (320, 180)
-    assert seen.facts.length_s == pytest.approx(0.5, abs=0.05)
-    assert seen.facts.size_bytes == len(h264)
+    assert seen.info is not None
+    assert (seen.info.width, seen.info.height) == (320, 180)
+    assert seen.info.duration_s == pytest.approx(0.5, abs=0.05)
+    assert seen.info.size_bytes == len(h264)
     assert (job.read, job.fetched) == (1, 0)
     again = Output(b"", tmp_path / "looks")
     assert again.seen() == seen

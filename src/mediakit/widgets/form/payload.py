@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mediakit.estimates import Estimate, EstimateKind
-from mediakit.media import is_url, size_text
-from mediakit.media_limits import MediaInfo
+from mediakit.media import is_url
 from mediakit.money import format_cents
 from mediakit.rules import Problem
 from mediakit.schema import FieldSpec
@@ -23,7 +22,7 @@ from mediakit.widgets.controls.wire import Wire
 from mediakit.widgets.form.funds import Affordability, Funds
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.job.payload import Payload
-from mediakit.widgets.job.text import kind_text
+from mediakit.widgets.job.text import file_texts, kind_text
 from mediakit.widgets.toolkit.styles import Tone, data_url
 from mediakit.widgets.uploads.upload_folder import own_name
 
@@ -182,21 +181,13 @@ def found_payload(found: Mapping[MediaKey, Inspection]) -> Payload:
 def _facts(value: str, seen: Inspection) -> str:
     if seen.words:
         return seen.words
-    facts = facts_text(seen.info) if seen.info else ""
+    texts = file_texts(seen.info)
+    if seen.info and seen.info.fps is not None:
+        texts.append(f"{seen.info.fps:.0f} fps")
+    facts = " · ".join(texts)
     if is_url(value):
         return f"remote · {facts}" if facts else "remote; length unknown"
     return f"Uploaded · {facts}" if facts and own_name(value) else facts
-
-
-def facts_text(info: MediaInfo) -> str:
-    facts = [size_text(info.size_bytes)]
-    if info.width is not None and info.height is not None:
-        facts.insert(0, f"{info.width} \N{MULTIPLICATION SIGN} {info.height}")
-    if info.duration_s is not None:
-        facts.append(f"{info.duration_s:.1f} s")
-    if info.fps is not None:
-        facts.append(f"{info.fps:.0f} fps")
-    return " · ".join(facts)
 
 
 def own_names(wire: Wire) -> dict[str, str]:

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from mediakit.api_models import JobStatus
 from mediakit.client import JobState
 from mediakit.history.titles import take_text
+from mediakit.media_limits import MediaInfo
 from mediakit.money import format_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.widgets.job.player import (
@@ -26,13 +27,14 @@ from mediakit.widgets.job.player import (
     Still,
     player_html,
 )
-from mediakit.widgets.job.preview import NO_FACTS, NO_PREVIEW, OutputFacts, Preview
+from mediakit.widgets.job.preview import NO_PREVIEW, Preview
 from mediakit.widgets.job.text import (
     charge_text,
     erased,
     estimate_text,
     failure_of,
     file_of,
+    file_texts,
     has_output,
     price_text,
     ran_text,
@@ -97,9 +99,9 @@ def facts_of(state: JobState) -> list[Fact]:
     return [fact for fact in facts if fact.text]
 
 
-def line_texts(state: JobState, facts: OutputFacts = NO_FACTS) -> list[str]:
+def line_texts(state: JobState, info: MediaInfo | None = None) -> list[str]:
     """Return the facts of the line that is always visible, but the status."""
-    of_file = facts.texts if has_output(state) else ()
+    of_file = file_texts(info) if has_output(state) else ()
     return [text for text in (*of_file, price_text(state), ran_text(state)) if text]
 
 
@@ -133,14 +135,14 @@ def card_html(
         LINE,
         media,
         _prompt_html(state),
-        _standing_html(state, preview.facts),
+        _standing_html(state, preview.info),
         _failure_html(state),
         _reused_html(state),
         _details_html(state),
     )
 
 
-def _standing_html(state: JobState, facts: OutputFacts) -> Markup:
+def _standing_html(state: JobState, info: MediaInfo | None) -> Markup:
     return Markup(
         '<div style="margin:0 0 6px;font-variant-numeric:tabular-nums"><b style="'
         "border:1px solid currentColor;border-radius:9px;padding:0 8px;"
@@ -149,7 +151,7 @@ def _standing_html(state: JobState, facts: OutputFacts) -> Markup:
         tone_of(state),
         html_text(status_word(state)),
         QUIET,
-        html_text(" · ".join(line_texts(state, facts))),
+        html_text(" · ".join(line_texts(state, info))),
     )
 
 
@@ -231,12 +233,12 @@ def _later(state: JobState) -> tuple[str, str]:
     return "Reopen", call
 
 
-def card_text(state: JobState, facts: OutputFacts = NO_FACTS) -> str:
+def card_text(state: JobState, info: MediaInfo | None = None) -> str:
     """Return a job as plain text, for places without HTML."""
-    return "\n".join(_text_lines(state, facts))
+    return "\n".join(_text_lines(state, info))
 
 
-def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
+def _text_lines(state: JobState, info: MediaInfo | None) -> Iterator[str]:
     yield f"{state.function_title}: {status_word(state).lower()}"
     if state.prompt:
         yield f"Prompt: {state.prompt}"
@@ -244,7 +246,7 @@ def _text_lines(state: JobState, facts: OutputFacts) -> Iterator[str]:
         yield state.subject
     if take_text(state.entry):
         yield take_text(state.entry).capitalize()
-    of_file = facts.texts if has_output(state) else ()
+    of_file = file_texts(info) if has_output(state) else ()
     if of_file:
         yield f"Output: {' · '.join(of_file)}"
     failure = failure_of(state)

@@ -4,7 +4,6 @@
 const STAGE_PX = 640;
 const DRAWN_PX = 60;
 const SLOW_FACTOR = 1.5;
-const BLOB_BYTES = 4_000_000;
 const INPUT_GONE = "The input cannot be shown here: it may have expired.";
 const ENDED_EARLY = "The file ended early. Try again.";
 
@@ -177,25 +176,18 @@ async function fetchFile(url, signal, tell) {
   const response = await fetch(url, { signal, mode: "cors", credentials: "omit", cache: "no-store" });
   if (!response.ok) throw new Error(`the answer was ${response.status}`);
   const total = Number(response.headers.get("Content-Length")) || 0;
-  // Small pieces become blobs, which the browser may keep on its disk.
-  const blobs = [];
-  let [waiting, waitingBytes, bytes] = [[], 0, 0];
-  const pack = () => {
-    blobs.push(new Blob(waiting));
-    [waiting, waitingBytes] = [[], 0];
-  };
-  for (const reader = response.body.getReader(); ; ) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    waiting.push(value);
-    waitingBytes += value.byteLength;
-    bytes += value.byteLength;
-    if (waitingBytes >= BLOB_BYTES) pack();
+  let bytes = 0;
+  const count = (piece, out) => {
+    bytes += piece.byteLength;
     if (total) tell(`${Math.floor((100 * bytes) / total)}%`);
-  }
+    out.enqueue(piece);
+  };
+  // The browser may keep on its disk what it makes a blob of.
+  const counted = response.body.pipeThrough(new TransformStream({ transform: count }));
+  const type = response.headers.get("Content-Type") ?? "";
+  const blob = await new Response(counted, { headers: { "Content-Type": type } }).blob();
   if (total && bytes !== total) throw new Error(ENDED_EARLY);
-  pack();
-  return new Blob(blobs, { type: response.headers.get("Content-Type") ?? "" });
+  return blob;
 }
 
 function bringIntoView(card) {

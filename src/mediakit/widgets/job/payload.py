@@ -177,7 +177,7 @@ def job_payload(
         "title": title,
         "short": shortened(title, PROMPT_SHOWN) if len(title) > PROMPT_SHOWN else "",
         "take": take_text(state.entry),
-        "line": " · ".join(line_texts(state, shown.preview.facts)),
+        "line": " · ".join(line_texts(state, shown.preview.info)),
         "failure": failure,
         "reused": REUSED if state.reused else "",
         "trouble": state.trouble or "",
@@ -250,7 +250,7 @@ def _result(
     address = web_url(file.url)
     if address is None:
         return {"address": file.url[:200]}
-    medium, facts = state.media_type, preview.facts
+    medium, info = state.media_type, preview.info
     if medium not in WHAT:
         medium = (file.content_type or "").split("/", 1)[0]
     poster = preview.poster if preview.needs_copy else None
@@ -261,7 +261,7 @@ def _result(
         "type": file.content_type or "",
         "name": state.file_name(file.url),
         "label": shortened(state.title, 120),
-        "size": [facts.width, facts.height] if facts.width and facts.height else None,
+        "size": [info.width, info.height] if info and info.pixels else None,
         # The first frame is sharper than the poster, where the browser decodes it.
         "poster": data_url(poster) if poster else None,
         "notice": playback_notice(preview.codec) if medium == "video" else "",

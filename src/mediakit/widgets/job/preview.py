@@ -8,7 +8,7 @@ from functools import partial
 from io import SEEK_END, BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from anyio import CapacityLimiter, to_thread
 
@@ -17,11 +17,11 @@ from mediakit.client.download_targets import NO_ROOM
 from mediakit.client.posters import POSTER
 from mediakit.decoding import decoder_errors, opened, picture_track
 from mediakit.errors import GoneError, MediakitError, ServiceError
-from mediakit.media import POSTER_MAX_PX, poster_jpeg, size_text
+from mediakit.media import POSTER_MAX_PX, poster_jpeg
 from mediakit.media.previews import CLIP_MAX_PX, CLIP_MAX_S, make_preview
 from mediakit.media.probing import probe_file
 from mediakit.media.remote import PROBE_BYTES
-from mediakit.media_limits import MediaName
+from mediakit.media_limits import MediaInfo, MediaName
 from mediakit.widgets.job.player import Embedded, playback_notice
 from mediakit.widgets.job.text import erased, file_of, has_output
 
@@ -45,47 +45,6 @@ _making = CapacityLimiter(1)
 
 
 @dataclass(frozen=True)
-class OutputFacts:
-    """What is known of a result's file; None is unknown."""
-
-    width: int | None = None
-    height: int | None = None
-    length_s: float | None = None
-    size_bytes: int | None = None
-
-    @classmethod
-    def read(cls, file: BinaryIO, media_type: str) -> Self:
-        """Return the facts of an open file, as far as it can be read."""
-        size_bytes = file.seek(0, SEEK_END)
-        file.seek(0)
-        medium = MEDIA.get(media_type)
-        if medium is None:
-            return cls(size_bytes=size_bytes)
-        try:
-            info = probe_file(file, medium, size_bytes, probe_bytes=PROBE_BYTES)
-        except (OSError, ValueError):
-            return cls(size_bytes=size_bytes)
-        finally:
-            file.seek(0)
-        return cls(info.width, info.height, info.duration_s, size_bytes)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Return what is known: "1280 x 720", "3.0 s", "1.2 MB"."""
-        facts = []
-        if self.width and self.height:
-            facts.append(f"{self.width} \N{MULTIPLICATION SIGN} {self.height}")
-        if self.length_s:
-            facts.append(f"{self.length_s:.1f} s")
-        if self.size_bytes:
-            facts.append(size_text(self.size_bytes))
-        return tuple(facts)
-
-
-NO_FACTS = OutputFacts()
-
-
-@dataclass(frozen=True)
 class Preview:
     """What was seen of a result."""
 
@@ -93,7 +52,7 @@ class Preview:
     poster: bytes | None = field(default=None, repr=False)
     codec: str | None = None  # of its picture; None while unknown
     trouble: str | None = None  # why there is no picture, as a sentence
-    facts: OutputFacts = NO_FACTS  # of the result itself
+    info: MediaInfo | None = None  # of the result itself; None while unknown
 
     @property
     def needs_copy(self) -> bool:
@@ -175,8 +134,8 @@ async def _looked_at(job: AsyncJob) -> Preview:
     medium = job.state.media_type
     try:
         if medium == "audio":
-            read = partial(OutputFacts.read, media_type=medium)
-            return Preview(facts=await job.read_output(read) or NO_FACTS)
+            read = partial(info_of, media_type=medium)
+            return Preview(info=await job.read_output(read))
         if medium == "video":
             look = partial(preview_of, media_type=medium)
             return await job.read_output(look) or Preview(trouble=NOT_FETCHED)
@@ -194,7 +153,8 @@ def _kept(job: AsyncJob) -> Preview | None:
         return None
     try:
         saved = json.loads(text)
-        preview = Preview(codec=saved["codec"], facts=OutputFacts(**saved["facts"]))
+        info = MediaInfo(**saved["info"]) if saved["info"] else None
+        preview = Preview(codec=saved["codec"], info=info)
         has_poster = bool(saved["poster"])
     except (ValueError, KeyError, TypeError):
         return None  # another version wrote it, or the disk was full
@@ -209,24 +169,38 @@ def _keep(job: AsyncJob, preview: Preview) -> None:
     if preview.poster is not None:
         job.preview_cache.keep(job.id, POSTER, preview.poster)
     saved: dict[str, Any] = {"codec": preview.codec, "poster": has_poster}
-    saved["facts"] = asdict(preview.facts)
+    saved["info"] = None if preview.info is None else asdict(preview.info)
     job.preview_cache.keep(job.id, LOOK, json.dumps(saved).encode())
 
 
 def preview_of(file: BinaryIO, media_type: str) -> Preview:
     """Return a preview whose poster is small enough to be saved twice."""
-    facts = NO_FACTS
+    info = info_of(file, media_type)
     try:
-        facts = OutputFacts.read(file, media_type)
         codec = picture_codec(file) if media_type == "video" else None
-        return Preview(poster=small_poster(file), codec=codec, facts=facts)
+        return Preview(poster=small_poster(file), codec=codec, info=info)
     except (OSError, ValueError) as error:
         name = type(error.__cause__ or error).__name__
         return Preview(
             trouble="There is no preview of the result: the file cannot be read here "
             f"({name}). It may still open in another program.",
-            facts=facts,
+            info=info,
         )
+
+
+def info_of(file: BinaryIO, media_type: str) -> MediaInfo | None:
+    """Return what an open file is, as far as it can be read."""
+    medium = MEDIA.get(media_type)
+    if medium is None:
+        return None
+    size_bytes = file.seek(0, SEEK_END)
+    file.seek(0)
+    try:
+        return probe_file(file, medium, size_bytes, probe_bytes=PROBE_BYTES)
+    except (OSError, ValueError):
+        return MediaInfo(medium, "", size_bytes)
+    finally:
+        file.seek(0)
 
 
 def small_poster(file: BinaryIO) -> bytes:

@@ -14,6 +14,8 @@ from mediakit.errors import InputError
 from mediakit.estimates import NO_UPPER_PRICE, Estimate, EstimateKind
 from mediakit.history import Entry
 from mediakit.history.titles import NO_NAMES
+from mediakit.media import size_text
+from mediakit.media_limits import MediaInfo
 from mediakit.money import format_usd
 from mediakit.safe_text import with_shown_urls
 
@@ -124,6 +126,18 @@ def seconds_text(seconds: float) -> str:
     hours, rest = divmod(whole, HOUR_S)
     minutes = rest // MINUTE_S
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def file_texts(info: MediaInfo | None) -> list[str]:
+    """Return what is known of a file: "1280 x 720", "3.0 s", "1.2 MB"."""
+    if info is None:
+        return []
+    texts = [size_text(info.size_bytes)]
+    if info.duration_s:
+        texts.insert(0, f"{info.duration_s:.1f} s")
+    if info.width and info.height:
+        texts.insert(0, f"{info.width} \N{MULTIPLICATION SIGN} {info.height}")
+    return texts
 
 
 def date_text(instant: datetime) -> str:

@@ -127,7 +127,7 @@ class JobView:
     @property
     def card_text(self) -> str:
         """Return the job as plain text."""
-        return card_text(self.state, self._shown.preview.facts)
+        return card_text(self.state, self._shown.preview.info)
 
     def on_card(self, listener: Callable[[], None]) -> Callable[[], None]:
         """Call a function when the card has changed; return what ends it."""
