@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, video_facts
+from tests.browser.harness import Lab
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,6 @@ LAST = (
 )
 VALUES = "form.values['tracks']"
 READS = 5
-JOB_S = 240.0
 
 
 def show(lab: Lab, *cells: str) -> Locator:
@@ -83,19 +82,13 @@ def drag(lab: Lab, what: Locator, by_px: float) -> None:
     lab.page.mouse.up()
 
 
-def middle(what: Locator) -> tuple[float, float]:
-    x, y, width, height = box_of(what)
-    return x + width / 2, y + height / 2
-
-
 @pytest.mark.soak
-def test_a_composition_is_readable_and_another_grows_is_priced_and_bought(
+def test_a_composition_is_readable_in_both_themes_and_at_any_width(
     lab: Lab,
 ) -> None:
-    timeline = show(lab, MANY, EMPTY, VALUES)
+    timeline = show(lab, MANY, EMPTY)
     block(timeline, 1, 1).click()
     expect(block(timeline, 1, 1)).to_have_attribute("aria-pressed", "true")
-    expect(timeline).not_to_contain_text("Waiting for the kernel")
     for theme, width in (("dark", 800), ("light", 1024), ("light", 1280)):
         lab.theme("dark" if theme == "dark" else "light")
         lab.resize(width, 1300)
@@ -108,39 +101,6 @@ def test_a_composition_is_readable_and_another_grows_is_priced_and_bought(
     timeline = form.locator(".mk-timeline")
     expect(timeline).to_contain_text("Double-click a row to place its first keyframe")
     lab.screenshot("timeline-empty", form)
-    timeline.get_by_role("button", name="Add one more image track").click()
-    expect(timeline).to_contain_text("image-1")
-    lab.page.mouse.dblclick(*middle(timeline.locator(".mk-tl-lane").nth(1)))
-    expect(block(timeline, 0, 0)).to_be_focused()
-    chosen = form.locator(".mk-chosen .mk-chosen")
-    start, url = chosen.get_by_label("timestamp (ms) *"), chosen.get_by_label("url *")
-    expect(chosen.get_by_label("dur")).to_have_value("2000")
-    lab.page.keyboard.press("Enter")
-    expect(start).to_be_focused()
-    start.fill("0")
-    url.fill("cat.png")
-    lab.see(1, "$0.0004")
-    expect(block(timeline, 0, 0)).to_contain_text("cat.png")
-    expect(block(timeline, 0, 0)).to_contain_text(f"0 {DASH} 2 s")
-    timeline.get_by_role("button", name="Place a keyframe").click()
-    expect(start).to_have_value("2000")
-    url.fill("dog.png")
-    lab.see(1, "$0.0008")
-    expect(timeline).to_contain_text("1 track · 2 keyframes · ends at 4 s")
-    lab.screenshot("timeline-begun", form)
-
-    generate = form.get_by_role("button", name="Generate")
-    start.fill("1500")
-    lab.see(1, "at least 2000 ms")
-    expect(generate).to_be_disabled()
-    start.fill("2000")
-    lab.see(1, "$0.0008")
-    lab.page.wait_for_timeout(1_000)  # a person reads it
-    generate.click()
-    lab.see(1, "as estimated", timeout_s=JOB_S)
-    facts = video_facts(lab.page, ".jp-Notebook video:visible")
-    assert facts.shows_a_picture
-    lab.screenshot("compose-done", form)
     assert lab.console_errors() == []
 
 

@@ -98,6 +98,19 @@ def say(form: Form, do: str, *buffers: bytes, **more: object) -> None:
     form.widget._handle_msg({"content": {"data": data}, "buffers": [*buffers]})
 
 
+def hear(form: Form, name: str, told: Callable[..., object]) -> None:
+    """Give a function what a page would hear under this name, with its buffers."""
+    send = form.widget.send
+
+    def spy(message: dict[str, Any], buffers: Any = ()) -> None:
+        if name in message:
+            told(message, list(buffers))
+        else:
+            send(message, buffers)
+
+    form.widget.send = spy
+
+
 def page(form: Form) -> dict[str, Any]:
     """Return what the page draws."""
     return dict(form.widget.form)

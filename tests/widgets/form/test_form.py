@@ -305,24 +305,6 @@ def test_what_the_budget_cannot_carry_is_said_before_it_is_sent(
 # -- what is shown where --------------------------------------------------------------
 
 
-def test_a_rule_switches_a_field_off_says_why_and_marks_what_it_needs(
-    make_form: MakeForm,
-) -> None:
-    form = make_form("image-upscale", model="wonder", creativity=7)
-    assert "detail_strength" not in page(form)["required"]
-    box(form, "detail").value = 0
-    assert "detail_strength" in page(form)["required"]
-    assert form.request()["creativity"] == 7
-
-    models = form.function.fields["model"].choices
-    box(form, "model").value = models.index("cgi")
-    assert box(form, "creativity").disabled
-    assert "creativity" not in form.request()
-    assert page(form)["off"]["creativity"].startswith("Applies only when")
-    box(form, "model").value = models.index("wonder")
-    assert form.request()["creativity"] == 7
-
-
 def test_values_from_code_show_and_a_wrong_one_is_reported_in_the_form(
     make_form: MakeForm,
 ) -> None:

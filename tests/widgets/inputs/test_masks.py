@@ -16,7 +16,7 @@ from mediakit import Client
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.form_inputs import NO_CLIP, UNREADABLE
 from tests.support.samples.media_samples import make_mp4, make_png
-from tests.support.widgets import finish, page, say, until
+from tests.support.widgets import finish, hear, page, say, until
 
 
 @pytest.fixture
@@ -33,15 +33,7 @@ class Painter:
     def __init__(self, form: Form) -> None:
         self.form = form
         self.said: list[tuple[dict[str, Any], list[bytes]]] = []
-        send = form.widget.send
-
-        def hear(message: dict[str, Any], buffers: Any = ()) -> None:
-            if "answer" in message:
-                self.said.append((message, list(buffers)))
-            else:
-                send(message, buffers)
-
-        form.widget.send = hear
+        hear(form, "answer", lambda *said: self.said.append(said))
 
     def frame(self, value: str = "") -> tuple[dict[str, Any], list[bytes]]:
         """Ask for a frame of the clip; return the answer and its pictures."""

@@ -20,6 +20,7 @@ from mediakit.widgets.job.view import JobView
 from tests.support.widgets import (
     edit,
     finish,
+    hear,
     press,
     press_generate,
     say,
@@ -84,15 +85,7 @@ class Picker:
     def __init__(self, form: Form, medium: str) -> None:
         self.form, self.medium = form, medium
         self.said: list[dict[str, Any]] = []
-        send = form.widget.send
-
-        def hear(message: dict[str, Any], *more: Any) -> None:
-            if "answer" in message:
-                self.said.append(message)
-            else:
-                send(message, *more)
-
-        form.widget.send = hear
+        hear(form, "answer", lambda said, _: self.said.append(said))
 
     def ask(self, do: str = "results", **more: Any) -> dict[str, Any]:
         self.said.clear()

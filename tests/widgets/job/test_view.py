@@ -92,17 +92,6 @@ def test_a_job_moves_through_its_states_and_tells_each_to_the_page(
     assert told == ["Running", "Completed", "Completed"]
 
 
-@pytest.mark.spec("7.3")
-def test_a_failed_job_says_why_in_plain_words(at: Any, show: Any) -> None:
-    view = show(at(failed("provider_error", "<b>upstream</b>", **settled(0))))
-    happened, advice, said = view.payload["failure"]
-    assert happened == "The generation failed at the model's provider."
-    assert advice.startswith("Generate again")
-    assert said == "The service says provider_error: <b>upstream</b>"
-    assert "not charged" in view.payload["line"]
-    assert view.payload["acts"] == ["erase"]
-
-
 def test_an_instant_of_another_zone_is_written_in_utc(at: Any, show: Any) -> None:
     at_ten = NOON.replace(hour=10, tzinfo=timezone(timedelta(hours=2)))
     view = show(at(state_of("completed", deleted_at=at_ten)))

@@ -27,6 +27,7 @@ from tests.support.widgets import (
     box,
     edit,
     generate_button,
+    hear,
     press,
     press_generate,
     say,
@@ -53,15 +54,7 @@ class Page:
         self.count = 0
         self.said: list[dict[str, Any]] = []
         self.content = b""
-        send = form.widget.send
-
-        def hear(message: dict[str, Any], *more: Any) -> None:
-            if "upload" in message:
-                self.hear(message["upload"])
-            else:
-                send(message, *more)
-
-        form.widget.send = hear
+        hear(form, "upload", lambda said, _: self.hear(said["upload"]))
 
     def offer(self, name: str, content: bytes, content_type: str = "") -> None:
         self.content = content
