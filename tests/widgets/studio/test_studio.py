@@ -19,7 +19,8 @@ from mediakit.widgets.studio.history import HOW_TO_BEGIN, PAGE_ROWS
 from mediakit.widgets.toolkit.cell_outputs import Cell
 from tests.support.advancing_clock import AdvancingClock
 from tests.support.submissions import submission
-from tests.support.widgets import PATIENCE_S, in_use, shown, until
+from tests.support.waiting import PATIENCE_S
+from tests.support.widgets import in_use, shown, until
 
 Make = Callable[..., Studio]
 KIND = "text-to-video"
