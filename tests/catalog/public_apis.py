@@ -792,37 +792,7 @@ ELEVENLABS = Api(
 )
 
 
-BFL = Api(
-    "bfl",
-    "3.1.0",
-    {
-        "flux-pro": ref("FluxProInputs"),
-    },
-    schemas={
-        "OutputFormat": enum("jpeg", "png"),
-        "FluxProInputs": obj(
-            prompt={"anyOf": [TEXT, NULL], "default": ""},
-            image_prompt={"anyOf": [TEXT, NULL]},
-            width={**whole(256, 1440, default=1024), "multipleOf": 32},
-            height={**whole(256, 1440, default=768), "multipleOf": 32},
-            steps={"anyOf": [whole(1, 50), NULL], "default": 40},
-            guidance={"anyOf": [number(1.5, 5), NULL], "default": 2.5},
-            output_format={"anyOf": [ref("OutputFormat"), NULL], "default": "jpeg"},
-            webhook_url={"anyOf": [text(1, 2083, format="uri"), NULL]},
-            webhook_secret={"anyOf": [TEXT, NULL]},
-        ),
-    },
-    right={
-        "flux-pro": [{"prompt": "a", "width": 288, "steps": None}],
-    },
-    wrong={
-        "flux-pro": [({"width": 300}, "width"), ({"guidance": 1}, "guidance")],
-    },
-)
-
-
 APIS = (
-    BFL,
     ELEVENLABS,
     FAL,
     HEDRA,

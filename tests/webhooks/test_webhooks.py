@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import pickle
 from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from email.message import Message as EmailHeaders
@@ -355,10 +354,3 @@ def test_a_secret_that_cannot_be_read_is_named_by_its_place(
     assert error.reason == "secret"
     assert words in str(error)
     assert "Nothing was verified." in str(error)
-
-
-def test_an_error_goes_from_one_process_to_another() -> None:
-    error = refused(webhook_id="msg_2")
-    again = pickle.loads(pickle.dumps(error))
-
-    assert (str(again), again.reason) == (str(error), "signature")
