@@ -125,17 +125,15 @@ def normal_error_code(value: object) -> ErrorCode:
         return ErrorCode.PROVIDER_ERROR
 
 
-def _words(value: object) -> str:
-    return "" if value is None else quoted(str(value))
-
-
 class JobError(Record):
     """Why a job failed (spec 2.1); branch on `code`, never on `message`."""
 
     code: Annotated[ErrorCode, BeforeValidator(normal_error_code)] = (
         ErrorCode.PROVIDER_ERROR
     )
-    message: Annotated[str, BeforeValidator(_words)] = ""
+    message: Annotated[
+        str, BeforeValidator(lambda said: "" if said is None else quoted(str(said)))
+    ] = ""
 
 
 class MediaFile(Record):
@@ -313,8 +311,9 @@ class Job(Record):
         return None if charge is None else MicroUSD(charge)
 
 
-def _header(value: object) -> object:
-    return str(value) if type(value) is int else value
+_Header = Annotated[
+    str, BeforeValidator(lambda value: str(value) if type(value) is int else value)
+]
 
 
 class UploadGrant(Record):
@@ -324,7 +323,7 @@ class UploadGrant(Record):
     """
 
     upload_url: str = Field(repr=False)
-    headers: dict[str, Annotated[str, BeforeValidator(_header)]] = Field(repr=False)
+    headers: dict[str, _Header] = Field(repr=False)
     url: str
 
 

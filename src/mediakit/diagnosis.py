@@ -284,13 +284,15 @@ def _lock_problem(descriptor: int) -> str | None:
 
 def _advice(settings: Settings) -> Iterator[str]:
     """Explain which packages are missing, and give the line that installs them."""
+    named = (os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES)
+    has_socks = any((proxy or "").startswith("socks") for proxy in named)
     uses = {
         "sandbox": (settings.base_url is None, "The sandbox needs"),
         "team": (
             not is_local(history_url(settings.history)),
             "A history on Postgres needs",
         ),
-        "socks": (_has_socks_proxy(), "The SOCKS proxy in the environment needs"),
+        "socks": (has_socks, "The SOCKS proxy in the environment needs"),
     }
     for extra, (is_wanted, sentence) in uses.items():
         missing = missing_modules(extra) if is_wanted else []
@@ -300,11 +302,6 @@ def _advice(settings: Settings) -> Iterator[str]:
             line = f"%{command} (then restart the kernel)"
         if missing:
             yield f"{sentence} {', '.join(missing)}: {line}"
-
-
-def _has_socks_proxy() -> bool:
-    named = (os.environ.get(name) or os.environ.get(name.lower()) for name in PROXIES)
-    return any((proxy or "").startswith("socks") for proxy in named)
 
 
 # -- what is installed -----------------------------------------------------------------
@@ -335,7 +332,11 @@ def _server_problem() -> str:
     server = _server_prefix(os.environ.get("JPY_PARENT_PID", ""))
     if "JPY_SESSION_NAME" not in os.environ or server is None:
         return ""
-    shared = [server / "share" / "jupyter", *_shared_folders()]
+    from jupyter_core.paths import SYSTEM_JUPYTER_PATH, jupyter_data_dir
+
+    # Extensions are in the server's environment, or for all of this machine or user.
+    shared = [server / "share/jupyter", *map(Path, SYSTEM_JUPYTER_PATH)]
+    shared.append(Path(jupyter_data_dir()))
     missing = [
         package
         for package, folder in BROWSER_HALVES.items()
@@ -359,10 +360,3 @@ def _server_prefix(pid: str) -> Path | None:
     python = Path(command[0])
     is_known = python.is_absolute() and python.name.startswith("python")
     return python.parent.parent if is_known else None
-
-
-def _shared_folders() -> list[Path]:
-    """Return where extensions are for all environments of this machine and user."""
-    from jupyter_core.paths import SYSTEM_JUPYTER_PATH, jupyter_data_dir
-
-    return [*map(Path, SYSTEM_JUPYTER_PATH), Path(jupyter_data_dir())]

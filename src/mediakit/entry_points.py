@@ -177,13 +177,10 @@ def estimate(
         InputError: The function is unknown, or a field that the price is made from
             is missing or wrong.
     """
-    _check_body(body)
+    given: object = body
+    if not isinstance(given, Mapping):
+        accepted = 'the fields by name, such as {"prompt": "a kite"}'
+        raise InputError("body", got=given, accepted=accepted)
     facts = InputFacts(seconds=known_lengths(seconds))
     functions = Catalog.default() if catalog is None else catalog
     return functions.function(function).estimate(body, facts)
-
-
-def _check_body(body: object) -> None:
-    if not isinstance(body, Mapping):
-        accepted = 'the fields by name, such as {"prompt": "a kite"}'
-        raise InputError("body", got=body, accepted=accepted)

@@ -93,7 +93,8 @@ class MediaLimits:
         return list(self._problems(label, found))
 
     def _problems(self, label: str, found: MediaInfo) -> Iterator[Problem]:
-        if self.formats and not self._is_format(found.content_type):
+        accepted = {kind for name in self.formats for kind in CONTENT_TYPES[name]}
+        if accepted and found.content_type not in accepted:
             yield Problem(label, Found(found.content_type), any_of(self.formats))
         if not _within(found.duration_s, self.min_s, self.max_s, SLACK_S):
             words = _range_words(self.min_s, self.max_s, " s")
@@ -114,9 +115,6 @@ class MediaLimits:
             return []
         accepted = f"at most {(self.max_size_bytes or 0) / 1e6:g} MB"
         return [Problem(label, Found(f"{(size_bytes or 0) / 1e6:.4g} MB"), accepted)]
-
-    def _is_format(self, content_type: str) -> bool:
-        return any(content_type in CONTENT_TYPES[name] for name in self.formats)
 
     def total_problem(self, field: str, found: Sequence[MediaInfo]) -> Problem | None:
         """Check the total duration of a field's files against the limit."""

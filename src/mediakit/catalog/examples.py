@@ -1,11 +1,11 @@
 """Example bodies of functions, made from fields and rules alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from mediakit.catalog.function import Function
-from mediakit.schema import FieldKind, FieldSpec, problems_in
+from mediakit.schema import FieldSpec, problems_in
 
 PROMPT = "a kite over dunes"
 SITE = "https://example.com"
@@ -47,7 +47,30 @@ def value_for(spec: FieldSpec) -> Any:
     """Make a value that a field accepts."""
     if spec.default is not None:
         return spec.default
-    return _VALUES[spec.kind](spec)
+    match spec.kind:
+        case "choice":
+            usual = USUAL_LENGTH.get(spec.unit or "")
+            return usual if usual in spec.choices else spec.choices[0]
+        case "integer":
+            return int(_number(spec))
+        case "number":
+            return _number(spec)
+        case "text":
+            text = PROMPT if spec.multiline else "kite"
+            return text[: spec.max_length].ljust(spec.min_length or 0, ".")
+        case "boolean":
+            return True
+        case "media":
+            return f"{SITE}/{FILES[str(spec.media_kind)]}"
+        case "list":
+            item = replace(spec.item or FieldSpec("", "json"), name="")
+            return [value_for(item) for _ in range(spec.min_length or 1)]
+        case "object":
+            return {n: value_for(f) for n, f in spec.fields.items() if f.required}
+        case "variants" | "either":
+            return value_for(next(iter(spec.variants.values())))
+        case _:
+            return {}
 
 
 def _number(spec: FieldSpec) -> float:
@@ -58,40 +81,6 @@ def _number(spec: FieldSpec) -> float:
     if low is None:
         return spec.high if spec.high is not None and spec.high < 1 else 1
     return low if spec.low is not None else low + (spec.step or 1)
-
-
-def _choice(spec: FieldSpec) -> object:
-    usual = USUAL_LENGTH.get(spec.unit or "")
-    return usual if usual in spec.choices else spec.choices[0]
-
-
-def _text(spec: FieldSpec) -> str:
-    text = PROMPT if spec.multiline else "kite"
-    return text[: spec.max_length].ljust(spec.min_length or 0, ".")
-
-
-def _list(spec: FieldSpec) -> list[Any]:
-    item = spec.item or FieldSpec("", "json")
-    return [value_for(replace(item, name="")) for _ in range(spec.min_length or 1)]
-
-
-def _object(spec: FieldSpec) -> Body:
-    return {n: value_for(each) for n, each in spec.fields.items() if each.required}
-
-
-_VALUES: Mapping[FieldKind, Any] = {
-    "choice": _choice,
-    "integer": lambda spec: int(_number(spec)),
-    "number": _number,
-    "text": _text,
-    "boolean": lambda _: True,
-    "media": lambda spec: f"{SITE}/{FILES[spec.media_kind]}",
-    "list": _list,
-    "object": _object,
-    "variants": lambda spec: _object(next(iter(spec.variants.values()))),
-    "either": lambda spec: value_for(next(iter(spec.variants.values()))),
-    "json": lambda _: {},
-}
 
 
 def variations(function: Function, body: Body) -> Iterator[tuple[str, Body]]:

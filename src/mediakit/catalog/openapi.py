@@ -35,7 +35,12 @@ def load(source: Mapping[str, Any] | str | Path) -> Json:
     elif where.startswith(("http://", "https://")):
         content = _download(where)
     else:
-        content = _read(Path(source).expanduser())
+        path = Path(source).expanduser()
+        try:
+            content = path.read_bytes()
+        except (OSError, ValueError) as error:
+            got = f"{path} ({error})"
+            raise InputError(FIELD, got=got, accepted=ACCEPTED) from None
     try:
         return checked_json(FIELD, json.loads(content))
     except RecursionError:
@@ -58,13 +63,6 @@ def checked_json(field: str, value: object) -> Json:
         got = f"an object that is not JSON ({error})"
         raise InputError(field, got=got, accepted="JSON") from None
     return copy
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        raise InputError(FIELD, got=f"{path} ({error})", accepted=ACCEPTED) from None
 
 
 def _download(url: str) -> bytes:

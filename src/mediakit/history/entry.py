@@ -176,7 +176,11 @@ def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
         )
     found: Changes = {"job_id": job.id, "gone_at": None}
     found |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
-    found["state"] = _state(found["charge_micro_usd"], found["status"])
+    found["state"] = EntryState.SUBMITTED
+    if found["charge_micro_usd"] is not None:
+        found["state"] = EntryState.SETTLED
+    elif found["status"].terminal:
+        found["state"] = EntryState.TERMINAL
     return _new(entry, found)
 
 
@@ -262,9 +266,3 @@ def _charge(entry: Entry, job: Job, now: datetime) -> Changes:
     elif amount is not None:
         changes["restated_charge_micro_usd"] = None if amount == known else amount
     return changes
-
-
-def _state(charge_micro_usd: int | None, status: JobStatus) -> EntryState:
-    if charge_micro_usd is not None:
-        return EntryState.SETTLED
-    return EntryState.TERMINAL if status.terminal else EntryState.SUBMITTED

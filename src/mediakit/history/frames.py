@@ -198,7 +198,8 @@ def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]
     """Return a typed column for each parameter of the bodies, sorted by name."""
     values: dict[str, list[Any]] = {}
     for row, body in enumerate(bodies):
-        for name, value in _parameters(body).items():
+        found = json.loads(body)
+        for name, value in found.items() if isinstance(found, dict) else ():
             if value is None:
                 continue
             if name not in values:
@@ -210,23 +211,15 @@ def columns_of(bodies: Sequence[bytes], taken: Container[str]) -> dict[str, Any]
         values.pop("prompt", None)
     columns: dict[str, Any] = {}
     for name in sorted(values):
-        columns[_free_name(name, taken, columns)] = _typed_parameter(values[name])
+        free = name
+        while free in taken or free in columns:
+            free = f"param_{free}"
+        columns[free] = _typed_parameter(values[name])
     return columns
-
-
-def _parameters(body: bytes) -> dict[str, Any]:
-    found = json.loads(body)
-    return found if isinstance(found, dict) else {}
 
 
 def _is_text_or_none(value: object) -> bool:
     return value is None or isinstance(value, str)
-
-
-def _free_name(name: str, taken: Container[str], columns: Container[str]) -> str:
-    while name in taken or name in columns:
-        name = f"param_{name}"
-    return name
 
 
 def _typed_parameter(values: list[Any]) -> Any:

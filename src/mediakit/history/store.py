@@ -207,7 +207,11 @@ class History:
             changes = (
                 changes_from_job(entry, job, now=now)
                 if is_own
-                else _of_another(entry, job.id)
+                else changes_from_refusal(
+                    entry,
+                    code=JOB_OF_ANOTHER,
+                    message=f"The service answered this request with {job.id}.",
+                )
             )
             entry = change_entry(db, entry, changes)
         if not is_own:
@@ -444,11 +448,6 @@ def _not_claimed(key: str) -> NotFoundError:
         f"The history has no entry with the key {key!r}: a submission is "
         "claimed before its job is recorded. Nothing was changed."
     )
-
-
-def _of_another(entry: Entry, job_id: str) -> Changes:
-    message = f"The service answered this request with {job_id}."
-    return changes_from_refusal(entry, code=JOB_OF_ANOTHER, message=message)
 
 
 def _gone(entry: Entry, now: datetime) -> Changes:

@@ -109,7 +109,11 @@ def _problems(
     field: str, limits: MediaLimits, found: list[tuple[str, MediaInfo]]
 ) -> list[Problem]:
     each = [
-        _as_one(problems)
+        Problem(
+            label,
+            Found(all_of(str(problem.got) for problem in problems)),
+            all_of(problem.accepted for problem in problems),
+        )
         for label, info in found
         if (problems := limits.problems(label, info))
     ]
@@ -118,12 +122,6 @@ def _problems(
     if total is None or (each and len(found) == 1):
         return each
     return [*each, total]
-
-
-def _as_one(problems: list[Problem]) -> Problem:
-    got = Found(all_of(str(problem.got) for problem in problems))
-    accepted = all_of(problem.accepted for problem in problems)
-    return Problem(problems[0].field, got, accepted)
 
 
 def lengths_wanted(

@@ -8,13 +8,14 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from tempfile import NamedTemporaryFile, mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from mediakit.errors import InputError
 
 if TYPE_CHECKING:
     import numpy as np
+    from matplotlib.figure import Figure
     from PIL.Image import Image as PILImage
 
 SAFE = "-_. "
@@ -123,7 +124,10 @@ def file_of(value: object, field: str) -> Path | None:
     if _is(value, "PIL.Image", "Image"):
         return write_kernel_file("picture.png", _png(value))
     if _is(value, "matplotlib.figure", "Figure"):
-        return write_kernel_file("figure.png", _figure_png(value))
+        out, figure = BytesIO(), cast("Figure", value)
+        # Without the software's name, equal figures give equal bytes.
+        figure.savefig(out, format="png", metadata={"Software": None})
+        return write_kernel_file("figure.png", out.getvalue())
     if _is(value, "numpy", "ndarray"):
         return write_kernel_file("array.png", _array_png(value, field))
     return None
@@ -141,13 +145,6 @@ def _png(picture: Any) -> bytes:
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
     out = BytesIO()
     image.save(out, "PNG")
-    return out.getvalue()
-
-
-def _figure_png(figure: Any) -> bytes:
-    out = BytesIO()
-    # Without the software's name, equal figures give equal bytes.
-    figure.savefig(out, format="png", metadata={"Software": None})
     return out.getvalue()
 
 

@@ -20,7 +20,7 @@ from mediakit.media.probing import duration_s
 
 if TYPE_CHECKING:
     import numpy as np
-    from av import AudioFrame, VideoFrame
+    from av import VideoFrame
     from av.container import InputContainer
     from av.video.stream import VideoStream
     from numpy.typing import NDArray
@@ -134,17 +134,14 @@ def sound_blocks(path: Path, most_s: float) -> Iterator[NDArray[np.float32]]:
         for frame in container.decode(audio=0):
             if (frame.time or 0) >= most_s:
                 return
-            yield from (_samples(each) for each in resampler.resample(frame))
+            for each in resampler.resample(frame):
+                yield cast("NDArray[np.float32]", each.to_ndarray())
 
 
 @contextmanager
 def _container(path: Path) -> Iterator[InputContainer]:
     with path.open("rb") as file, decoder_errors(), opened(file) as container:
         yield container
-
-
-def _samples(frame: AudioFrame) -> NDArray[np.float32]:
-    return cast("NDArray[np.float32]", frame.to_ndarray())
 
 
 def _is_picture(path: Path) -> bool:

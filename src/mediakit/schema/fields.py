@@ -285,11 +285,6 @@ def _run(numbers: list[int]) -> list[int]:
     return []
 
 
-def _text_text(spec: FieldSpec) -> str:
-    count = _count_text(spec)
-    return f"text of {count}characters" if count else "text"
-
-
 def _media_text(spec: FieldSpec) -> str:
     article = "an" if spec.media_kind in ("image", "audio") else "a"
     most = f" of at most {spec.max_length:,} characters" if spec.max_length else ""
@@ -314,7 +309,7 @@ _ACCEPTED: Mapping[FieldKind, Callable[[FieldSpec], str]] = {
     "choice": _choice_text,
     "integer": lambda spec: f"a whole number{_range_text(spec)}",
     "number": lambda spec: f"a number{_range_text(spec)}",
-    "text": _text_text,
+    "text": lambda s: f"text of {c}characters" if (c := _count_text(s)) else "text",
     "boolean": lambda _: "true or false",
     "media": _media_text,
     "list": _list_text,

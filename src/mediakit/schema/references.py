@@ -106,14 +106,12 @@ class References:
             unquote(token).replace("~1", "/").replace("~0", "~")
             for token in pointer[1:].split("/")[1:]
         ]
-        found = (_at(root, tokens) for root in self._roots)
-        return next((place for place in found if place is not None), None)
-
-
-def _at(place: Any, tokens: list[str]) -> object:
-    for token in tokens:
-        place = place.get(token) if isinstance(place, dict) else None
-    return place
+        for place in self._roots:
+            for token in tokens:
+                place = place.get(token) if isinstance(place, dict) else None
+            if place is not None:
+                return place
+        return None
 
 
 def _wrapping(schema: Json) -> str | None:

@@ -136,11 +136,8 @@ class Receiver:
             status = _STATUSES[error.reason]
             own = "This receiver cannot read its own secret."
             raise RejectedError(status, str(error) if status < 500 else own) from error
-        await to_thread.run_sync(self._store, signed.id, body, keys)
-
-    def _store(self, event_id: str, body: bytes, keys: tuple[bytes, ...]) -> None:
-        self.know_keys(keys)
-        self.inbox.add(event_id, body, self._clock.now())
+        await to_thread.run_sync(self.know_keys, keys)
+        await to_thread.run_sync(self.inbox.add, signed.id, body, self._clock.now())
 
     def know_keys(self, keys: tuple[bytes, ...]) -> None:
         """Name the inbox by the keys that are valid now, unless it has a name."""
@@ -194,7 +191,8 @@ def receiver(
     keys = keys_of(current())
     handler = _name_of(on_event) if inbox is None and name is None else None
     if not isinstance(inbox, Inbox):
-        inbox = Inbox(inbox or _file(), name=name or handler or "default")
+        home = os.environ.get("MEDIAKIT_HOME") or platformdirs.user_data_dir("mediakit")
+        inbox = Inbox(inbox or Path(home, FILE_NAME), name=name or handler or "default")
     made = Receiver(current, on_event, inbox, handler=handler, clock=clock)
     made.know_keys(keys)
     return made
@@ -206,11 +204,6 @@ def _current(secret: Secrets | CurrentSecrets) -> CurrentSecrets:
     # An iterator would be empty after the first delivery.
     given = tuple(secret) if isinstance(secret, Iterator) else secret
     return lambda: given
-
-
-def _file() -> Path:
-    home = os.environ.get("MEDIAKIT_HOME") or platformdirs.user_data_dir("mediakit")
-    return Path(home) / FILE_NAME
 
 
 def _name_of(handler: OnEvent) -> str:
