@@ -36,7 +36,6 @@ from sqlalchemy import (
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionError
-from sqlalchemy.util import LRUCache
 from tenacity import retry, retry_if_exception_message, stop_after_delay, wait_random
 
 from mediakit.errors import InputError, MediakitError
@@ -61,7 +60,6 @@ DAMAGED = (
     "then recovers the jobs from the service and from saved results."
 )
 _WRITE_LOCK = int.from_bytes(b"mediakit")
-_COMPILED: LRUCache[Any, Any] = LRUCache(500)
 _open: WeakSet["Database"] = WeakSet()
 _may_wait: ContextVar[bool] = ContextVar("mediakit_history_may_wait", default=True)
 
@@ -141,10 +139,10 @@ class Database:
             yield connection
             connection.commit()
 
-    def rows(self, query: Select[Any], **values: object) -> Sequence[Any]:
-        """Return the rows of a query, whose parameters have these values."""
+    def rows(self, query: Select[Any]) -> Sequence[Any]:
+        """Return the rows of a query."""
         with self.reading() as connection:
-            return connection.execute(query, values).all()
+            return connection.execute(query).all()
 
     def rows_with(
         self, query: Select[Any], column: Column[Any], values: Iterable[object]

@@ -49,72 +49,46 @@ _FACTS = (
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """One field of a request.
+    """One field of a request."""
 
-    Args:
-        name: The name on the wire; empty for the items of a list.
-        kind: The kind of its values.
-        choices: The accepted values of a choice, in order.
-        low: The inclusive minimum.
-        high: The inclusive maximum.
-        above: The exclusive minimum.
-        below: The exclusive maximum.
-        step: The number that it must be a multiple of.
-        min_length: The minimum number of characters, or of items in a list.
-        max_length: The maximum number of characters, or of items in a list.
-        item: The items of a list.
-        fields: The fields of an object, by name.
-        closed: An object refuses further properties.
-        further: The field of further properties of an object; None for any value.
-        tag: The property that distinguishes the variants of an object.
-        variants: The alternative objects, by the value of `tag`; for kind "either",
-            the alternatives by `Shape`.
-        unit: The number's unit, such as "s".
-        media_kind: The medium of the URL.
-        mask_of: The field whose medium it is a mask of; None for no mask.
-        limits: The limits of each medium, and of all together.
-        pattern: A regular expression that the text must contain.
-        unique: The items of a list must differ.
-        multiline: It is a long text.
-        seed: It only makes a draw repeatable.
-        required: It must be given.
-        nullable: It accepts null.
-        default: The value if it is omitted; None without a default.
-        doc: One or more sentences about it.
-        title: Its name for people; empty where that follows from `name`.
-        partial: The service checks more than this says.
-    """
-
-    name: str
+    name: str  # on the wire; empty for the items of a list
     kind: FieldKind
     choices: tuple[object, ...] = ()
     low: float | None = None
     high: float | None = None
-    above: float | None = None
-    below: float | None = None
+    above: float | None = None  # the minimum, exclusive
+    below: float | None = None  # the maximum, exclusive
     step: float | None = None
-    min_length: int | None = None
+    min_length: int | None = None  # of characters, or of items in a list
     max_length: int | None = None
-    item: FieldSpec | None = None
-    fields: Mapping[str, FieldSpec] = field(default_factory=dict)
+    item: FieldSpec | None = None  # of a list
+    fields: Mapping[str, FieldSpec] = field(default_factory=dict)  # of an object
     closed: bool = True
+    """An object refuses further properties."""
     further: FieldSpec | None = None
+    """The field of further properties of an object; None for any value."""
     tag: str | None = None
+    """The property that distinguishes the variants of an object."""
     variants: Mapping[str, FieldSpec] = field(default_factory=dict)
+    """By the value of `tag`; for kind "either", by `Shape`."""
     unit: str | None = None
-    media_kind: MediaName | None = None
+    media_kind: MediaName | None = None  # the text is its URL
     mask_of: str | None = None
+    """The field whose medium it is a mask of."""
     limits: MediaLimits | None = None
     pattern: str | None = None
+    """A regular expression that the text must contain."""
     unique: bool = False
     multiline: bool = False
-    seed: bool = False
+    seed: bool = False  # it only makes a draw repeatable
     required: bool = False
     nullable: bool = False
     default: Any = None
     doc: str = ""
     title: str = field(default="", compare=False)
+    """Its name for people; empty where that follows from `name`."""
     partial: bool = field(default=False, compare=False)
+    """The service checks more than this says."""
 
     @property
     def accepted(self) -> str:
