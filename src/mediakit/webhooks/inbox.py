@@ -223,18 +223,22 @@ MAX_TRIES = len(PAUSES_S) + 1
 
 
 class Dispatcher:
-    """Passes events from the inbox to a function, on the event loop that starts it."""
+    """Passes events from an inbox to a function, on the event loop that starts it."""
 
     def __init__(self, inbox: Inbox, on_event: OnEvent, clock: Clock) -> None:
-        self._inbox = inbox
+        self.inbox = inbox
         self._on_event = on_event
         self._clock = clock
         self._wakeup = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._running: dict[str, asyncio.Task[None]] = {}
 
-    def start(self) -> None:
-        """Start to dispatch events, or check again for events that are due."""
+    async def start(self) -> None:
+        """Start to handle events that an earlier process left in the inbox.
+
+        A server calls this if the receiver is its application. If you mount the
+        receiver, call it in your lifespan; otherwise the first delivery starts it.
+        """
         if not self._is_running():
             self._wakeup = asyncio.Event()
             self._running = {}
@@ -266,21 +270,20 @@ class Dispatcher:
     async def _dispatch(self) -> None:
         while True:
             self._wakeup.clear()
-            while len(self._running) < AT_ONCE and (event := await self._claim()):
+            while len(self._running) < AT_ONCE and (
+                event := await to_thread.run_sync(self.inbox.claim, self._clock.now())
+            ):
                 if event.id in self._running:  # its lease expired: the clock jumped
                     same = replace(event, tries=event.tries - 1)
-                    await self._postpone(same, self._inbox.lease_s)
+                    await self._postpone(same, self.inbox.lease_s)
                 else:
                     task = asyncio.create_task(self._handle(event), name=event.id)
                     self._running[event.id] = task
                     task.add_done_callback(self._end)
             await self._sleep_until_due()
 
-    async def _claim(self) -> ClaimedEvent | None:
-        return await to_thread.run_sync(self._inbox.claim, self._clock.now())
-
     async def _sleep_until_due(self) -> None:
-        due_at = await to_thread.run_sync(self._inbox.next_due)
+        due_at = await to_thread.run_sync(self.inbox.next_due)
         timer = None
         if due_at is not None and len(self._running) < AT_ONCE:
             timer = asyncio.create_task(self._wake_at(due_at))
@@ -306,7 +309,7 @@ class Dispatcher:
             await self._mark_failed(event)
             return
         call = asyncio.create_task(self._call(event), name=event.id)
-        lease_s = self._inbox.lease_s
+        lease_s = self.inbox.lease_s
         try:
             while not (await asyncio.wait([call], timeout=lease_s / 3))[0]:
                 await self._postpone(event, lease_s)
@@ -314,7 +317,7 @@ class Dispatcher:
             call.cancel()
         problem = CancelledError() if call.cancelled() else call.exception()
         if problem is None:
-            await to_thread.run_sync(lambda: self._inbox.finish(event, handled=True))
+            await to_thread.run_sync(lambda: self.inbox.finish(event, handled=True))
         else:
             await self._retry(event, problem)
 
@@ -339,12 +342,12 @@ class Dispatcher:
 
     async def _postpone(self, event: ClaimedEvent, seconds: float) -> None:
         due_at = self._clock.now() + timedelta(seconds=seconds)
-        await to_thread.run_sync(self._inbox.postpone, event, due_at)
+        await to_thread.run_sync(self.inbox.postpone, event, due_at)
 
     async def _mark_failed(
         self, event: ClaimedEvent, problem: BaseException | None = None
     ) -> None:
-        await to_thread.run_sync(lambda: self._inbox.finish(event, handled=False))
+        await to_thread.run_sync(lambda: self.inbox.finish(event, handled=False))
         words = "%s failed after %d tries; replay it to handle it again"
         logger.error(words, event.id, event.tries, exc_info=problem)
 

@@ -52,7 +52,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-class Receiver:
+class Receiver(Dispatcher):
     """An ASGI application that receives webhooks; `receiver` makes one.
 
     Args:
@@ -72,12 +72,10 @@ class Receiver:
         handler: str | None = None,
         clock: Clock = _SYSTEM,
     ) -> None:
-        self.inbox = inbox
+        super().__init__(inbox, on_event, clock)
         self._handler = handler
         self._keys: tuple[bytes, ...] = ()
         self._secret = secret
-        self._clock = clock
-        self._dispatcher = Dispatcher(inbox, on_event, clock)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Receive one delivery, or start and stop with the application."""
@@ -85,18 +83,6 @@ class Receiver:
             await self._lifespan(receive, send)
         else:
             await self._answer(scope, receive, send)
-
-    async def start(self) -> None:
-        """Start to handle events that an earlier process left in the inbox.
-
-        A server calls this if the receiver is its application. If you mount the
-        receiver, call it in your lifespan; otherwise the first delivery starts it.
-        """
-        self._dispatcher.start()
-
-    async def stop(self) -> None:
-        """Wait up to ten seconds for running handlers, then stop."""
-        await self._dispatcher.stop()
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -120,7 +106,7 @@ class Receiver:
             try:
                 await _respond(send, ACCEPTED_STATUS)
             finally:
-                self._dispatcher.start()
+                await self.start()
 
     async def _receive(self, scope: Scope, receive: Receive) -> None:
         if scope["method"] != "POST":
