@@ -44,86 +44,60 @@ class EntryState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A request as it is about to be sent; committed before it is sent.
+    """A request as it is about to be sent; committed before it is sent."""
 
-    Args:
-        key: The idempotency key (spec 4.3).
-        draw_key: The exact content without `take` and `attempt`.
-        asked_key: The content as the user gave it, also without them: a job by its id
-            and a file by its hash, in place of URLs. What makes two requests the same.
-        account: The opaque name of the account; never the API key.
-        function: The path `vendor/model/function`.
-        body: The exact bytes to send.
-        take: The number of the draw of this content, from 1.
-        attempt: The number of the attempt at this take, from 1.
-        estimate_low_micro_usd: The minimum cost; None is unknown.
-        estimate_high_micro_usd: The maximum cost; None is unknown.
-        reserved_micro_usd: The hold until it settles or fails.
-        budget: The name of the budget that it counts against; None for none.
-        sweep: The id of the sweep that first submits it; None for none.
-    """
-
-    key: str
-    draw_key: str
+    key: str  # for idempotency (spec 4.3)
+    draw_key: str  # the exact content without `take` and `attempt`
     asked_key: str
+    """The content as the user gave it, also without them: a job by its id and a file by
+    its hash, in place of URLs. What makes two requests the same."""
     service: str
-    account: str
-    function: str
+    account: str  # an opaque name; never the API key
+    function: str  # the path `vendor/model/function`
     kind: str
     body: bytes = field(repr=False)
+    """The exact bytes to send."""
     prompt: str | None
     webhook_url: str | None = field(repr=False)
-    take: int
-    attempt: int
+    take: int  # the number of the draw of this content, from 1
+    attempt: int  # the number of the attempt at this take, from 1
     estimate_kind: str
-    estimate_low_micro_usd: int | None
+    estimate_low_micro_usd: int | None  # None is unknown
     estimate_high_micro_usd: int | None
     reserved_micro_usd: int
+    """The hold until it settles or fails."""
     project: str | None
-    budget: str | None = None
+    budget: str | None = None  # the name of the one that it counts against
     sweep: str | None = None
+    """The id of the sweep that first submits it; None for none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry(Submission):
-    """A submission and its outcome.
+    """A submission and its outcome."""
 
-    Args:
-        number: The number of the entry in this history; higher is newer.
-        job_id: The job (spec 2.1); None while none is known.
-        status: The furthest status seen (spec 3.1).
-        error_code: The code of the failure (spec 7.3) or the refusal.
-        billing_state: The furthest billing state seen (spec 2.2).
-        charge_micro_usd: The first settled charge; None until there is one.
-        restated_charge_micro_usd: The charge that the service reports now, if it is not
-            the first settled charge.
-        output_url: Where the output is; None before completion and after erasure. Its
-            `content_type` and `media_type` stay.
-        submitted_at: When a job was first seen.
-        finished_at: When the job was first seen completed or failed.
-        settled_at: When the charge was first seen.
-        deleted_at: When the service says that it erased the media (spec 2.1).
-        gone_at: When the service first no longer had the job.
-    """
-
-    number: int
+    number: int  # in this history; higher is newer
     created_at: datetime
     state: EntryState
     job_id: str | None = None
-    status: JobStatus | None = None
-    error_code: str | None = None
+    status: JobStatus | None = None  # the furthest seen (spec 3.1)
+    error_code: str | None = None  # of the failure (spec 7.3) or the refusal
     error_message: str | None = None
-    billing_state: BillingState | None = None
+    billing_state: BillingState | None = None  # the furthest seen (spec 2.2)
     charge_micro_usd: int | None = None
+    """The first settled charge; None until there is one."""
     restated_charge_micro_usd: int | None = None
+    """The charge that the service reports now, if it is not the first settled one."""
     output_url: str | None = field(default=None, repr=False)
+    """Where the output is; None before completion and after erasure."""
     content_type: str | None = None
     media_type: str | None = None
-    submitted_at: datetime | None = None
-    finished_at: datetime | None = None
-    settled_at: datetime | None = None
+    submitted_at: datetime | None = None  # when a job was first seen
+    finished_at: datetime | None = None  # when it was first seen completed or failed
+    settled_at: datetime | None = None  # when the charge was first seen
     deleted_at: datetime | None = None
-    gone_at: datetime | None = None
+    """When the service says that it erased the media (spec 2.1)."""
+    gone_at: datetime | None = None  # when the service first no longer had the job
 
 
 HOLDING = (EntryState.UNANSWERED, EntryState.SUBMITTED, EntryState.TERMINAL)

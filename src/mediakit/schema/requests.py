@@ -139,30 +139,21 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class Declared:
-    """What a request declares beside its fields.
+    """What a request declares beside its fields."""
 
-    Args:
-        kind: The kind, which is also the short name that users type.
-        function: The last segment of its path; by default the kind.
-        spec: The section of the interface that describes it.
-        media_type: The medium of the output.
-        closed: Whether the service refuses unknown properties.
-        priced_by: The fields that its price depends on; None means all of them.
-        purpose: Its purpose; None derives it from its media.
-        choose: When to choose it, in one or two sentences; can be empty.
-        name: The name of its schema.
-        doc: One or more sentences about it.
-    """
-
-    kind: str
-    function: str = ""
-    spec: str = ""
-    media_type: MediaName = "video"
+    kind: str  # also the short name that users type
+    function: str = ""  # the last segment of its path; by default the kind
+    spec: str = ""  # the section of the interface that describes it
+    media_type: MediaName = "video"  # of the output
     closed: bool = True
+    """The service refuses unknown properties."""
     priced_by: tuple[str, ...] | None = None
+    """The fields that its price depends on; None means all of them."""
     purpose: Purpose | None = None
+    """None derives it from its media."""
     choose: str = ""
-    name: str = ""
+    """When to choose it, in one or two sentences; can be empty."""
+    name: str = ""  # of its schema
     doc: str = ""
 
     def __post_init__(self) -> None:
