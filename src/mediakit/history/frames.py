@@ -1,7 +1,7 @@
 """The history as a typed frame; imported on first use."""
 
 import json
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -14,7 +14,7 @@ from mediakit.api_models import REJECTIONS, BillingState, JobStatus
 from mediakit.estimates import EstimateKind
 from mediakit.history.database import Database
 from mediakit.history.entry import EntryState
-from mediakit.history.tables import Instant, entries, has_later_attempt, judgements
+from mediakit.history.tables import entries, has_later_attempt, judgements
 
 # Before pandas 3, "str" means NumPy strings, which turn None into "None".
 TEXT = "str" if int(pd.__version__.partition(".")[0]) >= 3 else "object"
@@ -23,58 +23,42 @@ LONGEST_CATEGORY = 64
 # It may hold a token.
 LEFT_OUT = ("webhook_url",)
 
-_LEVELS: dict[str, type[StrEnum]] = {
+INSTANT, CATEGORY = "instant", "category"
+_COLUMNS: Mapping[str, str | type[StrEnum]] = {
+    "created_at": INSTANT,
+    "kind": CATEGORY,
+    "prompt": TEXT,
     "state": EntryState,
     "status": JobStatus,
-    "billing_state": BillingState,
     "estimate_kind": EstimateKind,
+    "estimate_low_micro_usd": "Int64",
+    "estimate_high_micro_usd": "Int64",
+    "reserved_micro_usd": "Int64",
+    "charge_micro_usd": "Int64",
+    "restated_charge_micro_usd": "Int64",
+    "billing_state": BillingState,
+    "error_code": CATEGORY,
+    "error_message": TEXT,
+    "media_type": CATEGORY,
+    "content_type": CATEGORY,
+    "output_url": TEXT,
+    "job_id": TEXT,
+    "take": "int64",
+    "attempt": "int64",
+    "project": CATEGORY,
+    "budget": CATEGORY,
+    "submitted_at": INSTANT,
+    "finished_at": INSTANT,
+    "settled_at": INSTANT,
+    "deleted_at": INSTANT,
+    "gone_at": INSTANT,
+    "function": CATEGORY,
+    "service": CATEGORY,
+    "account": CATEGORY,
+    "key": TEXT,
+    "sweep": CATEGORY,
 }
-_CATEGORIES = {
-    "kind",
-    "function",
-    "error_code",
-    "media_type",
-    "content_type",
-    "project",
-    "budget",
-    "service",
-    "account",
-    "sweep",
-}
-_COLUMNS = (
-    "created_at",
-    "kind",
-    "prompt",
-    "state",
-    "status",
-    "estimate_kind",
-    "estimate_low_micro_usd",
-    "estimate_high_micro_usd",
-    "reserved_micro_usd",
-    "charge_micro_usd",
-    "restated_charge_micro_usd",
-    "billing_state",
-    "error_code",
-    "error_message",
-    "media_type",
-    "content_type",
-    "output_url",
-    "job_id",
-    "take",
-    "attempt",
-    "project",
-    "budget",
-    "submitted_at",
-    "finished_at",
-    "settled_at",
-    "deleted_at",
-    "gone_at",
-    "function",
-    "service",
-    "account",
-    "key",
-    "sweep",
-)
+"""What each column holds; an enumeration gives the categories."""
 
 
 def frame_query() -> Select[Any]:
@@ -82,7 +66,7 @@ def frame_query() -> Select[Any]:
     columns = (entries.c[name] for name in _COLUMNS)
     plain = (
         type_coerce(column, BigInteger).label(column.name)
-        if isinstance(column.type, Instant)
+        if _COLUMNS[column.name] == INSTANT
         else column
         for column in columns
     )
@@ -162,24 +146,25 @@ def entries_frame(rows: Sequence[Sequence[Any]]) -> pd.DataFrame:
     columns = zip(*rows, strict=True) if rows else ((),) * len(_COLUMNS)
     return pd.DataFrame(
         {
-            name: _typed(name, values)
-            for name, values in zip(_COLUMNS, columns, strict=True)
+            name: _typed(kind, values)
+            for (name, kind), values in zip(_COLUMNS.items(), columns, strict=True)
         }
     )
 
 
-def _typed(name: str, values: Iterable[Any]) -> Any:
-    if isinstance(entries.c[name].type, Instant):
-        return instants(values)
-    if isinstance(entries.c[name].type, BigInteger):
-        return pd.array(list(values), dtype="Int64")
-    if name in ("take", "attempt"):
-        return np.array(list(values), dtype="int64")
-    if name in _LEVELS:
-        levels = [level.value for level in _LEVELS[name]]
+def _typed(kind: str | type[StrEnum], values: Iterable[Any]) -> Any:
+    if not isinstance(kind, str):
+        levels = [level.value for level in kind]
         return pd.Categorical(list(values), categories=levels)
-    if name in _CATEGORIES:
-        return pd.Categorical(text_array(values))
+    match kind:
+        case "instant":
+            return instants(values)
+        case "category":
+            return pd.Categorical(text_array(values))
+        case "int64":
+            return np.array(list(values), dtype="int64")
+        case "Int64":
+            return pd.array(list(values), dtype="Int64")
     return text_array(values)
 
 
