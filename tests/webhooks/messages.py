@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
+import httpx
 from standardwebhooks import Webhook
 
 from mediakit.clock import SystemClock
@@ -27,6 +28,12 @@ class Message:
     @property
     def id(self) -> str:
         return self.headers["webhook-id"]
+
+
+def post(url: str, sent: Message) -> httpx.Response:
+    """Send a delivery."""
+    with httpx.Client(trust_env=False, verify=False, timeout=30) as http:
+        return http.post(url, content=sent.body, headers=sent.headers)
 
 
 def job_record(**more: Any) -> dict[str, Any]:

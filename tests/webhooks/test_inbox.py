@@ -23,7 +23,7 @@ from tests.support import zygote
 from tests.support.servers.asgi_server import PATIENCE_S
 from tests.support.servers.serving import free_port
 from tests.support.virtual_clock import VirtualClock
-from tests.webhooks.messages import SECRET, Message, body_of, message
+from tests.webhooks.messages import SECRET, body_of, message, post
 
 
 @pytest.fixture
@@ -303,19 +303,8 @@ def test_what_was_answered_204_is_handled_although_the_process_is_killed(
     def ids() -> list[str]:
         return told.read_text().split() if told.exists() else []
 
-    def post(one: Message) -> int:
-        answer = httpx.post(
-            url,
-            content=one.body,
-            headers=one.headers,
-            trust_env=False,
-            verify=False,
-            timeout=30,
-        )
-        return answer.status_code
-
     with serving(url, *command, "hangs") as process:
-        assert post(sent) == 204
+        assert post(url, sent).status_code == 204
         asyncio.run(until(lambda: ids() == [sent.id]))
         # It is still being handled: nobody else begins it, however long that takes.
         assert Inbox(told.with_suffix(".db")).claim(SystemClock().now()) is None
@@ -323,7 +312,7 @@ def test_what_was_answered_204_is_handled_although_the_process_is_killed(
         process.finish()
     with serving(url, *command, "ends"):
         asyncio.run(until(lambda: ids() == [sent.id] * 2))
-        assert [post(sent), post(last)] == [204, 204]
+        assert [post(url, one).status_code for one in (sent, last)] == [204] * 2
         asyncio.run(until(lambda: last.id in ids()))
 
     assert ids() == [sent.id, sent.id, last.id]

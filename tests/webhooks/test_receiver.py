@@ -31,6 +31,7 @@ from tests.webhooks.messages import (
     body_of,
     job_record,
     message,
+    post,
 )
 
 UNSIGNED = {"content-type": "application/json"}
@@ -70,17 +71,6 @@ def hook(desk: Desk, tmp_path: Path) -> Iterator[Receiver]:
 def url(hook: Receiver) -> Iterator[str]:
     with serve(hook) as url:
         yield url
-
-
-def post(url: str, sent: Message) -> httpx.Response:
-    return httpx.post(
-        url,
-        content=sent.body,
-        headers=sent.headers,
-        trust_env=False,
-        verify=False,
-        timeout=30,
-    )
 
 
 def raw(url: str, content: bytes) -> bytes:
