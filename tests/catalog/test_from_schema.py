@@ -242,35 +242,6 @@ def test_objects_are_distinguished_by_a_constant() -> None:
     assert fields({"shape": {"shape": "box", "side": 0.5}}) == ["shape.side"]
 
 
-def test_objects_are_distinguished_by_the_mapping_of_a_discriminator() -> None:
-    schema: Json = {
-        "type": "object",
-        "properties": {
-            "shape": {
-                "oneOf": [{"$ref": "#/$defs/Disc"}, {"$ref": "#/$defs/Box"}],
-                "discriminator": {
-                    "propertyName": "type",
-                    "mapping": {"round": "#/$defs/Disc", "square": "#/$defs/Box"},
-                },
-            }
-        },
-        "$defs": {
-            name: {
-                "type": "object",
-                "properties": {"type": {"type": "string"}, "size": {"type": "integer"}},
-            }
-            for name in ("Disc", "Box")
-        },
-    }
-    function = Function.from_schema("acme/swift/make-video", schema)
-
-    assert list(function.fields["shape"].variants) == ["round", "square"]
-    assert function.check({"shape": {"type": "round", "size": 1}}) == []
-    assert [p.field for p in function.check({"shape": {"type": "oval"}})] == [
-        "shape.type"
-    ]
-
-
 def test_references_and_wrappings_are_followed() -> None:
     schema: Json = {
         "$ref": "#/components/schemas/Request",
