@@ -38,11 +38,8 @@ def without_lone_surrogates(value: Any) -> Any:
     if isinstance(value, list):
         return [without_lone_surrogates(each) for each in value]
     if isinstance(value, dict):
-        both = ((key, value[key]) for key in value)
-        return {
-            without_lone_surrogates(key): without_lone_surrogates(each)
-            for key, each in both
-        }
+        plain = without_lone_surrogates
+        return {plain(key): plain(each) for key, each in value.items()}
     return value
 
 
