@@ -14,7 +14,11 @@ from mediakit.catalog.examples import example
 from mediakit.client.preparing import validate
 from mediakit.errors import InputError
 from mediakit.sandbox.api.openapi import describe
-from mediakit.widgets.form.fields_payload import fields_of, schema_payload
+from mediakit.widgets.form.fields_payload import (
+    axes_of,
+    fields_of,
+    schema_payload,
+)
 from mediakit.widgets.form.form_values import adapted
 from mediakit.widgets.form.payload import state_payload
 from mediakit.widgets.form.state import FormState
@@ -94,7 +98,7 @@ def test_a_form_makes_the_bodies_that_the_service_accepts(api: Api, name: str) -
         given = {name: value for name, value in body.items() if value is not None}
         state = adapted(filled(FormState.start(function, given)))
         fields = fields_of(function, state.values)
-        assert json.dumps(schema_payload(function, fields))
+        assert json.dumps(schema_payload(function, fields, axes_of(function)))
         assert json.dumps(state_payload(state, fields))
         assert state.problems == ()
         assert holds(function.canonical_body(state.body()), given)
