@@ -47,6 +47,25 @@ def parents(
     return found
 
 
+def made_of(history: History, job_ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return what each job may have been made of: earlier takes, then its inputs."""
+    job_ids = list(job_ids)
+    earlier = entries.alias()
+    query = (
+        select(entries.c.job_id, earlier.c.job_id)
+        .join(earlier, earlier.c.asked_key == entries.c.asked_key)
+        .where(earlier.c.take < entries.c.take, earlier.c.job_id.is_not(None))
+        .order_by(entries.c.job_id, earlier.c.take.desc())
+    )
+    found: dict[str, list[str]] = {job_id: [] for job_id in job_ids}
+    for row in history.database.rows_with(query, entries.c.job_id, job_ids):
+        job_id, source = tuple(row)
+        found[job_id].append(source)
+    for job_id, inputs in parents(history, job_ids).items():
+        found[job_id] += [source for _, source in inputs]
+    return found
+
+
 def children(history: History, sweep: str) -> list[tuple[str, Entry]]:
     """Return the jobs of a sweep that have parents, each with one of them."""
     query = (

@@ -16,6 +16,7 @@ from playwright.sync_api import Locator, expect
 from mediakit.widgets.gallery import (
     Done,
     Gallery,
+    Made,
     Offer,
     WallActions,
     WallCell,
@@ -159,6 +160,9 @@ class Wall:
     async def act(self, job_id: str, offer: Offer) -> Done:
         self.calls.append((job_id, offer.name))
         return Done(f"Done: {offer.text}")
+
+    async def made(self) -> list[Made]:
+        return []
 
     def show(self, cells: list[WallCell] | None = None, **more: Any) -> Gallery:
         """Show it; six cells in two rows when none are given."""

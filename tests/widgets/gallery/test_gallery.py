@@ -349,6 +349,32 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
 
 
+def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
+    client: Client,
+) -> None:
+    plan = client.sweep("text-to-image", prompt=["a gull", "a kite"])
+    with wall_of(run(client, plan)) as (wall, page, job):
+        page.answer(page.asks("act", job=job, offer=offered(page, job)["take"]))
+        other = str(wall.cells[2].job_id)
+        page.answer(page.judges(other, rating=5))
+        until(lambda: page.shown["progress"] == "3 of 3 done")
+        offer = offered(page, other)["upscale"]
+        page.answer(page.asks("act", job=other, offer=offer))
+        until(lambda: page.shown["progress"] == "4 of 4 done")
+    count = len(client.history.page())
+
+    with wall_of(run(client, plan)) as (wall, page, job):
+        until(lambda: page.shown["progress"] == "4 of 4 done")
+        made = [(cell.made, cell.prompt, cell.rating) for cell in wall.cells[2:]]
+        assert made == [("take 2", "a gull", 5), ("Image upscale", None, None)]
+        assert offered(page, other)["upscale"]["text"] == "Show upscaled · $0.00"
+    assert len(client.history.page()) == count
+    # Another sweep of the same prompt asked for none of them.
+    with wall_of(run(client, client.sweep("text-to-image", prompt="a gull"))) as alone:
+        time.sleep(0.5)
+        assert len(alone[0].cells) == 1
+
+
 def test_a_cell_that_the_budget_left_out_says_what_sending_it_costs_and_why_not(
     client: Client,
 ) -> None:

@@ -3,6 +3,7 @@
 from mediakit.widgets.gallery.cells import (
     CellStatus,
     Done,
+    Made,
     Offer,
     Preference,
     WallActions,
@@ -18,6 +19,7 @@ __all__ = [
     "CellStatus",
     "Done",
     "Gallery",
+    "Made",
     "Offer",
     "Preference",
     "ResultActions",

@@ -117,6 +117,15 @@ class Done(NamedTuple):
     form: Any = None
 
 
+class Made(NamedTuple):
+    """A job that was asked for on a wall, in this kernel or an earlier one."""
+
+    job: AsyncJob
+    sources: Sequence[str]
+    """The ids of the jobs that it may have been made of, the likeliest first."""
+    judged: Mapping[str, Any]
+
+
 class TileActions(Protocol):
     """What can be done with a result beside judging it; awaited on the I/O thread."""
 
@@ -125,6 +134,9 @@ class TileActions(Protocol):
 
     async def act(self, job_id: str, offer: Offer) -> Done:
         """Do what an offer says."""
+
+    async def made(self) -> list[Made]:
+        """Return what was asked for on this wall before, the earliest first."""
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,8 @@ class Gallery:
             keep_in_order(each.comm)
         self.widget.on_msg(self._hear)
         self._draw()
+        if self._actions.tile is not None:
+            self._tasks.run(self._bring_back)
 
     # -- for those who keep it ----------------------------------------------------
 
@@ -256,6 +258,18 @@ class Gallery:
             with self._lock:
                 self._pictures[cell.index] = data_url(jpeg)
             self._updates.ask()
+
+    async def _bring_back(self) -> None:
+        """Show again what was asked for on this wall before it was made anew."""
+        tile: Any = self._actions.tile
+        for job, sources, judged in await tile.made():
+            cells = (*self._base, *self._followed.cells(self._base))
+            at = {cell.job_id: cell for cell in cells}
+            parent = next((at[source] for source in sources if source in at), None)
+            if parent is not None:
+                self._followed.add(job, parent, self._tasks)
+                self._followed.judge(job.id, judged)
+        self._updates.ask()
 
     async def _save(self) -> None:
         html = await anyio.to_thread.run_sync(lambda: self.html)

@@ -9,10 +9,18 @@ from mediakit.api_models import JobStatus
 from mediakit.client import AsyncJob
 from mediakit.client.media_inputs import output_of
 from mediakit.client.sidecar import SUFFIX
+from mediakit.client.submissions import asking_from
 from mediakit.errors import InputError
-from mediakit.history import ratings
+from mediakit.history import forms, lineage, ratings
 from mediakit.sweep.outputs import job_of
-from mediakit.widgets.gallery.cells import Done, Offer, WallActions, WallCell
+from mediakit.widgets.gallery.cells import (
+    Done,
+    Made,
+    Offer,
+    WallActions,
+    WallCell,
+    judged_as,
+)
 from mediakit.widgets.job.preview import playable_copy
 from mediakit.widgets.job.text import has_output
 from mediakit.widgets.job.uses import Use, medium_of, uses_of
@@ -22,6 +30,9 @@ if TYPE_CHECKING:
 
 UPSCALE, ANOTHER_TAKE, USE, DOWNLOAD = "upscale", "take", "use:", "download"
 POSTER_PX = 240
+MOST_MADE = 100
+"""How many jobs that were asked for on a wall come back; older ones are in the history.
+"""
 UPSCALERS = {"video": "video-upscale", "image": "image-upscale"}
 
 OpenForm = Callable[[str, str, dict[str, Any]], Any]
@@ -29,10 +40,23 @@ OpenForm = Callable[[str, str, dict[str, Any]], Any]
 
 
 class ResultActions:
-    """What a wall does with a client's results, whatever wall it is."""
+    """What a wall does with a client's results, whatever wall it is.
 
-    def __init__(self, client: AsyncClient, open_form: OpenForm | None = None) -> None:
+    Args:
+        client: The client.
+        open_form: Opens forms; without it there is no "Use as".
+        origin: The name of the wall in the history, which remembers the jobs that were
+            asked for on it.
+    """
+
+    def __init__(
+        self,
+        client: AsyncClient,
+        open_form: OpenForm | None = None,
+        origin: str | None = None,
+    ) -> None:
         self._client = client
+        self._origin = origin
         self._open_form = open_form
 
     def wall_actions(self, **more: Any) -> WallActions:
@@ -65,6 +89,24 @@ class ResultActions:
         return [offer for offer in offers if offer is not None]
 
     async def act(self, job_id: str, offer: Offer) -> Done:
+        with asking_from(self._origin):
+            return await self._done(job_id, offer)
+
+    async def made(self) -> list[Made]:
+        if self._origin is None:
+            return []
+        history = self._client.components.account_history
+        entries = await history.ask(forms.asked_from, self._origin, limit=MOST_MADE)
+        job_ids = [str(each.job_id) for each in reversed(entries) if each.job_id]
+        sources = await history.ask(lineage.made_of, job_ids)
+        said = await history.ask(ratings.judgements, **history.owner, job_ids=job_ids)
+        judged = {each.job_id: judged_as(each) for each in said}
+        return [
+            Made(await job_of(self._client, id_), sources[id_], judged.get(id_, {}))
+            for id_ in job_ids
+        ]
+
+    async def _done(self, job_id: str, offer: Offer) -> Done:
         job = await job_of(self._client, job_id)
         if offer.name == UPSCALE:
             components = self._client.components

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from typing import Any
 
@@ -51,7 +52,8 @@ class Wall:
         plan = results.plan
         self._labels = _labels(plan)
         self._estimate = plan.estimate()
-        own = ResultActions(results.client, open_form)
+        origin = json.dumps(["wall", *self._owner.values(), results.id])
+        own = ResultActions(results.client, open_form, origin)
         self.gallery = Gallery(
             self._cells(),
             rows=rows,
