@@ -1,3 +1,4 @@
+import linecache
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -62,6 +63,27 @@ def test_fields_have_the_values_that_a_control_needs() -> None:
         "duration",
         "images",
     ]
+
+
+CELL = '''
+from mediakit.schema import MediaRequest
+class Weather(MediaRequest, kind="weather"):
+    prompt: str
+    """What it says."""
+class Snow(Weather, kind="snow"):
+    depth: int = 3
+    """How deep."""
+'''
+
+
+def test_a_class_in_a_notebook_s_cell_keeps_the_docstrings_of_its_fields() -> None:
+    file = "<a cell of a notebook>"
+    linecache.cache[file] = (len(CELL), None, CELL.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(CELL, file, "exec"), names)
+
+    docs = {n: s.doc for n, s in Function("a/b/c", names["Snow"]).fields.items()}
+    assert docs == {"prompt": "What it says.", "depth": "How deep."}
 
 
 def test_accepted_values_are_described_in_words() -> None:

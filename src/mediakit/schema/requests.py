@@ -3,11 +3,16 @@
 The markers write what JSON Schema has no keyword for under `x-mediakit`.
 """
 
+import ast
+import linecache
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import lru_cache
 from inspect import cleandoc
-from typing import Annotated, Any, ClassVar, TypeVar
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -110,6 +115,58 @@ AudioReference = Annotated[str, MediaKind("audio")]
 """References have no pattern in the interface (spec 4.4 to 4.10)."""
 
 
+# -- docstrings of fields -------------------------------------------------------------
+
+# They are read on first use. Pydantic would read the source of every class on import,
+# which takes a fifth of a sandbox's start, and finds none in a notebook's cells.
+
+
+class SourcePlace(NamedTuple):
+    """The place of a class: a line of a file or of a notebook cell."""
+
+    file: str
+    line: int
+
+
+def _place_in(module: str) -> SourcePlace | None:
+    """Return the place of the class that this module creates; None if unknown."""
+    frame = sys._getframe(1).f_back
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
+    return frame and SourcePlace(frame.f_code.co_filename, frame.f_lineno)
+
+
+def _docs_at(place: SourcePlace, name: str) -> dict[str, str]:
+    """Return the docstrings of the fields of the class of this name, by field."""
+    for node in _classes_in("".join(linecache.getlines(place.file))):
+        if node.name == name and node.lineno <= place.line <= (node.end_lineno or 0):
+            return dict(_docs_of(node))
+    return {}
+
+
+@lru_cache(maxsize=32)
+def _classes_in(source: str) -> tuple[ast.ClassDef, ...]:
+    """Return the classes in a text, which a module has several of."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # the file was changed since
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+
+
+def _docs_of(node: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    for field, below in pairwise(node.body):
+        match field, below:
+            case (
+                ast.AnnAssign(target=ast.Name(id=name)),
+                ast.Expr(value=ast.Constant(value=str(text))),
+            ):
+                yield name, cleandoc(text)
+
+
+# -- requests -------------------------------------------------------------------------
+
+
 class Part(BaseModel):
     """An object inside a request: annotated fields, as strict as the request."""
 
@@ -120,17 +177,34 @@ class Part(BaseModel):
         allow_inf_nan=False,
         defer_build=True,
         protected_namespaces=(),
-        use_attribute_docstrings=True,
     )
+    written_at: ClassVar[SourcePlace | None] = None
+
+    def __init_subclass__(cls) -> None:
+        """Store the place of the class, to read the docstrings of its fields."""
+        super().__init_subclass__()
+        cls.written_at = _place_in(cls.__module__)
+
+    @classmethod
+    def _docs(cls) -> dict[str, str]:
+        """Return the docstrings of its fields, with inherited ones."""
+        docs: dict[str, str] = {}
+        for each in reversed(cls.__mro__):
+            if place := vars(each).get("written_at"):
+                docs |= _docs_at(place, each.__name__)
+        return docs
 
     @classmethod
     def __get_pydantic_json_schema__(
         cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """Leave out names, and null where it is refused."""
+        """Add the docstrings; leave out names, and null where it is refused."""
         schema = handler(core_schema)
-        for entry in handler.resolve_ref_schema(schema)["properties"].values():
+        docs = cls._docs()
+        for name, entry in handler.resolve_ref_schema(schema)["properties"].items():
             entry.pop("title", None)
+            if docs.get(name):
+                entry.setdefault("description", docs[name])
             takes_null = NULL_SCHEMA in entry.get("anyOf", ())
             if not takes_null and entry.get("default", ...) is None:
                 del entry["default"]
