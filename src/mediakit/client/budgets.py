@@ -157,8 +157,7 @@ def _percents(warn: object) -> tuple[int, ...]:
     if not isinstance(warn, tuple | list):
         raise InputError("warn", got=warn, accepted=accepted)
     for percent in warn:
-        is_whole = isinstance(percent, int) and not isinstance(percent, bool)
-        if not is_whole or not 1 <= percent <= 100:
+        if type(percent) is not int or not 1 <= percent <= 100:
             raise InputError("warn", got=percent, accepted=accepted)
     return tuple(sorted(set(warn)))
 

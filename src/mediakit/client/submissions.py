@@ -390,8 +390,7 @@ def _has_job(entry: Entry) -> bool:
 
 def check_take(take: Take) -> None:
     """Reject a take that is neither a count nor "next"."""
-    is_whole = isinstance(take, int) and not isinstance(take, bool)
-    is_count = is_whole and take in range(1, HIGHEST_TAKE + 1)
+    is_count = type(take) is int and 1 <= take <= HIGHEST_TAKE
     if take != "next" and not is_count:
         accepted = f'a whole number from 1 to {HIGHEST_TAKE:,}, or "next"'
         raise InputError("take", got=take, accepted=accepted)

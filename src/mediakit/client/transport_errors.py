@@ -22,7 +22,8 @@ UNPACKABLE = "its answer cannot be decompressed"
 # httpcore has only this text for a SOCKS proxy that rejects the user or the password.
 SOCKS_AUTH = "Invalid username/password"
 
-Reasons = tuple[tuple[type[BaseException], str], ...]
+Kinds = type[BaseException] | tuple[type[BaseException], ...]
+Reasons = tuple[tuple[Kinds, str], ...]
 T = TypeVar("T")
 
 
@@ -60,20 +61,17 @@ REASONS_UNSENT: Reasons = (
     ),
     (ssl.SSLError, "no TLS connection could be made"),
     (httpx.ProxyError, "the proxy refused the connection"),
-    (httpx.UnsupportedProtocol, INVALID_URL),
-    (httpx.InvalidURL, INVALID_URL),
-    (aiohttp.InvalidURL, INVALID_URL),
-    (httpx.PoolTimeout, "no connection in time"),
-    (httpcore.ConnectTimeout, "no connection in time"),
-    (aiohttp.ConnectionTimeoutError, "no connection in time"),
+    ((httpx.UnsupportedProtocol, httpx.InvalidURL, aiohttp.InvalidURL), INVALID_URL),
+    (
+        (httpx.PoolTimeout, httpcore.ConnectTimeout, aiohttp.ConnectionTimeoutError),
+        "no connection in time",
+    ),
     (BaseException, "no connection"),
 )
 REASONS_SENT: Reasons = (
-    (httpx.DecodingError, UNPACKABLE),
-    (ContentEncodingError, UNPACKABLE),
+    ((httpx.DecodingError, ContentEncodingError), UNPACKABLE),
     (httpx.WriteTimeout, "the request could not be sent in time"),
-    (httpx.ReadTimeout, "no answer in time"),
-    (TimeoutError, "no answer in time"),
+    ((httpx.ReadTimeout, TimeoutError), "no answer in time"),
 )
 REASONS_WITHOUT_HEAD: Reasons = (
     *REASONS_SENT,
