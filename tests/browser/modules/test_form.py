@@ -321,8 +321,16 @@ def test_files_are_uploaded_listed_moved_and_cited(
     shown.becomes(prompt="a kite @Image2")
     paths = shown.form.values["image_urls"]
     assert [Path(path).name for path in paths] == ["dog.png", "cat.png"]
+    # Whoever types on goes on in the prompt; a citation follows its picture.
+    shown.page.keyboard.type(" in rain")
+    images.get_by_role("button", name="Cite").first.click()
+    expect(shown.field("Prompt")).to_have_value("a kite @Image2 in rain @Image1")
+    images.get_by_role("button", name="Up", exact=True).nth(1).click()
+    expect(images.get_by_role("button", name="Down").first).to_be_focused()
+    shown.becomes(prompt="a kite @Image1 in rain @Image2", image_urls=paths[::-1])
     images.get_by_role("button", name="Remove").first.click()
-    shown.becomes(image_urls=paths[1:])
+    expect(images.get_by_role("button", name="Remove").first).to_be_focused()
+    shown.becomes(prompt="a kite in rain @Image1", image_urls=paths[:1])
 
 
 def test_a_file_that_is_refused_is_not_sent_and_one_is_dropped(
@@ -420,6 +428,29 @@ def test_a_mask_is_painted_by_mouse_in_pixels_of_the_clip_and_painted_on_again(
     mask.shown.press("Invert")
     again = mask.used(before)
     assert (again == 255 - pixels).all()
+
+
+def test_undo_is_of_the_painting_on_its_buttons_too_and_a_closed_painting_is_kept(
+    show: Callable[..., Shown], tmp_path: Path
+) -> None:
+    mask = Mask(show, tmp_path)
+    mask.drag((0.1, 0.2), (0.4, 0.6))
+    shown, prompt = mask.shown, mask.shown.field("Prompt")
+    prompt.click()
+    shown.page.keyboard.type(" and a gull")
+    said = prompt.input_value()
+    shown.press("Clear")
+    expect(mask.status).to_have_text("Nothing is painted yet.")
+    shown.page.keyboard.press("Control+z")
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    shown.press("Paint…")
+    expect(mask.canvas).to_have_count(0)
+    mask.open()
+    expect(mask.status).to_have_text("12% of the frame is painted.")
+    shown.press("Undo")
+    expect(mask.canvas).to_be_focused()
+    shown.page.keyboard.press("Control+z")
+    expect(prompt).to_have_value(said)
 
 
 def test_a_mask_is_painted_by_keys(show: Callable[..., Shown], tmp_path: Path) -> None:

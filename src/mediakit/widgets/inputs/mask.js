@@ -43,11 +43,11 @@ function asAlpha(bitmap, width, height) {
   return canvas;
 }
 
-// Gives the mask as a file once it is done: white is the region, and black all else.
+// Gives the mask as a file once it is done: white is the region, and black all else. What
+// is painted stays in `strokes`, which may come from a painter that was closed.
 class Painter {
-  constructor({ width, height, frame, base }, done) {
-    Object.assign(this, { width, height, done });
-    this.strokes = [];
+  constructor({ width, height, frame, base }, strokes, done) {
+    Object.assign(this, { width, height, strokes, done });
     this.tool = "rectangle";
     this.box = { w: this.width / 4, h: this.height / 4 };
     this.brush = Math.round(Math.min(this.width, this.height) / 10);
@@ -103,6 +103,10 @@ class Painter {
     hear("pointerup", () => this.release());
     hear("pointercancel", () => this.cancel());
     hear("keydown", (event) => this.key(event));
+    // On a button, the browser would undo what was typed elsewhere.
+    this.root.addEventListener("keydown", (event) => {
+      if (this.isUndo(event)) this.key(event);
+    });
     hear("blur", () => this.point(false));
     hear("focus", () => this.point(this.canvas.matches(":focus-visible")));
   }
@@ -146,7 +150,9 @@ class Painter {
   redo() {
     if (!this.frame) return;
     const context = this.paint(this.mask);
+    const isLast = !this.strokes.length && document.activeElement === this.undo;
     this.undo.disabled = !this.strokes.length;
+    if (isLast) this.canvas.focus();
     const share = this.share(context);
     this.use.disabled = !share;
     const percent = share < 0.01 ? "Less than 1" : Math.round(share * 100);
@@ -315,6 +321,10 @@ class Painter {
     this.draw();
   }
 
+  isUndo({ key, ctrlKey, metaKey }) {
+    return (ctrlKey || metaKey) && key === "z";
+  }
+
   key(event) {
     const act = this.action(event);
     if (!act) return;
@@ -324,8 +334,10 @@ class Painter {
     act();
   }
 
-  action({ key, shiftKey, altKey, ctrlKey, metaKey }) {
-    if (ctrlKey || metaKey) return key === "z" ? () => this.undoLast() : null;
+  action(event) {
+    const { key, shiftKey, altKey, ctrlKey, metaKey } = event;
+    if (this.isUndo(event)) return () => this.undoLast();
+    if (ctrlKey || metaKey) return null;
     if (key === "Enter") return () => this.stamp();
     if (key === "+" || key === "=") return () => this.resize(GROW);
     if (key === "-" || key === "_") return () => this.resize(1 / GROW);

@@ -250,7 +250,10 @@ class Form {
     const member = this.field(spec, at);
     if (spec.timeline) this.addTimeline(member, spec);
     const prompt = this.fields.get("prompt");
-    if (name === "prompt" || prompt) this.cite = (text) => this.addCitation(text);
+    if (name === "prompt" || prompt) {
+      this.cite = (text) => this.addCitation(text);
+      this.renumberCitations = (tag, numbers) => this.renumber(tag, numbers);
+    }
     return member;
   }
 
@@ -278,11 +281,27 @@ class Form {
     member.timeline.draw();
   }
 
-  // Writes a citation behind the prompt, as if it were typed there.
+  // Writes a citation where the cursor is in the prompt, as if it were typed there.
   addCitation(citation) {
+    const { input } = this.fields.get("prompt").control;
+    const [before, after] = [input.value.slice(0, input.selectionStart), input.value.slice(input.selectionEnd)];
+    const [front, back] = [before && !/\s$/.test(before) ? " " : "", /^\w/.test(after) ? " " : ""];
+    input.setRangeText(front + citation + back, before.length, input.selectionEnd, "end");
+    input.focus();
+    this.edited("prompt");
+  }
+
+  // Gives what the prompt cites its new number; what was removed is cited no more.
+  renumber(tag, numbers) {
     const { control } = this.fields.get("prompt");
-    const text = control.read().trimEnd();
-    control.write(text ? `${text} ${citation}` : citation);
+    const text = control.read();
+    const changed = text.replace(new RegExp(`( ?)${tag}(\\d+)(?!\\d)`, "g"), (found, space, number) => {
+      const next = numbers[number - 1];
+      if (next === undefined) return found;
+      return next ? `${space}${tag}${next}` : "";
+    });
+    if (changed === text) return;
+    control.write(changed);
     this.edited("prompt");
   }
 

@@ -70,6 +70,7 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
     take(path, name);
     if (!isPainted) return;
     // The painting is there until its mask is.
+    strokes.length = 0;
     close();
     buttons[1].focus();
   };
@@ -78,7 +79,8 @@ function mediaTools(form, spec, zone, { take, count, value, changed }) {
   panel.hidden = true;
   const opens = [["From history", `Choose one of your results for ${spec.label}`, () => new Picker(form, spec, panel, choose)]];
   if (spec.mask_of)
-    opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), painted)]);
+    opens.push(["Paint…", "Paint the mask on a frame of the video", () => openPainter(form, spec, panel, value(), strokes, painted)]);
+  const strokes = []; // of a painting that was closed before it was used
   let [open, isPainted] = [null, false];
   const close = () => {
     isPainted = false;
@@ -174,7 +176,7 @@ function mediaControl(form, spec, at) {
       each.setAttribute("aria-label", name);
     const tools = [row.up, row.down, row.remove];
     if (spec.cites && form.cite) {
-      row.cite = button("Cite", "Add this reference to the end of the prompt", () => form.cite(row.label.textContent));
+      row.cite = button("Cite", "Write this reference where the cursor is in the prompt", () => form.cite(row.label.textContent));
       tools.push(row.cite);
     }
     const { picture, input, facts } = row.medium;
@@ -189,15 +191,25 @@ function mediaControl(form, spec, at) {
     form.members.delete(row);
     row.root.remove();
   };
-  const remove = (row) => {
-    drop(...rows.splice(rows.indexOf(row), 1));
+  // What the prompt cites goes on to be cited, by its new number.
+  const renumbered = (act) => {
+    const before = given();
+    act();
+    const after = given();
     changed();
+    if (spec.cites) form.renumberCitations?.(spec.tag, before.map((row) => after.indexOf(row) + 1));
+  };
+  const remove = (row) => {
+    const place = rows.indexOf(row);
+    renumbered(() => drop(...rows.splice(place, 1)));
+    (rows[place] ?? rows.at(-1))?.remove.focus();
+    if (!rows.length) more.focus();
   };
   const move = (row, by) => {
     const from = rows.indexOf(row);
-    rows.splice(from + by, 0, ...rows.splice(from, 1));
-    changed();
-    (by < 0 ? row.up : row.down).focus();
+    renumbered(() => rows.splice(from + by, 0, ...rows.splice(from, 1)));
+    const ways = by < 0 ? [row.up, row.down] : [row.down, row.up];
+    ways.find((way) => !way.disabled)?.focus();
   };
   const take = (path, name) => {
     const row = rows.find((each) => !each.medium.value.trim()) ?? grow();
@@ -439,7 +451,7 @@ class Picker {
   }
 }
 
-function openPainter(form, spec, panel, value, done) {
+function openPainter(form, spec, panel, value, strokes, done) {
   const said = makeRole("mk-quiet", "status", "Reading a frame of the video…");
   panel.append(said);
   ask(form.model, { do: "frame", mask_of: spec.mask_of, value }).then(({ problem, width, height, buffers }) => {
@@ -447,7 +459,7 @@ function openPainter(form, spec, panel, value, done) {
     write(said, problem ?? "");
     if (problem) return;
     const [frame, base] = buffers;
-    panel.append(new Painter({ width, height, frame, base }, done).root);
+    panel.append(new Painter({ width, height, frame, base }, strokes, done).root);
   });
   return {};
 }
