@@ -23,7 +23,7 @@ def _text(*names: str) -> str:
     return "\n".join((HERE / name).read_text("utf-8") for name in names)
 
 
-SCRIPTS = ("page/controls.js", "page/media.js", "page/sweep.js")
+SCRIPTS = ("page/controls.js", "page/rows.js", "page/media.js", "page/sweep.js")
 EDITORS = ("../timeline/spans.js", "../timeline/timeline.js", "../inputs/mask.js")
 STYLES = ("../toolkit/base.css", "../job/jobs.css", "page/form.css")
 
