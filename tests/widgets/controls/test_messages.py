@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mediakit.catalog import Catalog, Function
 from mediakit.rules import Problem
 from mediakit.widgets.controls.messages import (
     hint_of,
-    inner_place,
     label_of,
     missing_text,
-    place_text,
-    placed_text,
     problem_text,
 )
 
 CATALOG = Catalog.default()
 TRACKS = CATALOG.function("compose-video").fields["tracks"]
-
-
-@pytest.mark.parametrize(
-    ("label", "words"),
-    [
-        ("tracks", "Tracks"),
-        ("tracks[0]", "Track 1"),
-        ("tracks[0].keyframes[2].url", "Track 1, keyframe 3, URL"),
-    ],
-)
-def test_a_place_is_counted_from_one(label: str, words: str) -> None:
-    assert place_text(TRACKS, label) == words
-    images = CATALOG.function("r1").fields["image_urls"]
-    assert place_text(images, "image_urls[1]") == "Reference image 2"
 
 
 def test_a_rule_names_other_places_as_people_do() -> None:
@@ -54,14 +35,6 @@ def test_of_fields_of_which_one_is_needed_all_are_named_by_their_labels() -> Non
     needed = "required, or else region mask"
     assert missing_text(spec, problem) == f"Region to replace is {needed}."
     assert problem_text(problem) == needed.capitalize()
-
-
-def test_problems_inside_a_value_are_named_and_its_own_are_not() -> None:
-    own = Problem("a.b", 7, "text")
-    inner = Problem("a.b[2].c_d", 8, "text")
-
-    assert placed_text(own, inner_place(own, "a.b")) == "Must be text"
-    assert placed_text(inner, inner_place(inner, "a.b")) == "No. 3, c d must be text"
 
 
 def test_every_field_of_every_function_has_a_title_and_its_own_name_to_point_at() -> (

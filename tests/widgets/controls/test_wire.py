@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mediakit.catalog import Catalog, Function
 from mediakit.schema import FieldSpec
-from mediakit.widgets.controls.json_values import FURTHER, NotJson
+from mediakit.widgets.controls.json_values import (
+    FURTHER,
+    NotJson,
+    sendable,
+    unreadable,
+)
 from mediakit.widgets.controls.number import reach_of
 from mediakit.widgets.controls.wire import Wire, held, shown
 from mediakit.widgets.form.fields_payload import field_payload, media_specs
@@ -109,6 +116,43 @@ def test_what_people_type_is_a_value_whatever_it_is(
 ) -> None:
     assert held(spec, wire) == value
     assert type(held(spec, wire)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "line 1, character 2: expecting property name"),
+        ('{"a": 1,\n "b"}', "line 2, character 5: expecting"),
+        ("NaN", "NaN is not a number in JSON"),
+        ("[-Infinity]", "-Infinity is not a number in JSON"),
+        ("[" * 100_000, "nested too deep"),
+        ('"\\ud800"', "surrogates"),
+        ("1" * 5_000, "digits"),
+        ("[1]", "must be an object"),
+        ('"a"', "must be an object"),
+        ('{"place": "a pier"}', "place has its own control"),
+    ],
+)
+def test_what_is_no_json_is_kept_with_its_reason_found_and_not_sent(
+    text: str, reason: str
+) -> None:
+    stage: Any = held(made_up("stage"), {"of": {"place": "a", FURTHER.name: text}})
+    wrong = stage[FURTHER.name]
+
+    assert isinstance(wrong, NotJson)
+    assert wrong == text
+    assert reason in wrong.reason
+    assert copy.deepcopy(wrong).reason == wrong.reason
+    [problem] = unreadable("stages", [1, stage])
+    assert problem.field == f"stages[1].{FURTHER.name}"
+    assert sendable({"b": stage, "a": [wrong]}) == {"b": {"place": "a"}, "a": [None]}
+
+
+@given(st.text())
+def test_no_text_breaks_the_reader(text: str) -> None:
+    value = held(FieldSpec("any", "json"), text)
+
+    assert value is None or isinstance(value, NotJson) or json.loads(text) == value
 
 
 def test_a_text_that_is_no_json_is_kept_with_what_is_wrong_with_it() -> None:

@@ -28,7 +28,6 @@ from tests.support.widgets import (
     finish,
     page,
     said_of,
-    say,
     shown,
     until,
 )
@@ -213,18 +212,6 @@ def test_names_that_are_no_arguments_are_copied_as_text(dubbing: Client) -> None
         keywords = statement.value.keywords
         given = {each.arg: ast.literal_eval(each.value) for each in keywords}
         assert given == {"prompt": prompt, None: ODD}
-
-
-def test_the_form_shows_its_call_as_it_is_now(make_form: Callable[..., Form]) -> None:
-    form = make_form("text-to-video", prompt="a kite")
-    assert "client.submit(" not in shown(form)
-
-    say(form, "code", open=True)
-    assert page(form)["code"] == 'client.submit("text-to-video", prompt="a kite")'
-    box(form, "prompt").value = "a boat"
-    assert page(form)["code"] == form.as_python()
-    say(form, "code", open=False)
-    assert "client.submit(" not in shown(form)
 
 
 # -- earlier requests -----------------------------------------------------------------

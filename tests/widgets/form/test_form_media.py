@@ -10,7 +10,7 @@ from mediakit.client import media_inputs
 from mediakit.widgets.form.controller import Form
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
-from tests.support.widgets import edit, generate_button, page, shown, until
+from tests.support.widgets import edit, generate_button, shown, until
 
 A_PICTURE = "https://a.test/1.png"
 
@@ -68,14 +68,3 @@ def test_a_clip_that_could_not_be_read_is_no_problem_and_is_read_again_later(
         server.files["a.mp4"] = clip
         form.values.prompt = "make it snow"
         until(lambda: "remote · 854 \N{MULTIPLICATION SIGN} 480" in shown(form), form)
-
-
-def test_prompts_cite_the_media_that_they_speak_of(
-    make_form: Callable[..., Form],
-) -> None:
-    def cites(form: Form, name: str) -> tuple[bool, str]:
-        fields = {each["name"]: each for each in page(form)["schema"]["fields"]}
-        return fields[name].get("cites", False), fields[name]["tag"]
-
-    assert cites(make_form("r1"), "image_urls") == (True, "@Image")
-    assert cites(make_form("keyframes"), "images") == (False, "Image ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +20,6 @@ from mediakit.widgets.form.form_sweep import (
     PLAN_CHANGED,
     TAKES,
 )
-from mediakit.widgets.form.python_code import sweep_call
 from mediakit.widgets.form.state import FormState
 from mediakit.widgets.form.sweep_call import (
     SweepCall,
@@ -196,20 +194,6 @@ def test_a_span_of_fractions_needs_a_step() -> None:
     assert numbers_in("0-1", whole=False, step=0.5) == [0, 0.5, 1]
     with pytest.raises(ValueError, match=r"Add the step, such as 0-1 step 0\.25"):
         numbers_in("0-1", whole=False)
-
-
-def test_the_call_can_be_copied_as_python() -> None:
-    state = start("text-to-video", prompt='a "{animal}"')
-    made = call(state, takes=2, resolution=("720p", "4k"), animal="fox")
-    code = sweep_call(CATALOG, state.function, made.arguments)
-
-    parsed = ast.parse(code).body[0]
-    assert isinstance(parsed, ast.Expr)
-    assert isinstance(parsed.value, ast.Call)
-    keywords = {k.arg: ast.literal_eval(k.value) for k in parsed.value.keywords}
-    assert ast.unparse(parsed.value.func) == "client.sweep"
-    assert ast.literal_eval(parsed.value.args[0]) == "text-to-video"
-    assert keywords == made.arguments
 
 
 # -- the form -------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from mediakit.clock import SystemClock
 from mediakit.media_limits import MediaName
 from mediakit.widgets.controls.media_inspection import Inspection
 from mediakit.widgets.inputs.inspector import Inspector
-from tests.support.samples.media_samples import make_mp4, make_png, make_wav
+from tests.support.samples.media_samples import make_png
 
 
 def an_inspector() -> Inspector:
@@ -22,21 +22,6 @@ def an_inspector() -> Inspector:
 def look(inspector: Inspector, kind: MediaName, path: Path | str) -> Inspection:
     key = (kind, str(path))
     return io_thread().call(inspector.look, [key])[key]
-
-
-def test_a_picture_a_clip_and_a_sound_are_what_they_are(tmp_path: Path) -> None:
-    inspector = an_inspector()
-    picture = look(inspector, "image", make_png(tmp_path / "a.png", (64, 48)))
-    clip = look(inspector, "video", make_mp4(tmp_path / "a.mp4", (320, 180), 0.5))
-    sound = look(inspector, "audio", make_wav(tmp_path / "a.wav"))
-
-    assert picture.info is not None
-    assert (picture.info.width, picture.info.height) == (64, 48)
-    for seen in (picture, clip):
-        assert seen.thumbnail is not None
-        assert seen.thumbnail.startswith(b"\xff\xd8")
-    assert sound.info is not None
-    assert sound.thumbnail is None
 
 
 def test_each_version_of_a_file_is_read_once_and_missed_once_it_is_gone(
