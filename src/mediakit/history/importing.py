@@ -34,6 +34,7 @@ from mediakit.history.rows import (
 )
 from mediakit.history.store import History
 from mediakit.history.tables import entries, judgements, upsert, upserting
+from mediakit.history.titles import search_text
 
 
 def adopt(
@@ -102,7 +103,10 @@ def _write_below(
     """Write those entries whose keys and jobs are new, below the lowest number."""
     lowest = db.execute(select(func.min(entries.c.number))).scalar()
     below = min(1, 1 if lowest is None else lowest)
-    rows = [row_of(entry) | {"number": below - n} for n, entry in enumerate(past, 1)]
+    rows = [
+        row_of(entry, search_text(entry)) | {"number": below - n}
+        for n, entry in enumerate(past, 1)
+    ]
     statement = upserting(db.dialect.name, entries).returning(entries.c.key)
     written = set(db.execute(statement, rows).scalars())
     new = [entry for entry in past if entry.key in written]

@@ -1,7 +1,6 @@
 """Rows of entries: which ones, in which order, and how they change."""
 
 import json
-from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack, get_args
@@ -100,26 +99,19 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
 # -- changes --------------------------------------------------------------------------
 
 
-def row_of(entry: Entry, sources: Iterable[str] = ()) -> dict[str, Any]:
+def row_of(entry: Entry, search: str) -> dict[str, Any]:
     """Return the columns of an entry, without its number."""
-    values = vars(entry) | {"search": search_text(entry, sources)}
+    values = vars(entry) | {"search": search}
     del values["number"]
     return values
 
 
 def write_request(
-    db: Connection,
-    submission: Submission,
-    created_at: datetime,
-    parent_ids: Collection[str] = (),
+    db: Connection, submission: Submission, created_at: datetime
 ) -> tuple[Entry, Entry | None]:
     """Write a request, unless this attempt is known; return both entries."""
     entry = fresh_entry(submission, number=0, created_at=created_at)
-    sources: Iterable[str] = ()
-    if parent_ids and not entry.prompt:
-        texts = select(entries.c.search).where(entries.c.job_id.in_(parent_ids))
-        sources = map(searched_title, db.execute(texts).scalars())
-    row = row_of(entry, sources)
+    row = row_of(entry, _searched(db, entry))
     values = {name: each for name, each in row.items() if each is not None}
     # Nearly every request is new, so it is not looked up before.
     new = upserting(db.dialect.name, entries).returning(entries.c.number)

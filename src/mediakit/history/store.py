@@ -123,17 +123,16 @@ class History:
         if sweep is not None:
             submission = replace(submission, sweep=sweep.name)
         with self.database.writing() as db:
-            jobs = [each.job_id for each in parents]
-            entry, earlier = write_request(db, submission, self.clock.now(), jobs)
-            if entry is earlier:
-                return entry, False
-            reserve(db, entry, spendable, budget, sweep)
-            # All takes and attempts of a request have the same parents.
+            # All takes and attempts of a request have the same parents, and its title.
             its = {"draw_key": submission.draw_key}
             inputs = [
                 its | {"field": each.field, "job_id": each.job_id} for each in parents
             ]
             upsert(db, parent_jobs, inputs)
+            entry, earlier = write_request(db, submission, self.clock.now())
+            if entry is earlier:
+                return entry, False
+            reserve(db, entry, spendable, budget, sweep)
             if earlier is not None:
                 db.execute(delete(origins).where(origins.c.key == earlier.key))
             if origin is not None:
