@@ -108,22 +108,6 @@ def test_a_forecast_of_another_month_is_refused_in_words():
     )
 
 
-@pytest.mark.parametrize(
-    ("frame", "budget", "field"),
-    [
-        (pd.DataFrame(), None, "frame"),
-        (THREE_DAYS.astype({"charge_micro_usd": "float64"}), None, "frame"),
-        (None, None, "frame"),
-        (THREE_DAYS, 0.5, "budget"),
-        (THREE_DAYS, "lots", "budget"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(frame, budget, field):
-    with pytest.raises(InputError) as refused:
-        cumulative(frame, budget)
-    assert refused.value.field == field
-
-
 def test_without_spend_the_plot_says_so():
     assert said(cumulative(THREE_DAYS.iloc[:0])) == "No spend"
     nothing = daily({"r1": [0, 0]})

@@ -4,13 +4,11 @@ from datetime import date, timedelta
 from itertools import pairwise
 
 import matplotlib as mpl
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib import pyplot as plt
 
-from mediakit.errors import InputError
 from mediakit.plots import alt_text, spend_by_day
 from mediakit.spend import daily_frame
 from tests.plots.drawn import legend, notes, said, ticks, title
@@ -137,20 +135,6 @@ def test_rows_without_a_day_or_a_charge_are_said_and_not_drawn_as_zero():
     assert axes.get_xlabel().startswith("day in UTC")
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        pd.DataFrame(),
-        daily_frame([row()]).drop(columns="function"),
-        daily_frame([row()]).astype({"day": "str"}),
-        daily_frame([row()]).astype({"charge_micro_usd": "float64"}),
-    ],
-)
-def test_a_frame_that_is_no_daily_spend_is_refused_in_words(frame):
-    with pytest.raises(InputError, match=r"frame must be .*a daily spend frame"):
-        spend_by_day(frame)
-
-
 # -- what is drawn ----------------------------------------------------------------
 
 
@@ -200,14 +184,6 @@ def test_the_legend_has_sums_in_cents_from_the_top_down_beside_the_plot():
     assert legend(axes) == ["keyframes  $0.34", "text-to-video  $2.02"]
     assert axes.get_legend().get_title().get_text() == "$2.36 by function"
     assert axes.get_legend().get_bbox_to_anchor().x0 >= axes.get_window_extent().x1
-
-
-@pytest.mark.parametrize("name", ["a $x$ b", "_hidden", "\\frac{", "x" * 300])
-def test_a_name_from_outside_is_text_and_nothing_else(name):
-    axes = spend_by_day(daily_frame([row(function=name)]))
-    axes.figure.draw_without_rendering()
-    (label,) = legend(axes)
-    assert label in (f"{name}  $1.00", f"…{'x' * 39}  $1.00")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mediakit.errors import InputError
 from mediakit.plots import alt_text, estimates
 from tests.plots.drawn import figure_of, legend, micro_usd, notes, said, title
 from tests.plots.made_frames import charge, charges
@@ -100,26 +98,9 @@ def test_the_frame_is_what_is_drawn():
 
 
 def test_without_estimates_the_plot_says_so():
-    assert said(estimates(charges())) == "No charges with an estimate"
-    assert said(estimates(charges(), by="resolution")) == "No charges with an estimate"
     assert said(estimates(charges(UNKNOWN))) == (
         "No charges with an estimate\n1 row without an estimate or a charge not drawn"
     )
-
-
-@pytest.mark.parametrize(
-    ("frame", "by"),
-    [
-        (pd.DataFrame(), "estimate_kind"),
-        (charges(EXACT).drop(columns="estimate_high_micro_usd"), "estimate_kind"),
-        (charges(EXACT).astype({"charge_micro_usd": "float64"}), "estimate_kind"),
-        (charges(EXACT), "resolution"),
-        (None, "estimate_kind"),
-    ],
-)
-def test_what_is_no_frame_of_charges_is_refused_in_words(frame, by):
-    with pytest.raises(InputError, match=r"frame must be .*a frame of charges"):
-        estimates(frame, by=by)
 
 
 def test_the_plot_can_be_read_aloud():

@@ -1,13 +1,9 @@
 """Pictures of a sweep: ratings by two axes, differences, rankings, and the frontier."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from mediakit.errors import InputError
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
 from mediakit.sweep.comparison import compare
 from mediakit.sweep.statistics import bradley_terry, pareto
@@ -166,28 +162,3 @@ def test_the_frontier_is_numbered_and_listed_from_the_cheapest():
 def test_settings_can_be_combined():
     axes = frontier(RESULTS, by=["prompt", "resolution"])
     assert legend(axes)[0].startswith("a heron, 480p")
-
-
-# -- what cannot be drawn ---------------------------------------------------------
-
-OTHER_FRAME: Any = SimpleNamespace(frame=RESULTS)
-MANY = results(*((f"prompt {n}", "720p", 3, 1) for n in range(51)))
-
-
-@pytest.mark.parametrize(
-    ("draw", "field"),
-    [
-        (lambda: heatmap(RESULTS, "colour", "prompt"), "frame"),
-        (lambda: heatmap(RESULTS, "resolution", "prompt", value="job_id"), "value"),
-        (lambda: heatmap(MANY, "resolution", "prompt"), "frame"),
-        (lambda: forest(RESULTS), "comparison"),
-        (lambda: forest(OTHER_FRAME), "comparison"),
-        (lambda: ranking(RESULTS), "frame"),
-        (lambda: frontier(RESULTS), "by"),
-        (lambda: frontier(RESULTS, by="colour"), "frame"),
-    ],
-)
-def test_what_is_no_frame_of_results_is_refused_in_words(draw, field):
-    with pytest.raises(InputError) as refused:
-        draw()
-    assert refused.value.field == field

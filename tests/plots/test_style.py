@@ -2,6 +2,8 @@ import subprocess
 import sys
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -17,7 +19,7 @@ from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
 from mediakit.sweep.comparison import compare
 from mediakit.sweep.statistics import bradley_terry
 from tests.plots.drawn import figure_of, said
-from tests.plots.made_frames import charges, daily, monthly
+from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.plots.pictures import PLOTS, RATED, WINS
 
 EVERY = pytest.mark.parametrize("name", PLOTS)
@@ -163,6 +165,76 @@ def test_an_axes_carries_its_frame_and_its_words(name):
 @pytest.mark.parametrize(("draw", "text"), ALSO_EMPTY)
 def test_where_nothing_can_be_drawn_the_axes_say_so(draw, text):
     assert said(draw()) == text
+
+
+DAILY, CHARGED = daily({"r1": [3_000_000]}), charges(charge())
+AFTER = monthly("2026-10", r1=5)
+FLOATS = {"charge_micro_usd": "float64"}
+MANY = pd.concat([RATED.assign(prompt=f"prompt {n}") for n in range(51)])
+OTHER_FRAME: Any = SimpleNamespace(frame=RATED)
+NO_FRAME: Any = [1, 2]
+HALF: Any = 0.5
+SPEND = "a daily spend frame: day as .*charge_micro_usd"
+CHARGES = "a frame of charges: .*charge_micro_usd"
+RATINGS = "a frame of results or charges"
+REFUSED = [
+    (lambda: plots.spend_by_day(pd.DataFrame()), "frame", SPEND),
+    (lambda: plots.spend_by_day(DAILY.drop(columns="function")), "frame", SPEND),
+    (lambda: plots.spend_by_day(DAILY.astype({"day": "str"})), "frame", SPEND),
+    (lambda: plots.spend_by_day(DAILY.astype(FLOATS)), "frame", SPEND),
+    (lambda: plots.cumulative(pd.DataFrame()), "frame", SPEND),
+    (lambda: plots.cumulative(DAILY.astype(FLOATS)), "frame", SPEND),
+    (lambda: plots.cumulative(NO_FRAME), "frame", SPEND),
+    (lambda: plots.cumulative(DAILY, HALF), "budget", ""),
+    (lambda: plots.cumulative(DAILY, "lots"), "budget", ""),
+    (lambda: plots.share(pd.DataFrame()), "frame", "a spend frame: charge"),
+    (lambda: plots.share(DAILY, by="project"), "frame", "a spend frame: charge"),
+    (lambda: plots.share(NO_FRAME), "frame", "a spend frame: charge"),
+    (
+        lambda: plots.changes(pd.DataFrame(), AFTER),
+        "monthly_before",
+        "a monthly spend frame",
+    ),
+    (
+        lambda: plots.changes(AFTER, AFTER.astype(FLOATS)),
+        "monthly_after",
+        "a monthly spend frame",
+    ),
+    (lambda: plots.cost_per_keeper(CHARGED.drop(columns="keep")), "frame", CHARGES),
+    (lambda: plots.cost_per_keeper(CHARGED, by="resolution"), "frame", CHARGES),
+    (lambda: plots.estimates(pd.DataFrame()), "frame", CHARGES),
+    (lambda: plots.estimates(CHARGED.iloc[:, :4]), "frame", CHARGES),
+    (lambda: plots.estimates(CHARGED.astype(FLOATS)), "frame", CHARGES),
+    (lambda: plots.estimates(CHARGED, by="resolution"), "frame", CHARGES),
+    (lambda: plots.estimates(NO_FRAME), "frame", CHARGES),
+    (lambda: plots.heatmap(RATED, "colour", "prompt"), "frame", RATINGS),
+    (lambda: plots.heatmap(RATED, "take", "prompt", value="job_id"), "value", ""),
+    (lambda: plots.heatmap(MANY, "resolution", "prompt"), "frame", "at most 50"),
+    (lambda: plots.forest(NO_FRAME), "comparison", "a comparison"),
+    (lambda: plots.forest(OTHER_FRAME), "comparison", "a comparison"),
+    (lambda: plots.ranking(RATED), "frame", "a ranking"),
+    (lambda: plots.frontier(RATED), "by", "an axis, or several"),
+    (lambda: plots.frontier(RATED, by="colour"), "frame", RATINGS),
+]
+
+
+@pytest.mark.parametrize(("draw", "field", "words"), REFUSED)
+def test_what_cannot_be_drawn_is_refused_in_words(draw, field, words):
+    with pytest.raises(InputError, match=rf"^{field} must be .*{words}") as refused:
+        draw()
+    assert refused.value.field == field
+
+
+NAMES = ["a $x$ b $y$", "_hidden", "\\frac{", "two\nlines", "x" * 300]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("draw", [plots.share, plots.spend_by_day])
+def test_a_name_from_outside_is_text_and_nothing_else(draw, name):
+    axes = draw(DAILY.assign(project=name), by="project")
+    shown = [text.get_text() for text in texts(axes.figure)]
+    expected = " ".join(name.split()) if len(name) < 40 else f"…{'x' * 39}"
+    assert [text for text in shown if text.removesuffix("  $3.00") == expected]
 
 
 @EVERY

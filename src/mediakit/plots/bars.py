@@ -268,5 +268,4 @@ def _draw(
         color=list(colours),
         linewidth=0,
     )
-    canvas.place_names([canvas.name(name, keep=keep) for name in names])
-    canvas.write_beside(texts)
+    canvas.name_rows([canvas.name(name, keep=keep) for name in names], texts)

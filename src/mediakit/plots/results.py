@@ -341,8 +341,7 @@ def _draw_intervals(
     axes.hlines(places, low, high, colors=colours, linewidth=2)
     axes.scatter(middle, places, s=42, c=fills, edgecolors=colours, zorder=3)
     canvas.grid("x")
-    canvas.place_names(names)
-    canvas.write_beside(texts)
+    canvas.name_rows(names, texts)
 
 
 # -- cost against quality --------------------------------------------------------------

@@ -211,27 +211,22 @@ class Canvas:
         self.axes.grid(visible=True, axis=axis, color=self.palette.grid, linewidth=0.8)
         self.quiet_frame(*sides)
 
-    def place_names(self, names: Sequence[str]) -> None:
-        """Write a name beside each row, from the top down."""
+    def name_rows(self, names: Sequence[str], texts: Sequence[str]) -> None:
+        """Write a name beside each row, from the top down, and a text at its right."""
         axes = self.axes
         missing = max(4 - len(names), 0) / 2  # so that one row does not fill the plot
         axes.set_ylim(len(names) - 0.5 + missing, -0.5 - missing)
         axes.set_yticks(range(len(names)), names)
         for label in axes.get_yticklabels():
             label.set_color(self.palette.ink)
-
-    def write_beside(self, texts: Sequence[str]) -> None:
-        """Write a text at the right of each row."""
+        at_right: dict[str, Any] = {
+            "transform": axes.get_yaxis_transform(),
+            "va": "center",
+            "color": self.palette.ink,
+            "fontsize": self.text_size,
+        }
         for place, text in enumerate(texts):
-            self.axes.text(
-                1.01,
-                place,
-                text,
-                transform=self.axes.get_yaxis_transform(),
-                va="center",
-                color=self.palette.ink,
-                fontsize=self.text_size,
-            )
+            axes.text(1.01, place, text, **at_right)
 
     def legend(
         self, title: str | None = None, handles: Sequence[Artist] | None = None
