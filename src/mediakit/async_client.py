@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from mediakit.client.sample_history import SeededPast
     from mediakit.widgets.dashboard import AsyncSpend
-    from mediakit.widgets.sweeps import AsyncPlan, AsyncResults
+    from mediakit.widgets.sweeps import AsyncShownPlan, AsyncShownResults
 
 log = logging.getLogger("mediakit.client")
 
@@ -483,7 +483,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         sample: int | tuple[int, int] | None = None,
         takes: int = 1,
         **axes: object,
-    ) -> AsyncPlan:
+    ) -> AsyncShownPlan:
         """Plan a grid of requests, priced before anything is sent.
 
         A list is an axis, everything else is fixed. A text may have slots, such as
@@ -508,11 +508,11 @@ class AsyncClient(ClientFacts, ProcessBound):
             InputError: An argument is not acceptable, or no cell can be sent.
         """
         from mediakit.sweep import plan_of
-        from mediakit.widgets.sweeps import AsyncPlan
+        from mediakit.widgets.sweeps import AsyncShownPlan
 
         return await plan_of(
             self,
-            AsyncPlan,
+            AsyncShownPlan,
             function,
             zip=zip,
             rows=rows,
@@ -538,7 +538,7 @@ class AsyncClient(ClientFacts, ProcessBound):
         return await account_history.ask(sweeps_frame, **account_history.owner)
 
     @opened
-    async def sweep_results(self, sweep: str, /) -> AsyncResults:
+    async def sweep_results(self, sweep: str, /) -> AsyncShownResults:
         """Return the results of a sweep that was run, also by another process.
 
         They come from the history alone: nothing is sent, and no file is read. Cells
@@ -552,9 +552,9 @@ class AsyncClient(ClientFacts, ProcessBound):
             NotFoundError: The history has no such sweep.
         """
         from mediakit.sweep import past_plan
-        from mediakit.widgets.sweeps import AsyncPlan, AsyncResults
+        from mediakit.widgets.sweeps import AsyncShownPlan, AsyncShownResults
 
-        return AsyncResults(await past_plan(self, sweep, AsyncPlan), self)
+        return AsyncShownResults(await past_plan(self, sweep, AsyncShownPlan), self)
 
     @opened
     async def seed_past(

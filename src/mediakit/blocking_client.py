@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.dashboard import Spend
     from mediakit.widgets.form.controller import Form
     from mediakit.widgets.studio import Studio
-    from mediakit.widgets.sweeps import Plan, Results
+    from mediakit.widgets.sweeps import ShownPlan, ShownResults
 
 log = logging.getLogger("mediakit.client")
 
@@ -231,23 +231,25 @@ class Client(ClientFacts, Blocking, ProcessBound):
     # -- sweeps and widgets -------------------------------------------------------
 
     @explained_by(AsyncClient.sweep)
-    def sweep(self, function: str, /, **asked: Any) -> Plan:
+    def sweep(self, function: str, /, **asked: Any) -> ShownPlan:
         """Plan a grid of requests, priced before anything is sent."""
         from mediakit.sweep import plan_of
-        from mediakit.widgets.sweeps import Plan
+        from mediakit.widgets.sweeps import ShownPlan
 
-        return self.io.call(plan_of, self.core, partial(Plan, self), function, **asked)
+        return self.io.call(
+            plan_of, self.core, partial(ShownPlan, self), function, **asked
+        )
 
     sweeps = blocking(AsyncClient.sweeps)
 
     @explained_by(AsyncClient.sweep_results)
-    def sweep_results(self, sweep: str, /) -> Results:
+    def sweep_results(self, sweep: str, /) -> ShownResults:
         """Return the results of a sweep that was run, also by another process."""
         from mediakit.sweep import past_plan
-        from mediakit.widgets.sweeps import Plan, Results
+        from mediakit.widgets.sweeps import ShownPlan, ShownResults
 
-        plan = self.io.call(past_plan, self.core, sweep, partial(Plan, self))
-        return Results(plan, self.core, owned=self.owned)
+        plan = self.io.call(past_plan, self.core, sweep, partial(ShownPlan, self))
+        return ShownResults(plan, self.core, owned=self.owned)
 
     def form(
         self,

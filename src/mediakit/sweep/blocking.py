@@ -70,7 +70,7 @@ class Results(Blocking, ProcessBound):
         return sorted({*super().__dir__()} - {"owned"})
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.progress.text}>"
+        return f"<Results {self.progress.text}>"
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._awaited().__await__()

@@ -91,7 +91,7 @@ class AsyncResults(ProcessBound):
         return len(self.plan)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.progress.text}>"
+        return f"<AsyncResults {self.progress.text}>"
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.wait().__await__()

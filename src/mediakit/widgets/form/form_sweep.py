@@ -30,7 +30,7 @@ from mediakit.widgets.toolkit.callbacks import sentence_of
 if TYPE_CHECKING:
     from mediakit.sweep import AsyncResults
     from mediakit.widgets.gallery import Gallery
-    from mediakit.widgets.sweeps import AsyncPlan
+    from mediakit.widgets.sweeps import AsyncShownPlan
     from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
 # What plans and runs imports pandas, so it is imported where a sweep is wanted.
@@ -68,7 +68,7 @@ class FormSweep:
         self._call: SweepCall | None = None  # None before it was opened
         self._is_open = False
         self._edits = 0
-        self._plan: AsyncPlan | None = None
+        self._plan: AsyncShownPlan | None = None
         self._new_count = 0
         self._html = ""
         self._sentence = ""
@@ -211,13 +211,13 @@ class FormSweep:
         except InputError:
             self._has_amount = False
 
-    def _fitting(self, plan: AsyncPlan, limit: MicroUSD) -> tuple[int, int]:
+    def _fitting(self, plan: AsyncShownPlan, limit: MicroUSD) -> tuple[int, int]:
         """Return how many of the new clips a budget pays for, and of how many."""
         holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
         left = [limit - held for held in accumulate(holds)]
         return sum(each >= 0 for each in left), len(holds)
 
-    def _fits(self, plan: AsyncPlan) -> str:
+    def _fits(self, plan: AsyncShownPlan) -> str:
         """Return how many of the new clips a budget pays for, as a sentence."""
         if not self._has_amount:
             return AMOUNT
@@ -228,7 +228,7 @@ class FormSweep:
             return ""
         return f"{fitting:,} of {count:,} fit in {format_usd(self._limit)}."
 
-    def _can_pay(self, plan: AsyncPlan) -> bool:
+    def _can_pay(self, plan: AsyncShownPlan) -> bool:
         if not self._has_amount:
             return False
         if self._limit is None or not self._new_count:
@@ -280,7 +280,7 @@ class FormSweep:
 
     async def _make_plan(self, call: SweepCall, edits: int) -> None:
         from mediakit.sweep import plan_of
-        from mediakit.widgets.sweeps import AsyncPlan
+        from mediakit.widgets.sweeps import AsyncShownPlan
 
         if edits != self._edits:
             return
@@ -289,7 +289,7 @@ class FormSweep:
         try:
             plan = await plan_of(
                 self._client.core,
-                AsyncPlan,
+                AsyncShownPlan,
                 self._live.function.path,
                 takes=call.takes,
                 **call.axes,
@@ -299,7 +299,7 @@ class FormSweep:
         if edits == self._edits:
             self._change(plan, sentence)
 
-    def _change(self, plan: AsyncPlan | None, sentence: str = "") -> None:
+    def _change(self, plan: AsyncShownPlan | None, sentence: str = "") -> None:
         from mediakit.sweep import CellState
         from mediakit.widgets.sweeps.plan_view import plan_html
 
@@ -351,9 +351,9 @@ class FormSweep:
     async def _show_past(self) -> None:
         """Show the wall of a sweep that an earlier form ran; nothing is sent."""
         from mediakit.sweep import AsyncResults, past_plan
-        from mediakit.widgets.sweeps import AsyncPlan
+        from mediakit.widgets.sweeps import AsyncShownPlan
 
-        plan = await past_plan(self._client.core, self.last, AsyncPlan)
+        plan = await past_plan(self._client.core, self.last, AsyncShownPlan)
         self._show_wall(AsyncResults(plan, self._client.core))
 
     def _show_wall(self, results: AsyncResults) -> None:

@@ -1,5 +1,10 @@
 """Plans and results of sweeps, shown in a notebook."""
 
-from mediakit.widgets.sweeps.displayed import AsyncPlan, AsyncResults, Plan, Results
+from mediakit.widgets.sweeps.displayed import (
+    AsyncShownPlan,
+    AsyncShownResults,
+    ShownPlan,
+    ShownResults,
+)
 
-__all__ = ["AsyncPlan", "AsyncResults", "Plan", "Results"]
+__all__ = ["AsyncShownPlan", "AsyncShownResults", "ShownPlan", "ShownResults"]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mediakit.widgets.sweeps.plan_view import PlanView
 
 
-class _ShownPlan(sweep.BasePlan):
+class _DisplayedPlan(sweep.BasePlan):
     """A plan that shows itself: cells, money, and buttons that run it."""
 
     view: PlanView | None = None
@@ -25,14 +25,14 @@ class _ShownPlan(sweep.BasePlan):
         self.view.display()
 
 
-class _ShownResults:
+class _DisplayedResults:
     """Results that show themselves as a wall."""
 
     core: Any
 
     def __init__(self, plan: Any, *args: Any, **more: Any) -> None:
         super().__init__(plan, *args, **more)  # type: ignore[call-arg] # its other base
-        if isinstance(plan, _ShownPlan) and plan.view is not None:
+        if isinstance(plan, _DisplayedPlan) and plan.view is not None:
             plan.view.follow(self.core)
 
     def _ipython_display_(self) -> None:
@@ -69,7 +69,7 @@ def form_opener(plan: sweep.BasePlan) -> OpenForm | None:
     return open_form
 
 
-class AsyncResults(_ShownResults, sweep.AsyncResults):
+class AsyncShownResults(_DisplayedResults, sweep.AsyncResults):
     """The results of a run, awaited, and shown as a wall."""
 
     @property
@@ -78,17 +78,17 @@ class AsyncResults(_ShownResults, sweep.AsyncResults):
         return self
 
 
-class Results(_ShownResults, sweep.Results):
+class ShownResults(_DisplayedResults, sweep.Results):
     """The results of a run, shown as a wall."""
 
 
-class AsyncPlan(_ShownPlan, sweep.AsyncPlan):
+class AsyncShownPlan(_DisplayedPlan, sweep.AsyncPlan):
     """A plan whose run is awaited, and that shows itself."""
 
-    async_results_type = AsyncResults
+    async_results_type = AsyncShownResults
 
 
-class Plan(_ShownPlan, sweep.Plan):
+class ShownPlan(_DisplayedPlan, sweep.Plan):
     """A plan that shows itself."""
 
-    results_type = Results
+    results_type = ShownResults
