@@ -113,7 +113,6 @@ class Studio:
         self._job: JobView | None = None
         self._job_widget: JobsWidget | None = None
         self._wall: Gallery | None = None
-        self._wall_widget: Any = None
         self.dashboard: Dashboard | None = None
         self._tasks = TaskRunner(client.io, self._fail)
         # Jobs that change together are read once.
@@ -475,17 +474,14 @@ class Studio:
         with self._lock:
             self._close_wall()
             self._wall = wall_of(self.client, entries, judged)
-            self._wall_widget = self._wall.view
             self._show()
             self._focus("list")
 
     def _close_wall(self) -> None:
         wall, self._wall = self._wall, None
-        widget, self._wall_widget = self._wall_widget, None
         if wall is not None:
             self._show()
             wall.close()
-            widget.close()
 
     def _take_funds(self, funds: Funds) -> None:
         self._funds_now = funds
@@ -514,8 +510,8 @@ class Studio:
             return () if self.dashboard is None else (self.dashboard.widget,)
         if self.place == MAKE:
             return () if self.form is None else (self.form.widget,)
-        if self._wall_widget is not None:
-            return (self._wall_widget,)
+        if self._wall is not None:
+            return (self._wall.view,)
         return () if self._job_widget is None else (self._shut, self._job_widget)
 
     def _state(self) -> dict[str, Any]:
@@ -544,7 +540,7 @@ class Studio:
             "question": self.question,
             "may_save": not in_voila(os.environ),
             "opened": None if job is None else job.id,
-            "comparing": self._wall_widget is not None,
+            "comparing": self._wall is not None,
         }
 
     def _rows(self) -> list[dict[str, Any]]:
