@@ -21,45 +21,23 @@ from tests.support.servers.file_server import FileServer
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
+ROOT = Path(__file__).parents[2]
 MAX_NOTEBOOK_BYTES = 300_000
 
-CELLS = """
-from base64 import b64encode
-from dataclasses import replace
-from io import BytesIO
-from PIL import Image
-from mediakit.widgets.gallery import Gallery, WallActions, WallCell, WallSummary
-base = {base!r}
-def poster(n):
-    out = BytesIO()
-    Image.new("RGB", (320, 180), (40 * n % 256, 90, 150)).save(out, "JPEG")
-    return "data:image/jpeg;base64," + b64encode(out.getvalue()).decode()
-posters = [poster(n) for n in range(48)]
-animals, lights = ("kite", "hot air balloon", "gull"), ("dawn", "storm light")
+CELLS = f"""
+import sys
+sys.path.insert(0, {str(ROOT)!r})
+from mediakit.widgets.gallery import Gallery, WallSummary
+from tests.support.samples.walls import make_cell, make_poster
+posters = [make_poster((40 * n % 256, 90, 150)) for n in range(48)]
 def cell(n, **more):
-    animal, light = animals[n % 3], lights[n // 3 % 2]
-    fields = dict(
-        job_id=f"media_{{n}}", labels=dict(animal=animal, light=light),
-        prompt=f"a {{animal}} over dunes, {{light}}", status="completed",
-        media_type="video", url=f"{{base}}/{{n % 6}}.mp4", poster=posters[n % 48],
-        charge_micro_usd=200_000)
-    return WallCell(n, **{{**fields, **more}})
+    media = dict(url=f"{{base}}/{{n % 6}}.mp4", poster=posters[n % 48])
+    return make_cell(n, **{{**media, **more}})
 calls = []
-def judge(job_id, **changes):
+async def judge(job_id, **changes):
     calls.append((job_id, changes))
-def prefer(winner, loser, *, tie):
-    calls.append((winner, loser, tie))
-"""
-WALL = """
-wall = Gallery(
-    [cell(n) for n in range(6)], rows="light", cols="animal",
-    title="Sweep · a {animal} over dunes, {light}",
-    summary=WallSummary(owned=2, new="$0.80", new_note="new, exact", spent="$1.20",
-                        spent_note="spent of $3.00"),
-    judge=judge, prefer=prefer,
-    actions=WallActions(retry=lambda index: calls.append(index),
-                        export=lambda: "Saved 6 files."))
-wall
+async def prefer(**chosen):
+    raise OSError("nobody answers here")
 """
 CALLS = "print(calls)"
 THOUSAND = """
@@ -114,7 +92,7 @@ def calls(lab: Lab) -> Any:
 def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     lab: Lab, lab_server: LabServer, media: str
 ) -> None:
-    cells = [CELLS.format(base=media), RUNNING, CALLS, THOUSAND]
+    cells = [f"base = {media!r}\n{CELLS}", RUNNING, CALLS, THOUSAND]
     lab.open(lab_server.add_notebook("wall.ipynb", cells))
     lab.resize(1280, 1100)
     lab.hide_sidebar()

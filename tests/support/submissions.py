@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mediakit.api_models import Job
-from mediakit.history import Submission
+from mediakit.history import Preference, Submission
 from tests.support import zygote
 from tests.support.zygote import Process
 
@@ -41,6 +41,11 @@ def submission(key: str = "k1", **changes: Any) -> Submission:
         **HERE,
     )
     return replace(plain, **changes)
+
+
+def preference(winner: str, loser: str, *, tie: bool = False) -> Preference:
+    """Return a comparison of two jobs."""
+    return Preference(winner, loser, tie, rater="", at=START)
 
 
 def costing(key: str, micro_usd: int, **changes: Any) -> Submission:

@@ -20,8 +20,8 @@ from mediakit.errors import InputError
 from mediakit.sweep.export import Exported, export, file_name
 from mediakit.sweep.scoring import Output
 from mediakit.sweep.statistics import bradley_terry
-from mediakit.widgets.gallery import Preference
 from tests.support.samples.media_samples import make_png
+from tests.support.submissions import preference
 from tests.sweep.clips import noise, write_clip
 
 CODE = 'plan = client.sweep("text-to-video", animal=["kite", "boat"], takes=2)'
@@ -95,7 +95,7 @@ def results(**columns: Any) -> pd.DataFrame:
 def exported(where: Path | str, source: Source, **changed: object) -> Exported:
     arguments = {
         "rows": results(),
-        "ranking": bradley_terry([Preference("job2", "job0")]),
+        "ranking": bradley_terry([preference("job2", "job0")]),
         "plan_code": CODE,
         "title": "text-to-video: animal x resolution",
         "axes": ("animal", "resolution"),

@@ -31,7 +31,7 @@ from mediakit.widgets.timeline.static_html import still_html
 from mediakit.widgets.timeline.time_axis import Axis
 from mediakit.widgets.toolkit.styles import error_html, line_html
 from tests.support.job_states import HOSTILE, Markup, failed, state_of
-from tests.support.samples.walls import make_cell, make_poster
+from tests.support.samples.walls import make_cell, make_poster, wall_of
 
 CATALOG = Catalog.default()
 COMPOSE = CATALOG.function("compose-video")
@@ -70,7 +70,8 @@ def walls_of(text: str) -> Iterator[str]:
         for n in range(60)
     ]
     for axes in ((None, None), ("light", "animal"), (None, "light")):
-        yield static_html(cells, *axes, title=text, summary=WallSummary(left=text))
+        wall = wall_of(cells, *axes, title=text)
+        yield static_html(wall, WallSummary(left=text))
 
 
 def tracks_of(text: str) -> list[dict[str, Any]]:

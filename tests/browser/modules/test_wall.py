@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import string
-from base64 import b64encode
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Locator, expect
 
+from mediakit.history import Preference
 from mediakit.widgets.gallery import (
     Done,
     Gallery,
@@ -26,8 +24,10 @@ from tests.browser.geometry import layout_faults, nameless
 from tests.browser.harness import video_facts
 from tests.browser.modules.bare_page import BarePage, until
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
+from tests.support.samples.walls import make_cell, make_poster
 from tests.support.servers.file_server import FileServer
 from tests.support.soak import trials
+from tests.support.submissions import preference
 
 pytestmark = pytest.mark.browser
 
@@ -37,7 +37,6 @@ CLIP_S = trials(1, 4)
 FRAME_S = 1 / 24
 CANARY = "<img src=x onerror='window.canary=1'><b class=bird>bird</b>"
 SCRIPT = "javascript:window.canary=1"
-ANIMALS, LIGHTS = ("kite", "hot air balloon", "gull"), ("dawn", "storm light")
 TITLE = "Sweep · a {animal} over dunes, {light}"
 # All positions at one instant, again and again from when all play after the seek.
 POSITIONS = """async ([goal, samples]) => {
@@ -94,7 +93,7 @@ PRESSED = """async (tile, keys) => {
     }
     return [window.keys, meant];
 }"""
-POSTER = re.compile("^data:image/jpeg")
+POSTER = make_poster(size=(32, 18))
 FOCUSED = "() => document.activeElement.className"
 NEW_MS = 700  # a paid button that has just come takes no click
 
@@ -113,12 +112,6 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url("").rstrip("/")
 
 
-def poster() -> str:
-    out = BytesIO()
-    Image.new("RGB", (32, 18), (40, 90, 150)).save(out, "JPEG")
-    return f"data:image/jpeg;base64,{b64encode(out.getvalue()).decode()}"
-
-
 class Wall:
     """A wall on a page, and what it called in Python.
 
@@ -130,25 +123,25 @@ class Wall:
     def __init__(self, bare: BarePage, media: str) -> None:
         self.bare, self.page, self.media = bare, bare.page, media
         self.calls: list[Any] = []
+        self.exported = "Saved 6 files."
 
     def cell(self, n: int, **more: Any) -> WallCell:
-        fields: dict[str, Any] = {
-            "job_id": f"media_{n}",
-            "labels": {"animal": ANIMALS[n % 3], "light": LIGHTS[n // 3 % 2]},
-            "prompt": f"a {ANIMALS[n % 3]} over dunes, {LIGHTS[n // 3 % 2]}",
-            "status": "completed",
-            "media_type": "video",
-            "url": f"{self.media}/{n % 6}.mp4",
-            "poster": poster(),
-            "charge_micro_usd": 200_000,
-        }
-        return WallCell(n, **{**fields, **more})
+        media = {"url": f"{self.media}/{n % 6}.mp4", "poster": POSTER}
+        return make_cell(n, **{**media, **more})
 
-    def judge(self, job_id: str, **changes: Any) -> None:
+    async def judge(self, job_id: str, **changes: Any) -> None:
         self.calls.append((job_id, changes))
 
-    def prefer(self, winner: str, loser: str, *, tie: bool) -> None:
+    async def prefer(self, winner: str, loser: str, *, tie: bool) -> Preference:
         self.calls.append((winner, loser, tie))
+        return preference(winner, loser, tie=tie)
+
+    async def retry(self, cell: int) -> str:
+        self.calls.append(cell)
+        return ""
+
+    async def export(self) -> str:
+        return self.exported
 
     async def offers(self, job_id: str) -> list[Offer]:
         return [
@@ -169,11 +162,7 @@ class Wall:
         if cells is None:
             cells = [self.cell(n) for n in range(6)]
             more = {"rows": "light", "cols": "animal", **more}
-        actions = WallActions(
-            retry=self.calls.append,
-            export=lambda: "Saved 6 files.",
-            tile=self,
-        )
+        actions = WallActions(retry=self.retry, export=self.export, tile=self)
         summary = WallSummary(owned=2, spent="$1.20")
         usual = {
             "title": TITLE,
@@ -254,7 +243,7 @@ def test_ratings_keeping_tags_and_notes_by_keyboard_alone_reach_python(
 def test_what_is_not_stored_is_said_in_front_and_a_rating_is_taken_back(
     wall: Wall,
 ) -> None:
-    def fail(*_: object, **more: object) -> None:
+    async def fail(*_: object, **more: object) -> None:
         raise OSError(28, "No space left")
 
     wall.show(judge=fail, prefer=fail)
@@ -549,6 +538,7 @@ def test_a_wall_fits_narrow_and_wide_pages(wall: Wall) -> None:
 
 
 def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
+    wall.exported = CANARY
     wall.show(
         [
             wall.cell(
@@ -567,7 +557,6 @@ def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
         rows="animal",
         title=CANARY,
         summary=WallSummary(left=CANARY),
-        actions=WallActions(export=lambda: CANARY),
     )
     wall.tile(0).focus()
     wall.press("t", "Enter", "n", "Enter", "Enter")

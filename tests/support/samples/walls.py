@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
 from mediakit.widgets.gallery import Gallery, WallCell
+from mediakit.widgets.gallery.page import Wall
+from mediakit.widgets.job.player import NO_ENVIRONMENT
 from tests.support.samples.media_samples import Colour, make_picture
 from tests.support.widgets import until
 
@@ -40,6 +43,18 @@ def make_cell(index: int = 0, **fields: Any) -> WallCell:
 def make_cells(count: int = 6, **fields: Any) -> list[WallCell]:
     """Make cells: three animals across two lights, again and again."""
     return [make_cell(index, **fields) for index in range(count)]
+
+
+def wall_of(
+    cells: Sequence[WallCell],
+    rows: str | None = None,
+    cols: str | None = None,
+    *,
+    title: str = "",
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> Wall:
+    """Arrange cells, as a gallery does."""
+    return Wall.of(cells, (rows, cols), title, environment)
 
 
 class Page:

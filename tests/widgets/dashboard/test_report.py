@@ -7,7 +7,6 @@ import csv
 import io
 import re
 from datetime import date
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -25,40 +24,12 @@ from tests.spend.fake_spend import (
     FakeSpend,
     charges_frame,
 )
+from tests.support.job_states import Markup
 from tests.widgets.dashboard.test_dashboard import leave_out_pictures
 
 # Pictures and files of a module are made once, in one process.
 pytestmark = pytest.mark.xdist_group("dashboard")
-VOID = {"meta", "img", "source", "br"}
 TAGS_NOT_NEEDED = {"script", "link", "iframe"}
-
-
-class Page(HTMLParser):
-    """Reads a page: its tags, its text, its links, and whether all is closed."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.open: list[str] = []
-        self.text = ""
-        self.feed(str(html))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def values(self, tag: str, name: str) -> list[str]:
-        return [v for t, n, v in self.attributes if (t, n) == (tag, name)]
 
 
 def write(
@@ -77,8 +48,7 @@ def html(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> None:
-    page = Page(html)
-    assert page.open == []
+    page = Markup(html)
     assert "Spend · October 2026" in page.text
     assert "$53.40charged" in page.text
     assert "✓ $53.40 charged in October 2026; all of it is explained." in page.text
@@ -87,30 +57,27 @@ def test_the_page_says_what_was_charged_and_that_it_is_explained(html: str) -> N
         assert function in page.text
     assert "Total45$53.399146100.00" in page.text
     assert HOSTILE in page.text
-    assert "onerror" not in {name for _, name, _ in page.attributes}
+    assert "onerror" not in {name for _, attrs in page.tags for name in attrs}
 
 
 def test_the_page_needs_no_network_and_no_script(html: str) -> None:
-    page = Page(html)
-    assert TAGS_NOT_NEEDED.isdisjoint(page.tags)
-    urls = [
-        value
-        for tag, name, value in page.attributes
-        if name in ("src", "href", "srcset", "xlink:href")
-    ]
+    page = Markup(html)
+    assert TAGS_NOT_NEEDED.isdisjoint(tag for tag, _ in page.tags)
+    places = ("src", "href", "srcset", "xlink:href")
+    urls = [attrs[n] or "" for _, attrs in page.tags for n in places if n in attrs]
     assert urls
     assert all(url.startswith(("data:", "#")) for url in urls)
     assert set(re.findall(r"url\((.)", html)) <= {"#"}
     # Each plot is drawn once, and takes the colours of the reader's theme.
-    assert page.tags.count("svg") == 6
+    assert [tag for tag, _ in page.tags].count("svg") == 6
     assert "prefers-color-scheme:dark" in html
 
 
 def test_the_csv_in_the_page_has_the_exact_sum(html: str) -> None:
-    page = Page(html)
-    (link,) = page.values("a", "href")
-    assert page.values("a", "download") == ["spend-2026-10.csv"]
-    text = base64.b64decode(link.partition("base64,")[2]).decode()
+    page = Markup(html)
+    link = page.first("a") or {}
+    assert link["download"] == "spend-2026-10.csv"
+    text = base64.b64decode(str(link["href"]).partition("base64,")[2]).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert sum(int(row["charge_micro_usd"]) for row in rows) == 53_399_146
     assert len(rows) == 45
@@ -130,7 +97,7 @@ def test_what_is_not_explained_is_listed(
             return Unexplained("2026-10", 1, False, text="$0.000017 is not explained.")
 
     leave_out_pictures(monkeypatch)
-    page = Page(write(tmp_path / "page.html", Spend()).read_text("utf-8"))
+    page = Markup(write(tmp_path / "page.html", Spend()).read_text("utf-8"))
     assert "! $0.000017 is not explained." in page.text
     assert "sandbox/r1/r1$0.000017elsewhere" in page.text
 
@@ -142,14 +109,14 @@ def test_a_month_that_is_over_is_reported_whole_and_an_empty_one_says_so(
     leave_out_pictures(monkeypatch)
     charged = charges_frame(date(2026, 8, 1), date(2026, 9, 30))
     spend = FakeSpend(charged)
-    page = Page(write(tmp_path / "p.html", spend, "2026-09").read_text("utf-8"))
+    page = Markup(write(tmp_path / "p.html", spend, "2026-09").read_text("utf-8"))
     assert "forecast, 80%" not in page.text
     september = charged[charged["day"].dt.month == 9]["charge_micro_usd"]
     assert f"Total{len(september)}" in page.text
     assert f"{september.sum() / 1_000_000:.6f}".rstrip("0") in page.text
     assert page.text.count("media_2026") == 10
     assert f"and {len(september) - 10} more, which are in the CSV." in page.text
-    empty = Page(write(tmp_path / "may.html", month="2026-05").read_text("utf-8"))
+    empty = Markup(write(tmp_path / "may.html", month="2026-05").read_text("utf-8"))
     assert "Nothing was charged in May 2026." in empty.text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,13 +15,16 @@ from mediakit.errors import InputError
 from mediakit.widgets.gallery import WallCell, WallSummary, static_html
 from mediakit.widgets.gallery.cells import header_of
 from mediakit.widgets.gallery.layout import PAGE_CELLS, arranged
-from mediakit.widgets.gallery.page import Wall
 from mediakit.widgets.gallery.static_html import small_posters
 from mediakit.widgets.gallery.text_differences import marked
 from tests.support.job_states import Markup
-from tests.support.samples.walls import make_cell, make_cells, make_poster
+from tests.support.samples.walls import make_cell, make_cells, make_poster, wall_of
 
 MAX_NOTEBOOK_BYTES = 300_000
+
+
+def saved(*given: Any, **more: Any) -> str:
+    return static_html(wall_of(*given, **more))
 
 
 def tags_of(page: Markup, name: str) -> list[dict[str, str | None]]:
@@ -158,7 +162,7 @@ def test_the_static_twin_has_the_grid_with_players_ratings_prices_and_links() ->
     cells[3] = make_cell(3, media_type="image", url="https://a.test/3.png")
     cells[4] = make_cell(4, media_type="audio", url="https://a.test/4.mp3")
 
-    html = static_html(cells, "light", "animal", title="A sweep")
+    html = saved(cells, "light", "animal", title="A sweep")
     page = Markup(html)
 
     assert html.count("<tr>") == 3
@@ -181,20 +185,20 @@ def test_the_static_twin_has_the_grid_with_players_ratings_prices_and_links() ->
     themed = [style for style in styles if "var(--" in style]
     assert themed  # and each has a plain colour for where there is no theme
     assert all(re.search(r"color:#\w+;color:var\(", style) for style in themed)
-    assert "There are no cells." in static_html([], "light", "animal")
+    assert "There are no cells." in saved([], "light", "animal")
 
 
 def test_the_browser_gets_no_address_but_those_of_the_web() -> None:
     script = "javascript:window.canary=1"
     cells = [make_cell(0, url=script, poster=script), make_cell(1, poster="<img>")]
-    first, second = map(Wall.of(cells, (None, None), "", {}).cell, range(2))
+    first, second = map(wall_of(cells).cell, range(2))
 
     assert "not a web address" in first["problem"]
     assert {"url", "poster"}.isdisjoint(first)
     assert "poster" not in second
     hub = {"JUPYTERHUB_SERVICE_PREFIX": "/user/ann/"}
     own = [make_cell(0, url="http://127.0.0.1:8123/files/0.mp4")]
-    html = static_html(own, environment=hub)
+    html = saved(own, environment=hub)
     assert 'src="/user/ann/proxy/8123/files/0.mp4"' in html
 
 
@@ -224,7 +228,7 @@ def test_the_size_is_bounded_whatever_the_number_of_cells(
         for n in range(count)
     ]
 
-    html = static_html(cells)
+    html = saved(cells)
 
     assert len(json.dumps(html, ensure_ascii=False).encode()) < MAX_NOTEBOOK_BYTES
     assert "more cells are not written here" in html

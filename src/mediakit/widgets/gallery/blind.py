@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mediakit.history import Preference
 from mediakit.sweep.statistics import bradley_terry
-from mediakit.widgets.gallery.cells import Preference
 
 
 @dataclass

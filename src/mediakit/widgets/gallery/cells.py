@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from mediakit.client.job_words import State
 from mediakit.money import format_usd
 from mediakit.widgets.job.player import web_url
 
 if TYPE_CHECKING:
     from mediakit.client import AsyncJob
     from mediakit.history.ratings import Judgement
-
-CellStatus = Literal[
-    "planned", "invalid", "unsent", "queued", "running", "completed", "failed"
-]
 
 TAKE_AXIS, PROMPT_AXIS = "take", "prompt"
 EMBEDDED = "data:image/"
@@ -33,7 +30,7 @@ class WallCell:
     labels: Mapping[str, str] = field(default_factory=dict)  # by axis
     prompt: str | None = None
     take: int = 1
-    status: CellStatus = "planned"
+    status: State = "planned"
     problem: str | None = None
     media_type: str | None = None
     url: str | None = None
@@ -143,19 +140,11 @@ class TileActions(Protocol):
 class WallActions:
     """What a wall can do; a button without an action is not shown."""
 
-    retry: Callable[[int], object] | None = None
-    export: Callable[[], object] | None = None
+    retry: Callable[[int], Awaitable[str]] | None = None
+    export: Callable[[], Awaitable[str]] | None = None
     copy: Callable[[str], Awaitable[bytes]] | None = None
     picture: Callable[[WallCell], Awaitable[bytes | None]] | None = None
     tile: TileActions | None = None
-
-
-class Preference(NamedTuple):
-    """Which of two jobs was preferred."""
-
-    winner: str
-    loser: str
-    tie: bool = False
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio.to_thread
 import anywidget
@@ -20,12 +19,11 @@ from traitlets import Bool, Dict, Unicode
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
+from mediakit.history import Preference
 from mediakit.sweep.statistics import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
-    Done,
     Offer,
-    Preference,
     WallActions,
     WallCell,
     WallSummary,
@@ -60,6 +58,7 @@ CHANGED_PRICE = (
     "again to see the current price."
 )
 
+T = TypeVar("T")
 Message = Mapping[str, Any]
 
 
@@ -86,8 +85,8 @@ class Gallery:
         cols: str | None = None,
         title: str = "",
         summary: WallSummary | None = None,
-        judge: Callable[..., object] | None = None,
-        prefer: Callable[..., object] | None = None,
+        judge: Callable[..., Awaitable[object]] | None = None,
+        prefer: Callable[..., Awaitable[Preference]] | None = None,
         preferences: Sequence[Preference] = (),
         actions: WallActions | None = None,
         compares: bool = False,
@@ -139,15 +138,9 @@ class Gallery:
     @property
     def html(self) -> str:
         with self._lock:
-            cells = self._pictured(self.cells)
+            wall = replace(self._wall, cells=tuple(self._pictured(self.cells)))
             summary = self._summary
-        return static_html(
-            cells,
-            *self._axes,
-            title=self._title,
-            summary=summary,
-            environment=os.environ,
-        )
+        return static_html(wall, summary)
 
     def update(
         self,
@@ -310,7 +303,7 @@ class Gallery:
         self._send({"answer": message["number"], "error": "", **answer}, buffers)
 
     async def _do_export(self, _: Message) -> Payload:
-        return {"said": await _called(self._actions.export)}
+        return {"said": await _needed(self._actions.export)()}
 
     async def _do_judge(self, message: Message) -> Payload:
         job_id = message["job"]
@@ -318,7 +311,7 @@ class Gallery:
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
         async with self._turn:
-            await _called(self._judge, job_id, **changes)
+            await _needed(self._judge)(job_id, **changes)
             with self._lock:
                 self._base = tuple(
                     replace(cell, **changes) if cell.job_id == job_id else cell
@@ -337,11 +330,11 @@ class Gallery:
 
     async def _do_prefer(self, message: Message) -> Payload:
         sitting = self._sittings[message["sitting"]]
-        chosen = Preference(message["winner"], message["loser"], message["tie"])
+        chosen = {name: message[name] for name in ("winner", "loser", "tie")}
         async with self._turn:
-            await _called(self._prefer, *chosen[:2], tie=chosen.tie)
+            stored = await _needed(self._prefer)(**chosen)
             with self._lock:
-                self._preferences = (*self._preferences, chosen)
+                self._preferences = (*self._preferences, stored)
         sitting.count += 1
         return await self._next_pair(sitting)
 
@@ -368,26 +361,25 @@ class Gallery:
         return {"ranking": ranking, "count": sitting.count, "used": len(known)}
 
     async def _do_retry(self, message: Message) -> Payload:
-        return {"said": await _called(self._actions.retry, message["cell"])}
+        return {"said": await _needed(self._actions.retry)(message["cell"])}
 
     async def _do_copy(self, message: Message) -> Payload:
-        return {"buffers": [await _called(self._actions.copy, message["job"])]}
+        return {"buffers": [await _needed(self._actions.copy)(message["job"])]}
 
     async def _do_offers(self, message: Message) -> Payload:
-        tile: Any = self._actions.tile
-        offers = await _called(tile.offers, message["job"])
+        offers = await _needed(self._actions.tile).offers(message["job"])
         return {"offers": [offer._asdict() for offer in offers]}
 
     async def _do_act(self, message: Message) -> Payload:
         """Do what a button offers; a paid one only at the price that stood on it."""
         job_id = message["job"]
         chosen = Offer(**message["offer"])
-        tile: Any = self._actions.tile
-        offers: list[Offer] = await _called(tile.offers, job_id)
+        tile = _needed(self._actions.tile)
+        offers = await tile.offers(job_id)
         now = next((offer for offer in offers if offer.name == chosen.name), None)
         if now is None or now.text != chosen.text:
             raise MediakitError(CHANGED_PRICE)
-        done: Done = await _called(tile.act, job_id, now)
+        done = await tile.act(job_id, now)
         if done.job is not None:
             parent = next(c for c in self.cells if c.job_id == job_id)
             self._followed.add(done.job, parent, self._tasks)
@@ -398,13 +390,10 @@ class Gallery:
         return {"said": done.said}
 
 
-async def _called(act: Callable[..., object] | None, *args: Any, **more: Any) -> Any:
+def _needed(act: T | None) -> T:
     if act is None:
         raise MediakitError("This wall has no such action.")
-    if inspect.iscoroutinefunction(act):
-        return await act(*args, **more)
-    outcome = await anyio.to_thread.run_sync(partial(act, *args, **more))
-    return await outcome if inspect.isawaitable(outcome) else outcome
+    return act
 
 
 def _checked(cells: Sequence[WallCell]) -> tuple[WallCell, ...]:

@@ -23,11 +23,10 @@ from mediakit.widgets.gallery.cells import (
     price_text,
     shown_poster,
 )
-from mediakit.widgets.gallery.layout import Arrangement, arranged
-from mediakit.widgets.gallery.page import prompts_of
-from mediakit.widgets.gallery.text_differences import Marked, marked
+from mediakit.widgets.gallery.page import Wall
+from mediakit.widgets.gallery.text_differences import Marked
 from mediakit.widgets.job.card import BAD, LINE, QUIET
-from mediakit.widgets.job.player import NO_ENVIRONMENT, WHAT, browser_url
+from mediakit.widgets.job.player import WHAT, browser_url
 from mediakit.widgets.job.text import shortened
 from mediakit.widgets.toolkit.styles import data_url
 
@@ -49,22 +48,15 @@ CELL = f"vertical-align:top;text-align:left;padding:4px;border:1px solid {LINE}"
 HEAD = f"{CELL};font-weight:normal;max-width:{TILE_PX}px;{QUIET}"
 
 
-def static_html(
-    cells: Sequence[WallCell],
-    rows: str | None = None,
-    cols: str | None = None,
-    *,
-    title: str = "",
-    summary: WallSummary | None = None,
-    environment: Mapping[str, str] = NO_ENVIRONMENT,
-) -> Markup:
+def static_html(wall: Wall, summary: WallSummary | None = None) -> Markup:
     """Write a wall as HTML that stays readable whatever is stripped from it."""
-    wall = _Wall(cells, arranged(cells, rows, cols), environment)
-    page = _header_html(cells, summary or WallSummary()) + wall.table_html()
-    if title:
-        page = Markup("<div><b>{}</b></div>{}").format(html_text(_brief(title)), page)
+    saved = _SavedWall(wall)
+    page = _header_html(wall.cells, summary or WallSummary()) + saved.table_html()
+    if wall.title:
+        title = html_text(_brief(wall.title))
+        page = Markup("<div><b>{}</b></div>{}").format(title, page)
     room = WALL_BYTES - len(page.encode()) - page.count('"')
-    return page + wall.later_html(room)
+    return page + saved.later_html(room)
 
 
 def static_text(
@@ -89,27 +81,19 @@ def _header_html(cells: Sequence[WallCell], summary: WallSummary) -> Markup:
     return html
 
 
-class _Wall:
+class _SavedWall:
     """A wall that is being written: its first page, and the other cells as rows."""
 
-    def __init__(
-        self,
-        cells: Sequence[WallCell],
-        arrangement: Arrangement,
-        environment: Mapping[str, str],
-    ) -> None:
-        self._cells = cells
-        self._at = arrangement
-        self._environment = environment
+    def __init__(self, wall: Wall) -> None:
+        self._wall, self._cells = wall, wall.cells
+        self._at = arrangement = wall.arrangement
         pages = arrangement.pages()
         self._page = page = pages[0] if pages else []
         self._later = [position for page in pages[1:] for position in page]
         cols = {arrangement.places[at][1] for at in page}
         fitting_px = PAGE_PX // max(1, len(cols))
         self._tile_px = max(LEAST_TILE_PX, min(TILE_PX, fitting_px))
-        prompts = prompts_of(cells)
-        self._prompts = dict(zip(prompts, marked(prompts), strict=True))
-        shown = [cells[at] for at in page if cells[at].status == "completed"]
+        shown = [wall.cells[at] for at in page if wall.cells[at].status == "completed"]
         room = PAGE_BYTES - 2 * sum(len(cell.url or "") for cell in shown)
         # Each is written twice: for the player, and for where a player is dropped.
         room = max(0, min(room, POSTERS_BYTES)) // 2
@@ -169,7 +153,7 @@ class _Wall:
     def _media_html(self, cell: WallCell, position: int) -> Markup:
         if cell.status != "completed" or cell.address is None:
             return _state_html(cell)
-        src = browser_url(cell.address, self._environment)
+        src = browser_url(cell.address, self._wall.environment)
         name = self._at.names[position]
         medium = cell.media_type or ""
         shown = medium_html(src, medium, name, poster=self._poster(cell))
@@ -181,13 +165,13 @@ class _Wall:
     def _poster(self, cell: WallCell) -> str:
         poster = self._posters.get(cell.poster or "", "")
         if poster and not is_embedded(poster):
-            poster = browser_url(poster, self._environment)
+            poster = browser_url(poster, self._wall.environment)
         return poster
 
     def _prompt_html(self, cell: WallCell) -> Markup:
         if not (self._at.shows_prompt and cell.prompt):
             return NO_HTML
-        return marked_html(_shortened(self._prompts[cell.prompt]))
+        return marked_html(_shortened(self._wall.prompts[cell.prompt]))
 
     def later_html(self, room: int) -> Markup:
         if not self._later:
@@ -217,7 +201,7 @@ class _Wall:
         name = html_text(_brief(self._at.names[position]))
         if cell.address is not None:
             link = Markup("<a href='{}'>{}</a>")
-            name = link.format(browser_url(cell.address, self._environment), name)
+            name = link.format(browser_url(cell.address, self._wall.environment), name)
         facts = [
             STATE_WORDS[cell.status] if cell.status != "completed" else "",
             f"{cell.rating}★" if cell.rating else "",

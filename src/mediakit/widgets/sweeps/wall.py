@@ -12,8 +12,7 @@ from anyio import to_thread
 from mediakit.client import JobState
 from mediakit.client.io_thread import io_thread
 from mediakit.clock import SystemClock
-from mediakit.errors import InputError
-from mediakit.history import ratings
+from mediakit.history import Preference, ratings
 from mediakit.money import format_usd
 from mediakit.sweep import (
     AsyncResults,
@@ -26,7 +25,6 @@ from mediakit.sweep import (
 )
 from mediakit.widgets.gallery import (
     Gallery,
-    Preference,
     ResultActions,
     WallCell,
     WallSummary,
@@ -47,7 +45,7 @@ class Wall:
         open_form: OpenForm | None = None,
     ) -> None:
         self._results = results
-        self._owner = results.components.account_history.owner
+        self._owner: dict[str, Any] = results.components.account_history.owner
         self._reading = asyncio.Lock()
         plan = results.plan
         self._labels = _labels(plan)
@@ -62,7 +60,7 @@ class Wall:
             summary=self._summary(results.progress),
             judge=self._judge,
             prefer=self._prefer,
-            preferences=self._preferences(),
+            preferences=preferences_of(results.run),
             actions=own.wall_actions(retry=self._retry, export=self._export),
         )
         # What changed while the wall was made is read now: the run may have ended.
@@ -131,20 +129,13 @@ class Wall:
         # A reading that began before must not be shown after it.
         await self._read()
 
-    async def _prefer(self, winner: str, loser: str, *, tie: bool = False) -> None:
+    async def _prefer(self, **chosen: Any) -> Preference:
         account_history = self._results.components.account_history
-        await account_history.write(
-            ratings.prefer, **self._owner, winner=winner, loser=loser, tie=tie
-        )
+        return await account_history.write(ratings.prefer, **self._owner, **chosen)
 
-    def _preferences(self) -> list[Preference]:
-        return [
-            Preference(each.winner, each.loser, each.tie)
-            for each in preferences_of(self._results.run)
-        ]
-
-    def _export(self) -> str:
-        done = self._results._export(f"sweep-{self._results.id[:8]}")
+    async def _export(self) -> str:
+        folder = f"sweep-{self._results.id[:8]}"
+        done = await to_thread.run_sync(self._results._export, folder)
         return f"{done!r} Open {done.report} to see all of it."
 
     async def _retry(self, cell: int) -> str:
@@ -197,8 +188,4 @@ def wall_of(
     if rows is None and cols is None:
         axes = [*results.plan.axes, *(["take"] if results.plan.takes > 1 else [])]
         rows, cols = (*axes, None, None)[:2]
-    for name, value in (("rows", rows), ("cols", cols)):
-        known = [*results.plan.axes, "take", "prompt"]
-        if value is not None and value not in known:
-            raise InputError(name, got=value, accepted=" or ".join(known))
     return Wall(results, rows, cols, open_form).gallery
