@@ -34,6 +34,7 @@ from mediakit.errors import (
     InputError,
     MediakitError,
     NotFoundError,
+    ServiceError,
 )
 from mediakit.history import Entry, EntryState, History, Submission
 from mediakit.history.entry import AT_WORK
@@ -306,6 +307,11 @@ class Submissions:
             )
         try:
             job = await self._jobs.job(job_id)
+        except ServiceError as error:
+            if error.status is not None and error.status < 500:
+                raise
+            # It is paid for and continues; the history has it, and it is read later.
+            job = await self._jobs.resume(entry)
         except NotFoundError:
             if self._may_be_found(entry):
                 job = await self._jobs.resume(entry)

@@ -392,3 +392,37 @@ def test_the_job_of_an_earlier_key_settles_under_the_next_key(desk: Desk) -> Non
         charge,
         0,
     )
+
+
+class Network(httpx.AsyncBaseTransport):
+    """Sends requests, except while it is down."""
+
+    def __init__(self) -> None:
+        self._inner = httpx.AsyncHTTPTransport()
+        self.is_down = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self.is_down:
+            raise httpx.ConnectError("no route to host", request=request)
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def test_a_request_that_has_a_job_gives_it_while_the_service_is_away(
+    desk: Desk,
+) -> None:
+    org, network = desk.org(), Network()
+    client = desk.client(desk.key(org), transport=network)
+    ended = done(client.submit("text-to-video", **KITE))
+    running = client.submit("text-to-video", **KITE, take=2)
+    network.is_down = True
+
+    again = client.submit("text-to-video", **KITE)
+    assert (again.id, again.reused, again.url) == (ended.id, True, ended.url)
+    assert client.submit("text-to-video", **KITE, take=2).id == running.id
+
+    network.is_down = False
+    assert done(client.submit("text-to-video", **KITE, take=2)).id == running.id
+    assert desk.balance_micro_usd(org) == 100_000_000 - 2 * 204_000
