@@ -324,6 +324,10 @@ def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
     clip = f"() => getComputedStyle({second}).clipPath"
 
     assert wall.page.evaluate(clip) == "inset(0px 0px 0px 50%)"
+    # They are in one place, so that no key can mean one of them.
+    expect(wall.dialog).not_to_contain_text("rate")
+    wall.press("5", "k")
+    assert wall.calls == []
     wipe.focus()
     wall.press("Home")
     assert wall.page.evaluate(clip) == "inset(0px 0px 0px 0%)"
@@ -334,6 +338,8 @@ def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
     wall.page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 40, steps=4)
     wall.page.mouse.up()
     assert wall.page.evaluate(clip).startswith("inset(0px 0px 0px 7")
+    wall.press("w")
+    expect(wall.dialog).to_contain_text("rate and K keep")
     wall.press("Escape")
     expect(wall.dialog).to_have_count(0)
 

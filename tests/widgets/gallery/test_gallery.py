@@ -356,6 +356,24 @@ def test_a_result_is_drawn_again_at_the_price_shown_and_upscaled_once(
         assert offered(page, job)["upscale"]["text"] == "Show upscaled · $0.00"
 
 
+def test_forms_open_right_below_the_wall_and_are_closed_one_by_one(
+    client: Client,
+) -> None:
+    clip = run(client, client.sweep("text-to-image", prompt=["a gull"]))
+    with wall_of(clip) as (wall, page, job):
+        uses = [name for name in offered(page, job) if name.startswith("use:")][:2]
+        for name in (*uses, uses[1]):
+            page.answer(page.asks("act", job=job, offer=offered(page, job)[name]))
+        first, *boxes = wall.view.children
+        assert first is wall.widget
+        assert len(boxes) == 2  # the one that is opened again replaces itself
+        close, form = boxes[0].children
+        close.click()
+        assert wall.view.children == (first, boxes[1])
+        assert form.comm is None
+        assert boxes[1].children[1].comm is not None
+
+
 def test_what_was_asked_for_on_a_wall_is_there_when_its_cell_runs_again(
     client: Client,
 ) -> None:

@@ -264,6 +264,23 @@ class Gallery:
                 self._followed.judge(job.id, judged)
         self._updates.ask()
 
+    def _open(self, form: Any) -> None:
+        """Show a form right below the wall, above those that are open already."""
+        close = w.Button(description="Close this form", tooltip="Its jobs continue")
+        close.add_class("mk-quiet-button")
+        box = w.VBox(children=(close, form))
+
+        def end(_: object) -> None:
+            self.view.children = [each for each in self.view.children if each != box]
+            for each in (form, close, box):
+                each.close()
+
+        close.on_click(end)
+        self._forms += [form, close, box]
+        wall, *others = self.view.children
+        still_open = [each for each in others if each.children[1].comm is not None]
+        self.view.children = (wall, box, *still_open)
+
     async def _save(self) -> None:
         html = await anyio.to_thread.run_sync(lambda: self.html)
         self._handle.show(html, repr(self))
@@ -385,8 +402,7 @@ class Gallery:
             self._followed.add(done.job, parent, self._tasks)
             await self._show()
         if done.form is not None:
-            self._forms.append(done.form)
-            self.view.children = (*self.view.children, done.form)
+            self._open(done.form)
         return {"said": done.said}
 
 

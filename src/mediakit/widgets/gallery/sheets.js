@@ -74,9 +74,10 @@ class Compare extends Sheet {
       this.transport = new Transport(players);
       this.body.append(this.transport.root);
     }
+    this.said = make("p", "mk-quiet mk-small-print");
     const isPair = cells.length === 2 && cells[0].medium === cells[1].medium;
     if (isPair && first.medium !== "audio") this.addWipe();
-    this.said = make("p", "mk-quiet mk-small-print", this.keysText());
+    write(this.said, this.keysText());
     this.body.append(this.said);
     this.cleared = () => this.transport?.close();
   }
@@ -85,7 +86,7 @@ class Compare extends Sheet {
     const keys = [];
     if (this.transport) keys.push("Space play", "←→ one frame");
     if (this.wipe) keys.push("W wipe");
-    if (this.wall.can.judge) keys.push("1–5 rate and K keep the focused one");
+    if (this.wall.can.judge && !this.isWiping) keys.push("1–5 rate and K keep the focused one");
     keys.push("Escape close");
     return `Keys: ${keys.join(" · ")}`;
   }
@@ -130,12 +131,17 @@ class Compare extends Sheet {
     this.tools.prepend(this.mode);
     this.figures.after(this.wiper);
     const drag = (event) => {
-      if (!this.wiper.hidden && event.buttons & 1) this.wipeAt(event);
+      if (this.isWiping && event.buttons & 1) this.wipeAt(event);
     };
     this.figures.addEventListener("pointerdown", drag);
     this.figures.addEventListener("pointermove", drag);
     this.wipeTo(50);
     if (this.views[0].medium.tagName === "IMG") this.toggleWipe();
+  }
+
+  // Both results are in one place then, so that no key can mean one of them.
+  get isWiping() {
+    return this.wipe && !this.wiper.hidden;
   }
 
   toggleWipe() {
@@ -144,6 +150,7 @@ class Compare extends Sheet {
     this.figures.classList.toggle("mk-wall-wipe", on);
     write(this.mode, on ? "Side by side" : "Wipe");
     this.mode.setAttribute("aria-pressed", String(on));
+    write(this.said, this.keysText());
   }
 
   wipeAt(event) {
@@ -172,7 +179,7 @@ class Compare extends Sheet {
     if (event.key === " " && this.transport && !inControl) this.transport.together.toggle();
     else if (event.key.startsWith("Arrow") && !inControl) this.move(event.key);
     else if (event.key.toLowerCase() === "w" && this.wipe) this.toggleWipe();
-    else if (!cell || inControl || !this.wall.judgeKey(cell, event.key)) return;
+    else if (!cell || inControl || this.isWiping || !this.wall.judgeKey(cell, event.key)) return;
     event.preventDefault();
   }
 
