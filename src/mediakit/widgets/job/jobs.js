@@ -98,7 +98,7 @@ class JobCards {
       if (isNew) this.cards.set(job.id, new JobCard(this.model));
       const card = this.cards.get(job.id);
       putAt(this.list, at, card.root);
-      card.show(job);
+      if (card.job !== job) card.show(job);
       if (isNew && isNews && job.arrives) bringIntoView(card.root);
     });
     const count = this.model.get("older_count");
