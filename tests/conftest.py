@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from mediakit.sandbox.jobs import renderer
 from mediakit.sandbox.jobs.renderer import POOL
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.support.new_history import with_history
-from tests.support.soak import IS_SOAK
+from tests.support.soak import IS_SOAK, trials
 
 # A machine that is shared may be slow: time is measured in benchmarks/, never here.
 settings.register_profile("test", deadline=None, max_examples=15, derandomize=True)
@@ -31,6 +32,9 @@ pytest_plugins = (
 )
 
 TOLD = "told"
+# A JupyterLab and a Chromium take 15 CPU seconds to start. Browser tests wait so often
+# that two processes of them leave a core idle.
+BROWSERS = 3
 PERSONAL = (
     "MEDIAKIT_BASE_URL",
     "MEDIAKIT_API_KEY",
@@ -67,11 +71,6 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return "\npytestmark = pytest.mark.soak\n" in collection_path.read_text() or None
 
 
-def _browser_group(item: pytest.Function) -> str:
-    # Two JupyterLabs are worth it only when there are many tests.
-    return f"browser-{len(item.path.name) % 2}" if IS_SOAK else "browser"
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Function]
@@ -80,11 +79,12 @@ def pytest_collection_modifyitems(
 
     Tests that share a browser or a Postgres run in one process each.
     """
+    browsers = cycle(f"browser-{number}" for number in range(trials(1, soak=BROWSERS)))
     for item in items:
         settings = item.callspec.params if hasattr(item, "callspec") else {}
         names = [each for each in settings.values() if isinstance(each, str)]
         if item.get_closest_marker("browser"):
-            item.add_marker(pytest.mark.xdist_group(_browser_group(item)))
+            item.add_marker(pytest.mark.xdist_group(next(browsers)))
         elif item.get_closest_marker("xdist_group"):
             continue  # a second group would make a third one of both
         elif "postgres" in names or "postgres_url" in item.fixturenames:

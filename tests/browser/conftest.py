@@ -9,10 +9,11 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
 from tests.browser.harness import Lab, LabPages, LabServer, serve_lab
+from tests.support.sketches import add_startup
 
 FINDER = Path(__file__).parents[2] / "tools" / "find_chromium.py"
 ARGUMENTS = [
@@ -25,6 +26,8 @@ ARGUMENTS = [
     "--disable-quic",
     "--autoplay-policy=no-user-gesture-required",
 ]
+# What comes is not late on a machine that others use too.
+expect.set_options(timeout=60_000)
 NOT_TESTED = "NOT TESTED: nothing was tried in a real browser, for want of a Chromium."
 
 
@@ -54,11 +57,11 @@ def browser(chromium_path: str) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
+def filming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox]:
     """Serve a sandbox that draws whole films, and takes as long as that takes."""
     running = start(
         Sandbox(
-            tmp_path_factory.mktemp("sandbox"),
+            tmp_path_factory.mktemp("filming"),
             balance_micro_usd=1_000_000_000,
             speed=20,
             allow_loopback_callbacks=True,
@@ -72,7 +75,9 @@ def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSandbox
 def lab_server(
     chromium_path: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LabServer]:
-    with serve_lab(tmp_path_factory.mktemp("lab")) as server:
+    folder = tmp_path_factory.mktemp("lab")
+    add_startup(folder / "ipython")
+    with serve_lab(folder) as server:
         yield server
 
 

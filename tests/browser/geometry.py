@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator
+from playwright.sync_api import FloatRect, Locator
 
 # Boxes that scroll or shorten their text by design, and what lies on a canvas of its
 # own: there, things are meant to lie on each other.
@@ -116,3 +116,16 @@ def unreachable(root: Locator) -> list[str]:
     """Return the controls that the tabulator key passes by."""
     found: list[str] = root.evaluate(UNREACHABLE)
     return found
+
+
+def box_of(what: Locator) -> FloatRect:
+    """Return where something on the page is."""
+    box = what.bounding_box()
+    assert box is not None
+    return box
+
+
+def middle(what: Locator) -> tuple[float, float]:
+    """Return where a pointer goes to it."""
+    box = box_of(what)
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -19,11 +19,7 @@ FOCUSED = """form => {
 
 
 class Mouse:
-    """Goes to things with the mouse; texts are typed where it clicked.
-
-    Args:
-        form: The form.
-    """
+    """Goes to things with the mouse; texts are typed where it clicked."""
 
     def __init__(self, form: Locator) -> None:
         self.form = form
@@ -69,11 +65,7 @@ class Mouse:
 
 
 class Keyboard:
-    """Uses no mouse: Tab, Shift+Tab, letters, Space, Enter and Ctrl+Enter.
-
-    Args:
-        form: The form. The focus is in it, or before it on the page.
-    """
+    """Uses no mouse: Tab, Shift+Tab, letters, Space, Enter and Ctrl+Enter."""
 
     def __init__(self, form: Locator) -> None:
         self.form = form

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 from tests.browser.harness.lab import Theme
 from tests.browser.test_layout import AXE, findings
 
@@ -29,11 +29,9 @@ LOOKS: tuple[tuple[Theme, int, int], ...] = (
 
 
 def test_wall_dashboard_and_studio_have_no_serious_finding_in_any_look(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    lab.open(lab_server.add_notebook("accessible.ipynb", CELLS))
-    lab.resize(1280, 1400)
-    lab.hide_sidebar()
+    lab.begin("accessible.ipynb", *CELLS, height_px=1400)
     lab.run_all()
     wall = lab.cell(WALL).locator(".mk-wall")
     expect(wall.locator("img").first).to_be_visible()

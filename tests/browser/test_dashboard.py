@@ -6,12 +6,13 @@ import csv
 import io
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.harness import Lab, LabServer
+from tests.browser.harness import Lab
 from tests.browser.harness.lab import THEMES
 from tests.browser.harness.wait import screenshot
 
@@ -89,7 +90,7 @@ def in_one_row(dashboard: Locator) -> None:
 
 def pictures(lab: Lab, dashboard: Locator, name: str) -> None:
     """Take a picture in each theme, wide and narrow; nothing is cut in any."""
-    for theme, width in zip((*THEMES, *THEMES), (1300, 600, 600, 1300), strict=True):
+    for theme, width in product(THEMES, (1300, 600)):
         lab.theme(theme)
         lab.resize(width, 1400)
         sizes = dashboard.evaluate(TYPE_PX)
@@ -120,12 +121,10 @@ def total_of(rows: list[dict[str, str]]) -> int:
 
 @pytest.mark.soak
 def test_a_month_from_its_total_to_its_files_and_one_that_cannot_be_read_at_first(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
     cells = [MAKES, SHOWS, FAILS, WORKS]
-    lab.open(lab_server.add_notebook("dashboard.ipynb", cells))
-    lab.resize(1280, 1400)
-    lab.hide_sidebar()
+    lab.begin("dashboard.ipynb", *cells, height_px=1400)
     lab.run_cell(0)
     lab.run_cell(1)
     dashboard = lab.cell(1).locator(".mk-month")
@@ -191,13 +190,9 @@ REPORT = 'client.spend.report(None, "month.html", budget="$150").name'
 
 
 @pytest.mark.soak
-def test_a_past_of_the_sandbox_and_the_page_that_is_sent(
-    lab: Lab, lab_server: LabServer
-) -> None:
+def test_a_past_of_the_sandbox_and_the_page_that_is_sent(lab: Lab) -> None:
     cells = [PAST, OF_CLIENT, REPORT]
-    lab.open(lab_server.add_notebook("past.ipynb", cells))
-    lab.resize(1280, 1400)
-    lab.hide_sidebar()
+    lab.begin("past.ipynb", *cells, height_px=1400)
     lab.run_cell(0)
     lab.run_cell(1)
     dashboard = lab.cell(1).locator(".mk-month")
@@ -212,10 +207,10 @@ def test_a_past_of_the_sandbox_and_the_page_that_is_sent(
 
     lab.run_cell(2)
     lab.see(2, "month.html")
-    page = lab.page
+    page = lab.page.context.new_page()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.goto((lab_server.root / "month.html").as_uri())
+        page.goto((lab.server.root / "month.html").as_uri())
         expect(page.get_by_text("all of it is explained")).to_be_visible()
         expect(page.locator("figure svg")).to_have_count(6)
         wide = "() => document.documentElement.scrollWidth - innerWidth"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness import Lab
+from tests.support.servers.loopback import Asked, LoopbackServer, Said
 
 pytestmark = pytest.mark.browser
 
@@ -29,26 +28,23 @@ ENDINGS: list[dict[str, Any]] = [
 ]
 
 
-class Hostile(BaseHTTPRequestHandler):
+class Hostile(LoopbackServer):
     """A service that says markup wherever it can."""
 
-    taken = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = count(1)
 
-    def do_GET(self) -> None:
-        if self.path.endswith("/billing/balance"):
-            self._say(200, {"balance_micro_usd": 100_000_000})
-        elif "/jobs/media_" in self.path:
-            self._say(200, self._job(int(self.path.rsplit("_", 1)[1])))
-        else:
-            self._say(404, {"message": MARK})
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if body["prompt"] == "refuse":
-            self._say(422, {"message": MARK, "detail": {MARK: MARK}})
-            return
-        Hostile.taken += 1
-        self._say(200, {"id": f"media_{Hostile.taken}", "status": "queued"})
+    def answer(self, asked: Asked) -> Said:
+        if asked.path.endswith("/billing/balance"):
+            return Said({"balance_micro_usd": 100_000_000})
+        if "/jobs/media_" in asked.path:
+            return Said(self._job(int(asked.path.rsplit("_", 1)[1])))
+        if asked.method == "GET":
+            return Said({"message": MARK}, status=404)
+        if asked.json["prompt"] == "refuse":
+            return Said({"message": MARK, "detail": {MARK: MARK}}, status=422)
+        return Said({"id": f"media_{next(self._numbers)}", "status": "queued"})
 
     def _job(self, number: int) -> dict[str, Any]:
         ending = dict(ENDINGS[(number - 1) % len(ENDINGS)])
@@ -59,27 +55,11 @@ class Hostile(BaseHTTPRequestHandler):
         billing = {"state": "settled", "charge_micro_usd": 1}
         return {"id": f"media_{number}", "billing": billing, **ending}
 
-    def _say(self, status: int, body: dict[str, Any]) -> None:
-        content = json.dumps(body).encode()
-        self.send_response(status, "said")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
 
 @pytest.fixture
 def hostile() -> Iterator[str]:
-    """Serve it, and give its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hostile)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with Hostile() as server:
+        yield server.base_url
 
 
 START = f"""

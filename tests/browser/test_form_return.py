@@ -8,13 +8,14 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.harness import Lab, video_facts
+from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
 JOB_S = 240.0
 READ_MS = 1_000  # a person reads what the button says
 READS = 20
-CONNECT = "import mediakit as mk\nclient = mk.connect(home={!r})"
+CONNECT = f"{WHOLE_FILMS}import mediakit as mk\nclient = mk.connect(home={{!r}})"
 JOBS = 'print("jobs:", len(client.history.frame()), "shown:", len(form.jobs))'
 TYPED = "a red balloon over a lake, typed and not sent"
 AGAIN = "Run this cell again: your settings and results come back"

@@ -5,16 +5,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 from tests.browser.harness.wait import screenshot
 from tests.support.samples.media_samples import make_mp4
 from tests.support.servers.file_server import FileServer
@@ -90,12 +87,10 @@ def calls(lab: Lab) -> Any:
 
 
 def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
-    lab: Lab, lab_server: LabServer, media: str
+    lab: Lab, media: str
 ) -> None:
     cells = [f"base = {media!r}\n{CELLS}", RUNNING, CALLS, THOUSAND]
-    lab.open(lab_server.add_notebook("wall.ipynb", cells))
-    lab.resize(1280, 1100)
-    lab.hide_sidebar()
+    lab.begin("wall.ipynb", *cells, height_px=1100)
     lab.run_cell(0)
     wall = shown(lab, 1)
     expect(wall.locator("video")).to_have_count(3)
@@ -126,7 +121,7 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     assert calls(lab)[-1] == ("media_40", {"rating": 3})
     lab.page.wait_for_timeout(2_500)
     lab.save()
-    size = (lab_server.root / lab.notebook).stat().st_size
+    size = (lab.server.root / lab.notebook).stat().st_size
     assert size < MAX_NOTEBOOK_BYTES
     lab.screenshot("wall-thousand", wall)
 
@@ -142,18 +137,16 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     lab.screenshot("wall-thousand-saved")
 
     # A copy that was changed elsewhere is not trusted, and is sanitised.
-    copy = lab_server.read_notebook(lab.notebook)
+    copy = lab.server.read_notebook(lab.notebook)
     copy["cells"][3]["source"] = "# changed"
-    (lab_server.root / "untrusted.ipynb").write_text(json.dumps(copy))
+    (lab.server.root / "untrusted.ipynb").write_text(json.dumps(copy))
     lab.open("untrusted.ipynb", kernel=False)
     players = lab.outputs(3).locator("video[controls][poster^='data:image/jpeg']")
     expect(players).to_have_count(40)
     expect(lab.outputs(3).get_by_text("Open the video")).to_have_count(40)
     lab.screenshot("wall-thousand-untrusted")
 
-    exported = export(lab_server, "wall.ipynb")
-    page = lab.page.context.new_page()
-    page.goto(exported.as_uri(), wait_until="domcontentloaded")
+    page = lab.exported()
     players = page.locator("video[poster][preload=none]")
     expect(players).to_have_count(3 + 40)
     screenshot(page, "wall-thousand-as-html")
@@ -161,9 +154,3 @@ def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     assert facts.shows_a_picture
     page.get_by_text("960 more cells").click()
     expect(page.get_by_role("link", name="animal 99, light 9")).to_be_visible()
-
-
-def export(lab_server: LabServer, notebook: str) -> Path:
-    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html", notebook]
-    subprocess.run(command, cwd=lab_server.root, check=True, capture_output=True)
-    return lab_server.root / Path(notebook).with_suffix(".html").name

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 from playwright.sync_api import expect
@@ -37,9 +35,9 @@ EMBED = "tall.show(embed=True)"
 
 @pytest.mark.soak
 def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
-    lab: Lab, sandbox: RunningSandbox
+    lab: Lab, filming: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "playback")
+    first = connected(filming, "playback")
     make_mp4(lab.server.root / "short.mp4", duration_s=1)
     lab.begin("playback.ipynb", first, CLIP, UPSCALE, EMBED, height_px=1500)
     lab.run_cell(0)
@@ -51,15 +49,15 @@ def test_what_the_browser_cannot_play_plays_as_a_copy_and_a_mov_by_itself(
 
     lab.run_cell(2, timeout_s=JOB_S)
     cell = lab.cell(2)
-    lab.see(2, "H.265 (HEVC)", timeout_s=60)
-    lab.see(2, "small H.264 copy", timeout_s=60)
+    lab.see(2, "H.265 (HEVC)")
+    lab.see(2, "small H.264 copy")
     copy = video_facts(lab.page, ".jp-Notebook .mk-job video[src^='blob:']")
     assert copy.source.startswith("blob:")
     assert copy.error is None
     assert copy.width == 1280
     assert copy.shows_a_picture
     link = cell.get_by_role("link", name="Open the original video")
-    assert (link.get_attribute("href") or "").startswith(sandbox.base_url)
+    assert (link.get_attribute("href") or "").startswith(filming.base_url)
     lab.look_at("playback", 2, height_px=1500)
 
     assert "data:video" not in json.dumps(lab.save())
@@ -103,9 +101,9 @@ client.job(frame[frame["prompt"] == "a slow kite"]["job_id"].iloc[0])
 
 @pytest.mark.soak
 def test_a_job_is_taken_again_varied_tried_again_and_left_waiting(
-    lab: Lab, sandbox: RunningSandbox
+    lab: Lab, filming: RunningSandbox
 ) -> None:
-    first = connected(sandbox, "actions") + PICTURE
+    first = connected(filming, "actions") + PICTURE
     cells = [first, VARIED, FAILED, WAITING, PICK_UP]
     lab.begin("actions.ipynb", *cells, height_px=1500)
     lab.run_cell(0)
@@ -263,12 +261,7 @@ def test_results_of_cells_and_of_a_form_stay_small_and_are_not_paid_twice_or_los
     assert lab.page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
     lab.screenshot("many-without-a-kernel")
 
-    export = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html"]
-    subprocess.run(
-        [*export, "many.ipynb"], cwd=lab.server.root, check=True, capture_output=True
-    )
-    page = lab.page.context.new_page()
-    page.goto((lab.server.root / "many.html").as_uri(), wait_until="domcontentloaded")
+    page = lab.exported()
     assert page.evaluate(LOOKED_AT, [1, RESULTS, 60_000]) == []
     assert page.evaluate(CARDS, [FORM, OF_FORM, 60_000]) == OF_FORM
     screenshot(page, "many-as-html")

@@ -14,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.geometry import box_of
 from tests.browser.harness import Lab, connected
 from tests.browser.harness.lab import THEMES
 
@@ -74,8 +75,7 @@ def open_canvas(lab: Lab) -> Locator:
 
 def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
     """Press at the first place of the canvas and let go at the last one."""
-    box = canvas.bounding_box()
-    assert box is not None
+    box = box_of(canvas)
     places = [
         (box["x"] + x * box["width"], box["y"] + y * box["height"]) for x, y in shares
     ]
@@ -88,9 +88,9 @@ def drag(lab: Lab, canvas: Locator, *shares: tuple[float, float]) -> None:
 
 @pytest.mark.soak
 def test_a_region_is_painted_replaced_there_alone_and_still_painted_after_a_restart(
-    lab: Lab, sandbox: RunningSandbox, tmp_path: Path
+    lab: Lab, filming: RunningSandbox, tmp_path: Path
 ) -> None:
-    cells = [connected(sandbox, "masks"), MAKE, FORM, MASK, URLS]
+    cells = [connected(filming, "masks"), MAKE, FORM, MASK, URLS]
     lab.begin("masks.ipynb", *cells, height_px=1500)
     for index in range(3):
         lab.run_cell(index, timeout_s=JOB_S)

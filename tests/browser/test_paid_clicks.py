@@ -1,4 +1,4 @@
-"""One click buys one job: double clicks, and buttons that come under the pointer."""
+"""One click buys one job, and a form says before it what was bought already."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.geometry import box_of, middle
 from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -33,16 +34,9 @@ def jobs(lab: Lab, index: int) -> int:
     return int(lab.outputs(index).inner_text().split("jobs of this")[0].split()[-1])
 
 
-def middle(button: Locator) -> tuple[float, float]:
-    """Return where the pointer goes to click a button, once it is on the page."""
-    button.scroll_into_view_if_needed()
-    box = button.bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
     """Click a place twice, as a hand does that does not look between the clicks."""
+    button.scroll_into_view_if_needed()
     x, y = middle(button)
     lab.page.mouse.move(x, y)
     # The button has been here for a while.
@@ -54,10 +48,7 @@ def click_twice(lab: Lab, button: Locator, gap_ms: float) -> None:
 
 def distance(top: Locator, low: Locator) -> float:
     """Return how far one card begins below another one, pixels."""
-    first, second = top.bounding_box(), low.bounding_box()
-    assert first is not None
-    assert second is not None
-    return second["y"] - first["y"]
+    return box_of(low)["y"] - box_of(top)["y"]
 
 
 def test_a_slow_double_click_on_generate_pays_for_one_clip(
@@ -103,3 +94,43 @@ def test_a_double_click_on_erase_moves_no_card_and_pays_for_nothing(
     assert abs(distance(top, low) - before) < 1
     expect(low.locator("video")).to_have_count(1)
     assert jobs(lab, 2) == 2
+
+
+TWIN = 'client.form("text-to-video", prompt="a kite over twin dunes", duration=3)'
+CODED = 'client.submit("text-to-video", prompt="a kite over coded dunes", duration=3)'
+
+
+def go(form: Locator) -> Locator:
+    return form.locator("button.mk-go")
+
+
+def test_a_form_says_what_another_form_or_code_bought_and_shows_it_for_nothing(
+    lab: Lab, sandbox: RunningSandbox
+) -> None:
+    first = connected(sandbox, "twins")
+    lab.begin("twins.ipynb", first, TWIN, TWIN, COUNT, CODED, height_px=1000)
+    for index in range(4):
+        lab.run_cell(index)
+    one, other = (lab.cell(index).locator(".mk-form") for index in (1, 2))
+    expect(go(other)).to_have_text("Generate · $0.204")
+    go(one).click()
+    erase = one.get_by_role("button", name="Erase…")
+    expect(erase).to_have_count(1, timeout=JOB_MS)
+
+    expect(go(other)).to_have_text("Another take · $0.204")
+    expect(other.get_by_text("You have this clip.")).to_be_visible()
+    expect(other.locator(".mk-job")).to_have_count(0)
+    other.get_by_role("button", name="Show it").click()
+    expect(other.locator(".mk-job")).to_have_count(1)
+    expect(other.locator(".mk-job video").first).to_be_visible()
+    expect(other.get_by_role("button", name="Show it")).to_have_count(0)
+    assert jobs(lab, 3) == 1
+
+    other.get_by_label("Prompt").first.fill("a kite over other dunes")
+    expect(go(other)).to_have_text("Generate · $0.204")
+
+    lab.run_cell(4)
+    other.get_by_label("Prompt").first.fill("a kite over coded dunes")
+    expect(other.get_by_text("You have this clip.")).to_be_visible(timeout=JOB_MS)
+    expect(go(other)).to_have_text("Another take · $0.204")
+    assert jobs(lab, 3) == 2

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.harness import Lab, video_facts
+from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = pytest.mark.browser
 
@@ -48,7 +49,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
     form.get_by_role("button", name="Generate").click()
     video = form.locator("video:visible").first
     video.wait_for(state="visible", timeout=JOB_S * 1000)
-    lab.see(FORM, "as estimated", timeout_s=30)
+    lab.see(FORM, "as estimated")
     facts = video_facts(lab.page, ".jp-Notebook video:visible")
     assert (facts.width, facts.height) == (1280, 720)
     assert facts.shows_a_picture
@@ -73,7 +74,7 @@ def test_the_main_job_from_the_form_to_the_charge_and_back_without_a_kernel(
 
 
 SLOW = "a slow train through snow"
-SUBMIT = f"""
+SUBMIT = f"""{WHOLE_FILMS}
 import mediakit as mk
 client = mk.connect(home="killed")  # books of its own: others spend elsewhere
 client.form("text-to-video", prompt={SLOW!r}, duration=10)
@@ -105,7 +106,7 @@ def test_a_kernel_killed_before_the_result_loses_nothing_and_pays_once(
     lab.kill_kernel()
 
     lab.page.get_by_role("dialog").get_by_role("button", name="Ok").click()
-    lab.wait_idle(timeout_s=60)
+    lab.wait_idle()
     lab.run_cell(0)
     lab.run_cell(1, timeout_s=JOB_S)
     lab.see(1, f"jobs: 1 status: completed prompt: {SLOW}")

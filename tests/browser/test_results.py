@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Download, Locator, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.geometry import box_of
 from tests.browser.harness import Lab, connected
 
 pytestmark = pytest.mark.browser
@@ -121,15 +122,11 @@ def test_twelve_waits_fold_into_one_progress_and_a_value_is_a_player(
     lab.see(1, "12 jobs: 12 completed")
     assert cell.locator("img:visible, video:visible").count() == 0
     outputs = cell.locator(".jp-Cell-outputArea")
-    folded = outputs.bounding_box()
-    assert folded is not None
-    assert folded["height"] < WAITS_MAX_PX
+    assert box_of(outputs)["height"] < WAITS_MAX_PX
     cell.get_by_text("Show the 12 jobs").filter(visible=True).click()
     lines = lab.outputs(1).get_by_text("kite number").filter(visible=True)
     expect(lines).to_have_count(MANY)
-    unfolded = outputs.bounding_box()
-    assert unfolded is not None
-    assert unfolded["height"] < OPEN_WAITS_MAX_PX
+    assert box_of(outputs)["height"] < OPEN_WAITS_MAX_PX
     lab.look_at("waits", 1)
 
     lab.run_cell(2, timeout_s=JOB_S)

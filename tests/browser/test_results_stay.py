@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import FloatRect, Locator, Route, expect
+from playwright.sync_api import Locator, Route, expect
 
 from mediakit.sandbox.server.running import RunningSandbox
+from tests.browser.geometry import box_of
 from tests.browser.harness import Lab, connected
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -24,9 +25,9 @@ PLAY = """video => {
 PLAYS_ON = "() => window.played.isConnected && !window.played.paused"
 
 
-def opened(lab: Lab, sandbox: RunningSandbox, name: str, cell: str) -> Locator:
+def opened(lab: Lab, filming: RunningSandbox, name: str, cell: str) -> Locator:
     """Open a notebook with this cell, run it, and return what it shows."""
-    first = connected(sandbox, name)
+    first = connected(filming, name)
     lab.begin(f"{name}.ipynb", first, cell, height_px=1000)
     lab.run_cell(0)
     lab.run_cell(1)
@@ -49,16 +50,10 @@ IN_VIEW = """node => {
 }"""
 
 
-def box_of(what: Locator) -> FloatRect:
-    box = what.bounding_box()
-    assert box is not None
-    return box
-
-
 def test_a_form_stands_still_and_a_clip_plays_on_while_further_ones_arrive(
-    lab: Lab, sandbox: RunningSandbox
+    lab: Lab, filming: RunningSandbox
 ) -> None:
-    cell = opened(lab, sandbox, "plays-on", FORM)
+    cell = opened(lab, filming, "plays-on", FORM)
     lab.resize(1600, 1000)
     form, go = cell.locator(".mk-form"), cell.locator("button.mk-go")
     expect(go).to_be_enabled()

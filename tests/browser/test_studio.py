@@ -10,8 +10,9 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 from tests.browser.harness.lab import Theme
+from tests.support.sketches import WHOLE_FILMS
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 
@@ -70,7 +71,7 @@ def misfits(lab: Lab) -> list[str]:
 
 
 LOOKS: tuple[tuple[Theme, int], ...] = (("light", 1280), ("dark", 800))
-MORE_LOOKS: tuple[tuple[Theme, int], ...] = (*LOOKS, ("light", 1600), ("dark", 360))
+MORE_LOOKS: tuple[tuple[Theme, int], ...] = (*LOOKS, ("dark", 360), ("light", 1600))
 
 
 def pictures(
@@ -104,11 +105,9 @@ def go(studio: Locator, tab: str) -> None:
 
 
 def test_from_the_catalogue_to_a_paid_clip_and_from_the_history_back_to_its_form(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    lab.open(lab_server.add_notebook("studio.ipynb", [BEFORE, STUDIO, FROM_OUTSIDE]))
-    lab.resize(1280, 1300)
-    lab.hide_sidebar()
+    lab.begin("studio.ipynb", BEFORE, STUDIO, FROM_OUTSIDE, height_px=1300)
     lab.run_cell(0, timeout_s=JOB_S)
     lab.restart_kernel()  # what follows is another process
     lab.run_cell(1)
@@ -186,10 +185,8 @@ def told_in_place(lab: Lab, region: Locator, text: str) -> Iterator[None]:
     assert region.evaluate("region => region === window.region")
 
 
-def test_states_and_changes_are_there_for_those_who_do_not_see_them(
-    lab: Lab, lab_server: LabServer
-) -> None:
-    lab.open(lab_server.add_notebook("spoken.ipynb", [STUDIO, SUBMIT]))
+def test_states_and_changes_are_there_for_those_who_do_not_see_them(lab: Lab) -> None:
+    lab.begin("spoken.ipynb", WHOLE_FILMS + STUDIO, SUBMIT)
     lab.run_cell(0)
     studio = lab.cell(0).locator(".mk-studio")
     # No key that is pressed in the studio reaches the notebook.
@@ -233,11 +230,9 @@ client.studio()
 
 
 def test_several_jobs_are_summed_compared_and_erased_and_the_spend_is_drawn(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
-    lab.open(lab_server.add_notebook("lighthouses.ipynb", [CLIPS]))
-    lab.resize(1280, 1300)
-    lab.hide_sidebar()
+    lab.begin("lighthouses.ipynb", CLIPS, height_px=1300)
     lab.run_cell(0, timeout_s=JOB_S)
     studio = lab.cell(0).locator(".mk-studio")
     go(studio, "History")

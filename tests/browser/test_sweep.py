@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.harness import Lab, LabServer, video_facts
+from tests.browser.harness import Lab, video_facts
 from tests.browser.harness.lab import THEMES
 from tests.support.samples.media_samples import make_mp4
 
@@ -34,11 +34,9 @@ AGAIN = "print(plan.refresh())"
 
 
 @pytest.mark.soak
-def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
-    lab: Lab, lab_server: LabServer
-) -> None:
+def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(lab: Lab) -> None:
     cells = [CONNECT, PLAN, RESULTS, RATED, AGAIN]
-    lab.open(lab_server.add_notebook("sweep.ipynb", cells))
+    lab.begin("sweep.ipynb", *cells)
     lab.run_cell(0)
     lab.run_cell(1)
     lab.see(1, "2 new")
@@ -73,12 +71,12 @@ def test_a_plan_is_run_by_a_click_and_its_results_are_rated_by_keys(
 
 @pytest.mark.soak
 def test_upscaled_clips_play_on_the_wall_and_side_by_side_until_they_are_gone(
-    lab: Lab, lab_server: LabServer
+    lab: Lab,
 ) -> None:
     for n in range(2):
-        make_mp4(lab_server.root / f"short-{n}.mp4", duration_s=n + 1)
+        make_mp4(lab.server.root / f"short-{n}.mp4", duration_s=n + 1)
     cells = [CONNECT, UPSCALED, ERASED]
-    lab.open(lab_server.add_notebook("upscaled.ipynb", cells))
+    lab.begin("upscaled.ipynb", *cells)
     lab.run_cell(0)
     lab.run_cell(1, timeout_s=RUN_MS / 1000)
     lab.see(1, "2 of 2 done")

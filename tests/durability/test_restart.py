@@ -7,13 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import zygote
+from tests.support.sketches import SKETCH
 
-# A kernel's own sandbox has no setting for this: people there watch the films.
-SKETCH = """
-from functools import partial
-from mediakit.sandbox.server import running
-running.Sandbox = partial(running.Sandbox, sketch=True)
-"""
 SUBMIT = """
 import json, sys
 import mediakit as mk

@@ -16,6 +16,8 @@ import pytest
 
 from mediakit.catalog import Catalog, Function
 from mediakit.schema import MediaRequest
+from tests.support import zygote
+from tests.support.sketches import SKETCH
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "adding_a_function.md"
@@ -38,6 +40,10 @@ BLOCK = re.compile(
 )
 
 CHECK = """
+import warnings
+warnings.filterwarnings("error")
+warnings.filterwarnings("ignore", "This process", DeprecationWarning)
+
 def _shown(value, expected, line):
     assert str(value) == expected, f"{line}: got {value}"
 """
@@ -68,7 +74,7 @@ def executable(block: str) -> str:
 
 def files_of(page: Path) -> dict[str, str]:
     """Return the files that a page shows; blocks that name none are its script."""
-    files = {"page.py": CHECK}
+    files = {"page.py": SKETCH + CHECK}
     for block in blocks("python", page) + blocks("toml", page):
         named = FILE.match(block)
         if named:
@@ -84,7 +90,10 @@ each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 @pytest.mark.soak
 @each_page
 def test_the_blocks_of_a_page_run_and_show_what_they_say(
-    page: Path, tmp_path: Path, request: pytest.FixtureRequest
+    page: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings = {"MEDIAKIT_HOME": str(tmp_path / "home")}
     if page == POSTGRES_PAGE:
@@ -92,10 +101,17 @@ def test_the_blocks_of_a_page_run_and_show_what_they_say(
     files = files_of(page)
     for name, text in files.items():
         (tmp_path / name).write_text(text, "utf-8")
-    tests = [name for name in files if name.startswith("test_")]
-    pytest_only = ["-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    if not any(name.startswith("test_") for name in files):
+        monkeypatch.chdir(tmp_path)
+        process = zygote.start(files["page.py"], environment=settings)
+        said, errors = process.finish()
+        assert process.returncode == 0, said + errors
+        return
     done = subprocess.run(
-        [sys.executable, "-W", "error", *(pytest_only if tests else ["page.py"])],
+        [
+            *(sys.executable, "-W", "error", "-m", "pytest", "-q", "-p"),
+            "no:cacheprovider",
+        ],
         cwd=tmp_path,
         env={**os.environ, **settings},
         capture_output=True,

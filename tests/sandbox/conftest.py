@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from mediakit.sandbox.server.running import RunningSandbox, Sandbox, start
+from tests.support.clients import http_client
 from tests.support.sandbox.admin import AdminClient
 from tests.support.sandbox.receivers import Receiver, receiving
 
@@ -31,14 +32,7 @@ class Api:
 
     def __init__(self, running: RunningSandbox) -> None:
         self.running = running
-        headers = {"X-API-Key": running.api_key}
-        self.http = httpx.Client(
-            base_url=running.base_url,
-            headers=headers,
-            trust_env=False,
-            verify=False,
-            timeout=30,
-        )
+        self.http = http_client(running.base_url, running.api_key)
 
     def path(self, kind: str) -> str:
         return f"/v1/media/{self.running.functions[kind]}"

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import httpx
 import pytest
 
 from mediakit.clock import SystemClock
@@ -13,6 +12,7 @@ from mediakit.sandbox.server.host import resume_clock
 from mediakit.sandbox.store.database import Database
 from tests.sandbox.conftest import Api, StartSandbox
 from tests.support import zygote
+from tests.support.clients import http_client
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -104,14 +104,7 @@ def test_the_clock_does_not_go_back_after_a_kill(
 ) -> None:
     process = zygote.start(KILLED, str(tmp_path))
     base_url, api_key = process.stdout.readline().split()
-    headers = {"X-API-Key": api_key}
-    with httpx.Client(
-        base_url=base_url,
-        headers=headers,
-        trust_env=False,
-        verify=False,
-        timeout=30,
-    ) as http:
+    with http_client(base_url, api_key) as http:
         answer = http.get("/sandbox/clock")
     process.kill()
     process.finish()

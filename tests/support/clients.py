@@ -1,8 +1,10 @@
-"""Clients to await of a service that is known, on a history that a test holds."""
+"""Clients of a known service: on a history that a test holds, and of plain HTTP."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import httpx
 
 from mediakit import AsyncClient, Catalog
 from mediakit.client import Service
@@ -27,3 +29,14 @@ def async_client(
     """Give a client that looks for nothing: no service is asked what it is."""
     backend = Backend(service, Catalog.default() if catalog is None else catalog)
     return _Known(Components(backend, history, **settings))
+
+
+def http_client(base_url: str, api_key: str) -> httpx.Client:
+    """Return a plain HTTP client with a key, whatever proxies the machine has."""
+    return httpx.Client(
+        base_url=base_url,
+        headers={"X-API-Key": api_key},
+        trust_env=False,
+        verify=False,
+        timeout=60,
+    )

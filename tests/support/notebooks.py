@@ -9,6 +9,8 @@ from typing import Any
 
 import nbformat
 
+from tests.support.sketches import add_startup
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 
@@ -36,8 +38,6 @@ def copied(folder: Path) -> Path:
 
 def ipython_environment(folder: Path) -> dict[str, str]:
     """Return the environment of an IPython with a new history and our warnings."""
-    startup = folder / "ipython" / "profile_default" / "startup"
-    startup.mkdir(parents=True, exist_ok=True)
-    (startup / "00-warnings.py").write_text(STARTUP)
+    add_startup(folder / "ipython", STARTUP)
     own = {"MEDIAKIT_HOME": folder / "home", "IPYTHONDIR": folder / "ipython"}
     return {**os.environ, **{name: str(path) for name, path in own.items()}}

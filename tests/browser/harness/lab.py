@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -151,8 +153,7 @@ class Lab:
         self.page.remove_listener("pageerror", self._note_page_error)
         if self.page.evaluate(THERE):
             self.page.evaluate(CLEAR)
-            if self.page.evaluate("() => document.body.dataset.jpThemeLight") != "true":
-                self.theme("light")
+            self.theme("light")
 
     def reload(self) -> None:
         """Load the page again, as a person does; the kernel goes on."""
@@ -217,6 +218,18 @@ class Lab:
             self._command("docmanager:save", timeout_s=STEP_S)
         return self.server.read_notebook(self.notebook)
 
+    def exported(self) -> Page:
+        """Export the notebook as HTML, and return a page that shows it."""
+        export = [sys.executable, "-m", "jupyter", "nbconvert", "--to", "html"]
+        root = self.server.root
+        subprocess.run(
+            [*export, self.notebook], cwd=root, check=True, capture_output=True
+        )
+        page = self.page.context.new_page()
+        html = (root / self.notebook).with_suffix(".html")
+        page.goto(html.as_uri(), wait_until="domcontentloaded")
+        return page
+
     def kernel_id(self) -> str:
         """Return the id of this notebook's kernel."""
         return str(
@@ -259,18 +272,18 @@ class Lab:
         psutil.wait_procs(killed, timeout=STEP_S)
 
     def theme(self, theme: Theme) -> None:
-        """Change the colours and wait until the page has them.
+        """Change the colours, unless the page has them, and wait for them.
 
         JupyterLab covers the page while it changes. A second change before the cover is
         gone removes it twice, which is an error on the console.
         """
         light = "true" if theme == "light" else "false"
-        self._command(
-            "apputils:change-theme", {"theme": THEMES[theme]}, timeout_s=STEP_S
-        )
         shown = f"""() => document.body.dataset.jpThemeLight === '{light}'
             && !document.getElementById("jupyterlab-splash")"""
-        self._wait_for(shown, f"the {theme} theme", STEP_S)
+        if not self.page.evaluate(shown):
+            args = {"theme": THEMES[theme]}
+            self._command("apputils:change-theme", args, timeout_s=STEP_S)
+            self._wait_for(shown, f"the {theme} theme", STEP_S)
 
     def resize(self, width_px: int, height_px: int) -> None:
         """Give the page another size."""

@@ -88,12 +88,7 @@ class LabServer:
 def serve_lab(
     folder: Path, environment: Mapping[str, str] | None = None
 ) -> Iterator[LabServer]:
-    """Run JupyterLab on a free loopback port while the block lasts.
-
-    Args:
-        folder: An empty folder; notebooks go to `folder/notebooks`.
-        environment: Variables to add for the server and its kernels.
-    """
+    """Run JupyterLab on a free loopback port while the block lasts."""
     root = folder / "notebooks"
     root.mkdir(parents=True)
     variables = apart(folder, **(environment or {}))
@@ -135,6 +130,8 @@ def _command(port: int, token: str, root: Path) -> list[str]:
         "--ServerApp.port_retries=0",
         f"--ServerApp.root_dir={root}",
         f"--IdentityProvider.token={token}",
+        # Each page would else start Node.js, to find that nothing is to be built.
+        "--ServerApp.tornado_settings={'page_config_data': {'buildCheck': False}}",
         "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]

@@ -52,7 +52,7 @@ class VideoFacts:
         return self.width > 0 and self.height > 0 and self.decoded_frames > 0
 
 
-def video_facts(page: Page, selector: str, *, timeout_s: float = 20) -> VideoFacts:
+def video_facts(page: Page, selector: str, *, timeout_s: float = 60) -> VideoFacts:
     """Play the first video that `selector` finds and say what came of it.
 
     Waits until frames are decoded, the browser complains, or `timeout_s` passed;

@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, ViewportSize
 
 import mediakit.widgets
 
-WAITS_S = 10.0
+WAITS_S = 60.0
 # Each picture of a page is drawn without a graphics card: a small one is enough.
 VIEWPORT = ViewportSize(width=800, height=600)
 SAVED = "page.css"  # the sheet of a file of its own
@@ -109,12 +109,7 @@ setInterval(async () => window.hear(await window.fromPython()), 250);
 
 
 class BarePage:
-    """A page, and the widgets on it.
-
-    Args:
-        page: A new page of the browser.
-        address: Where `PAGE` is served: a page on loopback may read media there.
-    """
+    """A page, and the widgets on it."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser
 from tests.browser.modules.bare_page import PAGE, VIEWPORT, BarePage
 from tests.support.servers.file_server import FileServer
 
-WAITS_MS = 10_000
+WAITS_MS = 60_000
 
 
 @pytest.fixture(scope="session")

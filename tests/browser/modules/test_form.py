@@ -46,12 +46,7 @@ HOLD = """(element, [key, times]) => {
 
 
 class Shown:
-    """A form on a page.
-
-    Args:
-        bare: The page.
-        form: The form.
-    """
+    """A form on a page."""
 
     def __init__(self, bare: BarePage, form: Form) -> None:
         self.bare, self.page, self.form = bare, bare.page, form

@@ -39,12 +39,7 @@ LATER_MS = 1_000
 
 
 class OneJob:
-    """A job that notes what the page asks of it.
-
-    Args:
-        state: How it stands.
-        shown: What is shown beside that.
-    """
+    """A job that notes what the page asks of it."""
 
     home = HOST
 

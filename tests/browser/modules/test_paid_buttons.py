@@ -12,6 +12,7 @@ from mediakit import Client
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.job.jobs import JobsWidget
 from mediakit.widgets.toolkit.accessible_names import Namer
+from tests.browser.geometry import middle
 from tests.browser.modules.bare_page import BarePage
 from tests.browser.modules.conftest import open_bare_page
 from tests.browser.modules.test_jobs import OneJob
@@ -71,19 +72,13 @@ LEAVE = """() => {
 }"""
 
 
-def middle(page: Page, name: str) -> tuple[float, float]:
-    box = page.locator(f"#{name}").bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
 def clicks(page: Page) -> Any:
     return page.evaluate("window.clicks")
 
 
 def rest(page: Page, name: str) -> tuple[float, float]:
     """Let the pointer rest on a button."""
-    x, y = middle(page, name)
+    x, y = middle(page.locator(f"#{name}"))
     page.mouse.move(x, y)
     page.clock.run_for(LATER_MS)
     return x, y
@@ -115,7 +110,7 @@ def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_i
     )
     page.mouse.click(x, y)
     page.clock.run_for(100)
-    assert abs(middle(page, "go")[1] - y) < 20, "the paid button is there now"
+    assert abs(middle(page.locator("#go"))[1] - y) < 20, "the paid button is there now"
     page.mouse.click(x, y)
     page.clock.run_for(LATER_MS)
 
@@ -125,7 +120,7 @@ def test_a_free_button_takes_every_click_and_pays_for_nothing_that_moves_under_i
 def test_a_paid_button_that_appears_or_becomes_another_is_not_clicked_at_once(
     page: Page,
 ) -> None:
-    x, y = middle(page, "go")
+    x, y = middle(page.locator("#go"))
     page.evaluate("document.getElementById('above').style.height = '80px'")
     page.mouse.move(x, y)
     page.clock.run_for(LATER_MS)
@@ -240,9 +235,7 @@ def test_a_second_click_pays_for_nothing_whatever_button_was_clicked_first(
             button = buttons.nth(at % buttons.count())
             is_paid = "mk-paid" in str(button.get_attribute("class"))
             names.add(button.inner_text())
-            box = button.bounding_box()
-            assert box is not None
-            x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+            x, y = middle(button)
             page.mouse.move(x, y)
             page.clock.run_for(LATER_MS)
             before = paid(bare)

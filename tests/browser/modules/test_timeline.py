@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, expect
 import mediakit.widgets.timeline
 from mediakit import Client
 from mediakit.widgets.controls.wire import held, shown
+from tests.browser.geometry import box_of, middle
 from tests.browser.modules.bare_page import BarePage, until
 from tests.support.samples.media_samples import make_mp4
 
@@ -36,13 +37,7 @@ PAIR = track(
 
 
 class Composition:
-    """A form of compose-video with its timeline on a page.
-
-    Args:
-        bare: The page.
-        client: Makes the form.
-        tracks: What it begins with.
-    """
+    """A form of compose-video with its timeline on a page."""
 
     def __init__(self, bare: BarePage, client: Client, *tracks: dict[str, Any]) -> None:
         self.page = bare.page
@@ -56,12 +51,13 @@ class Composition:
 
     def drag(self, what: Locator, by_px: float, *, from_end: bool = False) -> None:
         """Take a block in its middle, or at its end, and let it go elsewhere."""
-        x, y, width, height = box_of(what)
-        start = x + width - 3 if from_end else x + width / 2
-        self.page.mouse.move(start, y + height / 2)
+        x, y = middle(what)
+        if from_end:
+            x += box_of(what)["width"] / 2 - 3
+        self.page.mouse.move(x, y)
         self.page.mouse.down()
-        self.page.mouse.move(start + by_px / 2, y + height / 2, steps=2)
-        self.page.mouse.move(start + by_px, y + height / 2, steps=2)
+        self.page.mouse.move(x + by_px / 2, y, steps=2)
+        self.page.mouse.move(x + by_px, y, steps=2)
         self.page.mouse.up()
 
     def keyframes(self) -> list[tuple[int | None, int | None]]:
@@ -83,12 +79,6 @@ def compose(bare: BarePage, client: Client) -> Callable[..., Composition]:
     return lambda *tracks: Composition(bare, client, *tracks)
 
 
-def box_of(what: Locator) -> tuple[float, float, float, float]:
-    box = what.bounding_box()
-    assert box is not None
-    return box["x"], box["y"], box["width"], box["height"]
-
-
 def test_a_composition_grows_on_the_timeline(
     compose: Callable[..., Composition],
 ) -> None:
@@ -96,8 +86,7 @@ def test_a_composition_grows_on_the_timeline(
     expect(made.el).to_contain_text("Double-click a row to place its first keyframe")
     made.el.get_by_role("button", name="Add one more image track").click()
     expect(made.el).to_contain_text("image-1")
-    x, y, width, height = box_of(made.el.locator(".mk-tl-lane").nth(1))
-    made.page.mouse.dblclick(x + width / 2, y + height / 2)
+    made.page.mouse.dblclick(*middle(made.el.locator(".mk-tl-lane").nth(1)))
     expect(made.block(0, 0)).to_be_focused()
     made.el.get_by_role("button", name="Place a keyframe").click()
     made.el.get_by_role("button", name="Add one more audio track").click()
@@ -113,14 +102,14 @@ def test_a_block_is_dragged_and_lengthened_and_the_form_follows(
     second = made.block(0, 1)
 
     second.click()
-    made.drag(second, box_of(second)[2] / 4)
+    made.drag(second, box_of(second)["width"] / 4)
     made.becomes((0, 2000), (3500, 2000))
-    made.drag(second, -box_of(second)[2] / 4, from_end=True)
+    made.drag(second, -box_of(second)["width"] / 4, from_end=True)
     made.becomes((0, 2000), (3500, 1500))
     # 2055 is nearer to 2100, but the end of the other one holds it.
-    made.drag(second, -1445 * box_of(second)[2] / 1500)
+    made.drag(second, -1445 * box_of(second)["width"] / 1500)
     made.becomes((0, 2000), (2000, 1500))
-    made.drag(second, -box_of(second)[2] / 3)
+    made.drag(second, -box_of(second)["width"] / 3)
     expect(made.el).to_contain_text("must be at least 2000 ms")
 
 
@@ -156,14 +145,14 @@ def test_without_its_kernel_it_stands_still_and_says_so(
     made = compose(PAIR)
     made.el.evaluate("root => root.classList.add('mk-gone')")
     second = made.block(0, 1)
-    before = box_of(second)[2]
+    before = box_of(second)["width"]
 
     made.drag(second, 100)
     expect(made.el).to_contain_text("The kernel is gone")
     second.focus()
     made.page.keyboard.press("ArrowRight")
     expect(second).to_contain_text(f"3 {DASH} 5 s")
-    assert box_of(second)[2] == before
+    assert box_of(second)["width"] == before
     assert made.keyframes() == [(0, 2000), (3000, 2000)]
 
 
@@ -201,17 +190,17 @@ def test_long_compositions_are_zoomed_and_scrolled(
         )
     )
     last = made.block(7, 3)
-    before = box_of(last)[2]
+    before = box_of(last)["width"]
 
     expect(made.el.locator(".mk-tl-block")).to_have_count(32)
     last.click()
     zoom_in = made.el.get_by_role("button", name="Zoom in")
     for _ in range(3):
         zoom_in.click()
-    assert box_of(last)[2] > before * 3
+    assert box_of(last)["width"] > before * 3
     expect(last).to_be_in_viewport()
     made.el.get_by_role("button", name="Fit all into view").click()
-    assert abs(box_of(last)[2] - before) < 1
+    assert abs(box_of(last)["width"] - before) < 1
     last.focus()
     made.page.keyboard.press("Home")
     expect(made.block(0, 0)).to_be_focused()

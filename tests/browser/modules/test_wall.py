@@ -20,7 +20,7 @@ from mediakit.widgets.gallery import (
     WallCell,
     WallSummary,
 )
-from tests.browser.geometry import layout_faults, nameless
+from tests.browser.geometry import box_of, layout_faults, nameless
 from tests.browser.harness import video_facts
 from tests.browser.modules.bare_page import BarePage, until
 from tests.support.samples.media_samples import make_mp4, make_png, make_wav
@@ -331,8 +331,7 @@ def test_two_videos_or_pictures_are_wiped_over_each_other(wall: Wall) -> None:
     wipe.focus()
     wall.press("Home")
     assert wall.page.evaluate(clip) == "inset(0px 0px 0px 0%)"
-    box = wall.dialog.locator(".mk-wall-stage").first.bounding_box()
-    assert box is not None
+    box = box_of(wall.dialog.locator(".mk-wall-stage").first)
     wall.page.mouse.move(box["x"] + 20, box["y"] + 40)
     wall.page.mouse.down()
     wall.page.mouse.move(box["x"] + box["width"] * 0.75, box["y"] + 40, steps=4)
@@ -410,8 +409,7 @@ def test_a_tag_moves_nothing_and_stars_stand_below_the_picture(wall: Wall) -> No
     wall.show()
 
     def tops() -> list[float]:
-        boxes = [wall.tile(n).bounding_box() for n in range(6)]
-        return [box["y"] for box in boxes if box is not None]
+        return [box_of(wall.tile(n))["y"] for n in range(6)]
 
     before = tops()
     wall.tile(0).focus()
@@ -420,10 +418,8 @@ def test_a_tag_moves_nothing_and_stars_stand_below_the_picture(wall: Wall) -> No
     wall.press("Enter")
     expect(wall.tile(0)).to_contain_text("another tag")
     assert tops() == before
-    media = wall.tile(0).locator(".mk-wall-media").bounding_box()
-    stars = wall.tile(0).locator(".mk-wall-stars").bounding_box()
-    assert media is not None
-    assert stars is not None
+    media = box_of(wall.tile(0).locator(".mk-wall-media"))
+    stars = box_of(wall.tile(0).locator(".mk-wall-stars"))
     assert stars["y"] >= media["y"] + media["height"]
 
 
@@ -587,14 +583,11 @@ def test_a_wall_of_1000_cells_has_pages_and_headers_that_stay(wall: Wall) -> Non
     expect(wall.el.get_by_role("gridcell")).to_have_count(40)
     expect(wall.el).to_contain_text("Page 1 of 25")
     header = wall.el.get_by_role("columnheader").first
-    before = header.bounding_box()
+    before = box_of(header)["y"]
     wall.el.locator(".mk-wall-scroll").evaluate(
         "e => { e.scrollTop = e.scrollHeight; }"
     )
-    after = header.bounding_box()
-    assert before is not None
-    assert after is not None
-    assert abs(before["y"] - after["y"]) < 12, "the header does not stay"
+    assert abs(before - box_of(header)["y"]) < 12, "the header does not stay"
 
     wall.tile(0).focus()
     wall.press("PageDown")

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import httpx
-
 import mediakit as mk
 from tests.sandbox.conftest import StartSandbox, without_key
+from tests.support.clients import http_client
 
 
 # Everything that opened it to every user of the machine before it asked for the key.
@@ -14,14 +13,7 @@ def test_an_inactive_key_opens_nothing_and_the_last_active_one_stays(
 ) -> None:
     api = sandboxes(concurrency=0)
     second = api.http.post("/sandbox/orgs/org_sandbox/keys", json={}).json()
-    second_http = httpx.Client(
-        base_url=api.running.base_url,
-        headers={"X-API-Key": second["key"]},
-        trust_env=False,
-        verify=False,
-        timeout=30,
-    )
-    with second_http:
+    with http_client(api.running.base_url, second["key"]) as second_http:
         assert second_http.get("/sandbox/orgs").status_code == 200
         off = {"state": "inactive"}
         own = second_http.patch(f"/sandbox/keys/{second['id']}", json=off)

@@ -3,11 +3,11 @@
 import base64
 from typing import Any
 
-import httpx
 import pytest
 from standardwebhooks import WebhookVerificationError
 
 from tests.sandbox.conftest import Api, StartSandbox
+from tests.support.clients import http_client
 from tests.support.sandbox.receivers import (
     Received,
     Receiver,
@@ -147,15 +147,7 @@ def test_owners_and_admins_rotate_and_members_read(
     asked = {"name": "Ada", "role": role}
     member = admin_call(hooked, "POST", "orgs/org_sandbox/members", asked).json()
     key = admin_call(hooked, "POST", "orgs/org_sandbox/keys", {"member": member["id"]})
-    headers = {"X-API-Key": key.json()["key"]}
-    base_url = hooked.running.base_url
-    with httpx.Client(
-        base_url=base_url,
-        headers=headers,
-        trust_env=False,
-        verify=False,
-        timeout=30,
-    ) as http:
+    with http_client(hooked.running.base_url, key.json()["key"]) as http:
         assert http.get(SECRET).json()["secret"] == read(hooked)
         answer = http.post(f"{SECRET}/rotate", json={})
 

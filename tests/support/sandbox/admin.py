@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
+from tests.support.clients import http_client
 
 if TYPE_CHECKING:
     from tests.sandbox.conftest import Api
@@ -17,13 +17,8 @@ class AdminClient:
     def __init__(self, api: Api) -> None:
         self.api = api
         self._users: list[Api] = []
-        self.http = httpx.Client(
-            base_url=f"{api.running.base_url}/sandbox",
-            headers={"X-API-Key": api.running.api_key},
-            trust_env=False,
-            verify=False,
-            timeout=30,
-        )
+        running = api.running
+        self.http = http_client(f"{running.base_url}/sandbox", running.api_key)
 
     def __enter__(self) -> Self:
         return self

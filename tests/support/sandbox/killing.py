@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -16,6 +15,7 @@ import httpx
 
 from tests.sandbox.conftest import KITE
 from tests.support import zygote
+from tests.support.clients import http_client
 
 KEY = "a-key-for-this-test"
 OPENING_USD = 10_000
@@ -72,13 +72,9 @@ class Server:
         """Open its database, for what only that tells."""
         return sqlite3.connect(self.data_dir / "sandbox.sqlite3")
 
-    @contextmanager
-    def http(self) -> Iterator[httpx.Client]:
-        headers = {"X-API-Key": KEY}
-        with httpx.Client(
-            headers=headers, trust_env=False, verify=False, timeout=60
-        ) as http:
-            yield http
+    def http(self) -> httpx.Client:
+        """Return a client to be told whole addresses: each start has another one."""
+        return http_client("", KEY)
 
 
 @dataclass(frozen=True)
