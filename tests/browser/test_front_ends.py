@@ -22,8 +22,7 @@ from tests.browser.test_dashboard import (
     names,
     total_of,
 )
-from tests.browser.test_gallery import CELLS as WALL_CELLS
-from tests.browser.test_gallery import WALL, tile
+from tests.browser.test_gallery import WALL, tile, wall_cells
 from tests.support.servers.serving import apart, free_port, serving
 
 pytestmark = pytest.mark.browser
@@ -123,7 +122,7 @@ def test_the_main_job_in_notebook_7(page: Page, lab_server: LabServer) -> None:
 def test_a_wall_takes_keys_and_a_month_gives_its_files_in_voila(
     page: Page, lab_server: LabServer
 ) -> None:
-    cells = [WALL_CELLS.format(base=NOWHERE), WALL, MAKES, SHOWS]
+    cells = [wall_cells(NOWHERE), WALL, MAKES, SHOWS]
     name = lab_server.add_notebook("voila.ipynb", cells)
     page.goto(
         f"{lab_server.url}/voila/render/{name}?token={lab_server.token}",
@@ -206,7 +205,7 @@ def test_a_page_that_cannot_load_anywidget_says_what_the_server_lacks(
     page: Page, lab_server: LabServer
 ) -> None:
     page.route("**/extensions/anywidget/**", lambda route: route.abort())
-    cells = [LACKING, FORM_OF, WALL_CELLS.format(base=NOWHERE), WALL]
+    cells = [LACKING, FORM_OF, wall_cells(NOWHERE), WALL]
     lab = Lab(page, lab_server)
     lab.open(lab_server.add_notebook("lacking.ipynb", cells))
     lab.run_all()

@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,20 @@ async def judge(job_id, **changes):
 async def prefer(**chosen):
     raise OSError("nobody answers here")
 """
+WALL = """
+from mediakit.widgets.gallery import WallActions
+async def retry(index):
+    return "It is sent again."
+async def export():
+    return "Saved 6 files."
+wall = Gallery(
+    [cell(n) for n in range(6)], rows="light", cols="animal",
+    title="Sweep · a {animal} over dunes, {light}",
+    summary=WallSummary(owned=2, new="$0.80", new_note="new, exact", spent="$1.20",
+                        spent_note="spent of $3.00"),
+    judge=judge, prefer=prefer, actions=WallActions(retry=retry, export=export))
+wall
+"""
 CALLS = "print(calls)"
 THOUSAND = """
 many = [cell(n, labels=dict(animal=f"animal {n // 10}", light=f"light {n % 10}"),
@@ -57,6 +72,11 @@ def run():
 threading.Thread(target=run).start()
 wall
 """
+
+
+def wall_cells(base: str) -> str:
+    """Return what cells with walls stand on: their media are at this address."""
+    return f"base = {base!r}\n{CELLS}"
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +109,7 @@ def calls(lab: Lab) -> Any:
 def test_keys_on_a_wall_reach_python_and_no_cell_and_a_wall_of_1000_stays_small(
     lab: Lab, media: str
 ) -> None:
-    cells = [f"base = {media!r}\n{CELLS}", RUNNING, CALLS, THOUSAND]
+    cells = [wall_cells(media), RUNNING, CALLS, THOUSAND]
     lab.begin("wall.ipynb", *cells, height_px=1100)
     lab.run_cell(0)
     wall = shown(lab, 1)

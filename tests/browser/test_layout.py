@@ -10,8 +10,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.geometry import layout_faults, nameless, unreachable
 from tests.browser.harness import Lab
 from tests.browser.harness.lab import Theme
-from tests.browser.test_gallery import CELLS as WALL_CELLS
-from tests.browser.test_gallery import WALL
+from tests.browser.test_gallery import WALL, wall_cells
 
 pytestmark = pytest.mark.browser
 
@@ -56,7 +55,7 @@ NOWHERE = "http://127.0.0.1:9"  # the wall loads no clip before it is played
 OTHERS = {
     "jobs": JOBS,
     "studio": STUDIO,
-    "wall": WALL_CELLS.format(base=NOWHERE) + WALL,
+    "wall": wall_cells(NOWHERE) + WALL,
 }
 LOOKS: tuple[tuple[Theme, str], ...] = (
     ("light", "1280"),
