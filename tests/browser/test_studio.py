@@ -81,11 +81,14 @@ def pictures(
     for theme, width in looks:
         lab.theme(theme)
         lab.resize(width, 1300)
+        zoom = 1.25 if width == 360 else 1
+        lab.page.evaluate("zoom => document.body.style.zoom = zoom", zoom)
         expect(studio).to_be_visible()
         assert misfits(lab) == [], f"{name}, {theme}, {width} px"
         lab.screenshot(f"studio-{name}-{theme}-{width}", studio)
     lab.theme("light")
     lab.resize(1280, 1300)
+    lab.page.evaluate("document.body.style.zoom = 1")
 
 
 def press(studio: Locator, name: str) -> None:

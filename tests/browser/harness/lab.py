@@ -147,12 +147,13 @@ class Lab:
         self.resize(1280, height_px)
 
     def leave(self) -> None:
-        """Leave the page as it was found: no notebook, light, without listeners."""
+        """Leave the page as it was found: no notebook, light, not zoomed."""
         self.page.unroute_all(behavior="ignoreErrors")
         self.page.remove_listener("console", self._note_console)
         self.page.remove_listener("pageerror", self._note_page_error)
         if self.page.evaluate(THERE):
             self.page.evaluate(CLEAR)
+            self.page.evaluate("document.body.style.zoom = ''")
             self.theme("light")
 
     def reload(self) -> None:
