@@ -139,10 +139,10 @@ class Database:
             yield connection
             connection.commit()
 
-    def rows(self, query: Select[Any]) -> Sequence[Any]:
-        """Return the rows of a query."""
+    def rows(self, query: Select[Any], **values: object) -> Sequence[Any]:
+        """Return the rows of a query, whose parameters have these values."""
         with self.reading() as connection:
-            return connection.execute(query).all()
+            return connection.execute(query, values).all()
 
     def rows_with(
         self, query: Select[Any], column: Column[Any], values: Iterable[object]

@@ -1,17 +1,24 @@
-"""Rows of entries: which ones, in which order, and how they change."""
+"""Rows of entries: which ones, in which order, and how they change.
+
+Statements of each submission are made once: SQLAlchemy takes longer to make one than
+SQLite to execute it.
+"""
 
 import json
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 from sqlalchemy import (
     Column,
     ColumnElement,
     Connection,
+    Insert,
     Row,
     Select,
     and_,
+    bindparam,
     delete,
     exists,
     func,
@@ -49,12 +56,11 @@ ORDERS: tuple[Order, ...] = get_args(Order)
 LONGEST_SEARCH = 1_000
 HIGHEST_LIMIT = 2**31 - 1
 NO_CHARGE = -1  # below 0, which is a real charge
-_WHOLE = select(*(entries.c[name] for name in ENTRY_FIELDS))  # it takes long to make
 
 
 def whole_entries() -> Select[Any]:
     """Select all columns of an entry."""
-    return _WHOLE
+    return select(*(entries.c[name] for name in ENTRY_FIELDS))
 
 
 def entry_of(row: Row[Any]) -> Entry:
@@ -65,9 +71,29 @@ def entry_of(row: Row[Any]) -> Entry:
 # -- look-ups -------------------------------------------------------------------------
 
 
+@cache
+def _entry_by(column: Column[Any]) -> Select[Any]:
+    return whole_entries().where(column == bindparam("value"))
+
+
+_BY_KEY_OR_JOB = whole_entries().where(
+    or_(entries.c.key == bindparam("key"), entries.c.job_id == bindparam("job_id"))
+)
+_SAME_ATTEMPT = whole_entries().where(
+    or_(
+        and_(
+            entries.c.asked_key == bindparam("asked_key"),
+            entries.c.take == bindparam("take"),
+            entries.c.attempt == bindparam("attempt"),
+        ),
+        entries.c.key == bindparam("key"),
+    )
+)
+
+
 def first_entry(db: Connection, column: Column[Any], value: str) -> Entry | None:
     """Return the entry with this key or job id; None without one."""
-    row = db.execute(whole_entries().where(column == value)).first()
+    row = db.execute(_entry_by(column), {"value": value}).first()
     return None if row is None else entry_of(row)
 
 
@@ -75,8 +101,8 @@ def entries_of(
     db: Connection, *, key: str, job_id: str
 ) -> tuple[Entry | None, Entry | None]:
     """Return the entry with this key, and another one with this job id."""
-    is_one = or_(entries.c.key == key, entries.c.job_id == job_id)
-    both = [entry_of(row) for row in db.execute(whole_entries().where(is_one))]
+    found = db.execute(_BY_KEY_OR_JOB, {"key": key, "job_id": job_id})
+    both = [entry_of(row) for row in found]
     # Compared by the key alone: a stored job id has other characters replaced.
     by_key = next((each for each in both if each.key == key), None)
     return by_key, next((each for each in both if each.key != key), None)
@@ -84,10 +110,9 @@ def entries_of(
 
 def same_attempt(db: Connection, submission: Submission) -> Entry | None:
     """Return the entry of the same attempt, whatever its key, or of the same key."""
-    names = ("asked_key", "take", "attempt")
-    is_same = and_(*(entries.c[name] == getattr(submission, name) for name in names))
-    query = whole_entries().where(or_(is_same, entries.c.key == submission.key))
-    found = [entry_of(row) for row in db.execute(query)]
+    names = ("asked_key", "take", "attempt", "key")
+    values = {name: getattr(submission, name) for name in names}
+    found = [entry_of(row) for row in db.execute(_SAME_ATTEMPT, values)]
     # The attempt counts, if both are found.
     return min(
         found,
@@ -98,12 +123,19 @@ def same_attempt(db: Connection, submission: Submission) -> Entry | None:
 
 # -- changes --------------------------------------------------------------------------
 
+_UPDATE = update(entries).where(entries.c.number == bindparam("of_number"))
+
 
 def row_of(entry: Entry, search: str) -> dict[str, Any]:
     """Return the columns of an entry, without its number."""
     values = vars(entry) | {"search": search}
     del values["number"]
     return values
+
+
+@cache
+def _insert(dialect: str) -> Insert:
+    return upserting(dialect, entries).returning(entries.c.number)
 
 
 def write_request(
@@ -114,20 +146,15 @@ def write_request(
     row = row_of(entry, _searched(db, entry))
     values = {name: each for name, each in row.items() if each is not None}
     # Nearly every request is new, so it is not looked up before.
-    new = upserting(db.dialect.name, entries).returning(entries.c.number)
-    number = db.execute(new, values).scalar()
+    number = db.execute(_insert(db.dialect.name), values).scalar()
     if number is not None:
         return replace(entry, number=number), None
     known = same_attempt(db, submission)
     assert known is not None  # it has the key or the attempt
     if known.state is not EntryState.REFUSED:
         return known, known
-    _update(db, known, row)
+    db.execute(_UPDATE, row | {"of_number": known.number})
     return replace(entry, number=known.number), known
-
-
-def _update(db: Connection, entry: Entry, changes: Changes) -> None:
-    db.execute(update(entries).where(entries.c.number == entry.number), changes)
 
 
 def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
@@ -137,36 +164,41 @@ def change_entry(db: Connection, entry: Entry, changes: Changes) -> Entry:
     after = replace(entry, **changes)
     if not changes.keys().isdisjoint(SEARCHED):
         changes = changes | {"search": _searched(db, after)}
-    _update(db, entry, changes)
+    db.execute(_UPDATE, {**changes, "of_number": entry.number})
     change_totals(db, entry, after)
     if not changes.keys().isdisjoint(TITLED_BY):
         _retitle_children(db, after)
     return after
 
 
+_SOURCE_TEXTS = (
+    select(entries.c.search)
+    .join(parents, parents.c.job_id == entries.c.job_id)
+    .where(parents.c.draw_key == bindparam("of_draw"))
+    .where(entries.c.draw_key != bindparam("of_draw"))
+)
+_CHILDREN = (
+    whole_entries()
+    .join(parents, parents.c.draw_key == entries.c.draw_key)
+    .where(parents.c.job_id == bindparam("of_job"), entries.c.prompt.is_(None))
+)
+
+
 def _searched(db: Connection, entry: Entry) -> str:
     """Return the searched text; one without a prompt is titled by its sources."""
-    if entry.prompt:
-        return search_text(entry)
-    sources = (
-        select(entries.c.search)
-        .join(parents, parents.c.job_id == entries.c.job_id)
-        .where(parents.c.draw_key == entry.draw_key)
-        .where(entries.c.draw_key != entry.draw_key)
-    )
-    return search_text(entry, map(searched_title, db.execute(sources).scalars()))
+    sources: list[str] = []
+    if not entry.prompt:
+        found = db.execute(_SOURCE_TEXTS, {"of_draw": entry.draw_key})
+        sources = [searched_title(text) for (text,) in found]
+    return search_text(entry, sources)
 
 
 def _retitle_children(db: Connection, source: Entry) -> None:
     """Write the searched texts of what was made from a job, whose title has changed."""
-    children = (
-        whole_entries()
-        .join(parents, parents.c.draw_key == entries.c.draw_key)
-        .where(parents.c.job_id == source.job_id, entries.c.prompt.is_(None))
-    )
-    for child in map(entry_of, db.execute(children).all()):
+    for child in map(entry_of, db.execute(_CHILDREN, {"of_job": source.job_id}).all()):
         if child.draw_key != source.draw_key:
-            _update(db, child, {"search": _searched(db, child)})
+            values = {"search": _searched(db, child), "of_number": child.number}
+            db.execute(_UPDATE, values)
             _retitle_children(db, child)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, Unpack
 
-from sqlalchemy import Column, ColumnElement, Select, delete, func, or_, select
+from sqlalchemy import Column, Select, bindparam, delete, func, or_, select
 
 from mediakit.api_models import Job, JobStatus
 from mediakit.clock import Clock, SystemClock
@@ -62,11 +62,17 @@ JOB_OF_ANOTHER = "job_of_another_request"
 USUAL_OF = 20
 # The index is on this column, not on the state.
 _IS_OPEN = entries.c.settled_at.is_(None)
-
-
-def _is_same(asked_key: str, draw_key: str) -> ColumnElement[bool]:
-    # Without the service, which both keys contain: so their indexes are used.
-    return or_(entries.c.asked_key == asked_key, entries.c.draw_key == draw_key)
+# Without the service, which both keys contain: so their indexes are used.
+_SAME_REQUEST = or_(
+    entries.c.asked_key == bindparam("asked_key"),
+    entries.c.draw_key == bindparam("draw_key"),
+)
+_NEWEST = (
+    whole_entries()
+    .where(_SAME_REQUEST, entries.c.take == bindparam("take"))
+    .order_by(entries.c.attempt.desc(), entries.c.number.desc())
+    .limit(1)
+)
 
 
 class Parent(NamedTuple):
@@ -261,17 +267,14 @@ class History:
 
     def newest(self, *, asked_key: str, draw_key: str, take: int) -> Entry | None:
         """Return the latest attempt at one take of a request; None without one."""
-        query = (
-            whole_entries()
-            .where(_is_same(asked_key, draw_key), entries.c.take == take)
-            .order_by(entries.c.attempt.desc(), entries.c.number.desc())
-        )
-        return next(iter(self._entries(query.limit(1))), None)
+        request = {"asked_key": asked_key, "draw_key": draw_key, "take": take}
+        found = self._entries(_NEWEST, **request)
+        return found[0] if found else None
 
     def last_take(self, *, asked_key: str, draw_key: str) -> int:
         """Return the highest take of a request; 0 if it was never submitted."""
-        highest = select(func.max(entries.c.take))
-        return self._whole(highest.where(_is_same(asked_key, draw_key)))
+        query = select(func.max(entries.c.take)).where(_SAME_REQUEST)
+        return self._whole(query, asked_key=asked_key, draw_key=draw_key)
 
     def unanswered_entries(self, *, service: str, account: str) -> list[Entry]:
         """Return the entries that are not answered yet, oldest first."""
@@ -326,11 +329,11 @@ class History:
         with self.database.reading() as db:
             return first_entry(db, column, value)
 
-    def _entries(self, query: Select[Any]) -> list[Entry]:
-        return [entry_of(row) for row in self.database.rows(query)]
+    def _entries(self, query: Select[Any], **values: object) -> list[Entry]:
+        return [entry_of(row) for row in self.database.rows(query, **values)]
 
-    def _whole(self, query: Select[Any]) -> int:
-        ((number,),) = self.database.rows(query)
+    def _whole(self, query: Select[Any], **values: object) -> int:
+        ((number,),) = self.database.rows(query, **values)
         return int(number or 0)
 
     # -- sums ---------------------------------------------------------------------
