@@ -305,7 +305,10 @@ class Poller:
         watched.task.add_done_callback(partial(self._end, watched))
 
     def _end(self, watched: Watched, task: asyncio.Task[None]) -> None:
-        if watched.task is task and self._watched.get(watched.job.id) is watched:
+        if watched.task is not task:
+            return
+        watched.task = None  # else they keep each other until garbage is collected
+        if self._watched.get(watched.job.id) is watched:
             del self._watched[watched.job.id]
 
     async def _watch(self, watched: Watched, gap_s: float | None) -> None:
