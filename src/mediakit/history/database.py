@@ -10,7 +10,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from errno import EEXIST
 from itertools import islice
@@ -125,11 +125,9 @@ class Database:
         self._kept.clear()
         self._engine.dispose(close=False)
 
-    @contextmanager
-    def reading(self, verb: str = "read") -> Iterator[Connection]:
+    def reading(self, verb: str = "read") -> AbstractContextManager[Connection]:
         """Yield a connection for queries."""
-        with self._connected(self._reads, verb) as connection:
-            yield connection
+        return self._connected(self._reads, verb)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
