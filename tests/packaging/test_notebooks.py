@@ -107,7 +107,7 @@ import json
 
 ratings = plots.heatmap(clips, x="resolution", y="kind").frame.dropna()
 keepers = plots.cost_per_keeper(clips, by="kind").frame
-points = plots.frontier(clips, by=["kind", "resolution"]).frame
+points = plots.frontier(clips[rated_often], by=settings).frame
 print(json.dumps({
     "clips": len(clips),
     "rated": [int(ratings["count"].sum()), int(clips["rating"].count())],
@@ -117,6 +117,7 @@ print(json.dumps({
     "kept": [int(keepers["kept"].sum()), int(clips["keep"].sum())],
     "by_resolution": clips.groupby("resolution")["rating"].mean().to_dict(),
     "front": points[points["on_front"]]["rating"].tolist(),
+    "fewest_ratings": int(points["rated"].min()),
 }))
 """
 
@@ -324,11 +325,13 @@ def test_the_pictures_of_five_hundred_clips_agree_with_their_frame(
         assert figures[name][0] > 0
     drawn, rated = figures["rated"]
     assert 100 < rated == drawn
-    # There is something to learn: coarse clips are liked less, and the frontier rises.
+    # There is something to learn: coarse clips are liked less. How many settings are on
+    # the frontier depends on the day that the past ends with.
     liked = figures["by_resolution"]
     assert liked["480p"] < min(liked["720p"], liked["1080p"])
+    assert figures["front"]
     assert figures["front"] == sorted(figures["front"])
-    assert len(figures["front"]) > 1
+    assert figures["fewest_ratings"] >= 10
     runs_again_for_nothing(CLIPS, tmp_path)
 
 

@@ -89,8 +89,8 @@ def test_a_file_that_kills_workers_is_found_and_costs_no_other_its_score(
     assert scored["DiesOnce"].dropna().tolist() == [6] * 30
     begun = Counter(path.stem for path in notes.iterdir())
     assert begun["killer"] == 3
-    # Dask computes results again that a dead worker still held.
-    assert sum(begun.values()) <= len(names) + 3 + 5
+    # Dask computes results again that a dead worker still held: once for each death.
+    assert max(begun[name] for name in names) <= 1 + begun["killer"]
 
 
 def test_a_judge_of_a_notebook_cell_travels_to_dask_with_its_rows(
