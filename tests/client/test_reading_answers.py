@@ -186,6 +186,21 @@ def test_a_balance_that_cannot_be_read_is_said_in_a_sentence(
     assert sentence in str(error.value)
 
 
+def test_a_request_is_not_sent_while_the_balance_cannot_be_read_and_says_so(
+    tmp_path: Path,
+) -> None:
+    with (
+        AnsweringServer(Answers(balance={})) as server,
+        client_of(server, tmp_path) as c,
+        pytest.raises(mk.ServiceError, match=r"^Nothing was sent, because") as error,
+    ):
+        c.submit("text-to-video", prompt="a kite", duration=5)
+
+    assert "`balance_micro_usd` is missing." in str(error.value)
+    assert error.value.sent is False
+    assert error.value.status == 200
+
+
 @pytest.mark.spec("2.2")
 def test_charges_that_no_account_can_have_do_not_lock_the_account(
     tmp_path: Path,

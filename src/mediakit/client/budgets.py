@@ -19,7 +19,13 @@ from uuid import uuid4
 from mediakit.client.account import Billing
 from mediakit.client.account_history import AccountHistory
 from mediakit.clock import Clock
-from mediakit.errors import BalanceError, InputError, MediakitError, nothing_sent_yet
+from mediakit.errors import (
+    AnswerError,
+    BalanceError,
+    InputError,
+    MediakitError,
+    nothing_sent_yet,
+)
 from mediakit.history import (
     BudgetLimit,
     Entry,
@@ -36,6 +42,7 @@ from mediakit.safe_text import shown
 Amount = str | int | Decimal
 
 WARN_PERCENTS = (50, 80, 95)
+NO_BALANCE = "Nothing was sent, because the balance could not be read."
 _MONTH_AT_END = re.compile(r" \d{4}-\d{2}$", re.ASCII)
 
 
@@ -429,7 +436,11 @@ class Admission:
             History.account_use, **self._account_history.owner
         )
         read_at_s = self._clock.monotonic_s()
-        balance = await self._billing.balance()
+        try:
+            balance = await self._billing.balance()
+        except AnswerError as error:
+            # "Try again" alone leaves open whether the request was sent.
+            raise replace(error, message=f"{NO_BALANCE} {error}") from error
         self._last = Spendable(balance.spendable_micro_usd, use.spent_micro_usd)
         self._read_at_s = read_at_s
         return self._last

@@ -70,6 +70,7 @@ def state(place: str, **changes: Any) -> dict[str, Any]:
         "selection": "",
         "counts": {"compare": 0, "save": 0, "erase": 0},
         "question": "",
+        "kept": 0,
         "may_save": True,
         "opened": None,
         "comparing": False,
@@ -149,7 +150,8 @@ def test_ticks_ranges_filters_and_questions_are_sent(bare: BarePage) -> None:
     assert bare.heard[-1] == {"act": "select_match"}
     chosen = {"selected": [1, 2], "selection": "2 selected · $0.408 charged"}
     counts = {"compare": 2, "save": 2, "erase": 2}
-    lists.state = state("History", question="erase", counts=counts, **chosen)
+    lists.state = state("History", question="erase", kept=1, counts=counts, **chosen)
+    expect(el).to_contain_text("You marked 1 of them to keep.")
     expect(el.get_by_role("checkbox", checked=True)).to_have_count(2)
     el.get_by_role("button", name="Yes, erase 2 results").click()
     assert bare.heard[-1]["act"] == "erase"

@@ -478,7 +478,7 @@ def test_cells_of_all_kinds_say_why_they_are_empty_and_are_tried_again(
     wall.tile(1).get_by_role("button", name="Retry").click()
     wall.tile(6).focus()
     wall.press("r")
-    wall.el.get_by_role("button", name="Export").click()
+    wall.el.get_by_role("button", name="Export all").click()
     expect(wall.el.get_by_role("status")).to_have_text("Saved 6 files.")
     assert wall.calls == [1, 6]
 
@@ -564,7 +564,7 @@ def test_words_of_others_stay_words_in_a_wall(wall: Wall) -> None:
     wall.press("t", "Enter", "n", "Enter", "Enter")
     expect(wall.dialog).to_contain_text("onerror")
     wall.el.get_by_role("button", name="Close", exact=True).click()
-    wall.el.get_by_role("button", name="Export").click()
+    wall.el.get_by_role("button", name="Export all").click()
     expect(wall.el.get_by_role("status")).to_contain_text("onerror")
 
     assert wall.el.evaluate(FOUND) == []

@@ -108,6 +108,19 @@ def test_the_figures_of_a_month_are_exact_and_its_jobs_are_counted_once(
     assert jobs_text(charges) == ("45 charged jobs and 2 more at no charge (2 failed)")
 
 
+def test_ten_times_as_much_as_before_is_a_multiple_and_not_a_percentage(
+    reading: MonthReading,
+) -> None:
+    def change(before_micro_usd: int) -> str:
+        before = reading.before.head(1).assign(charge_micro_usd=before_micro_usd)
+        return texts(replace(reading, before=before))["vs September 1–20"]  # noqa: RUF001
+
+    charged = reading.charged_micro_usd
+    assert change(charged // 9) == "+800%"
+    assert change(charged // 10) == "10×"  # noqa: RUF001
+    assert change(charged // 257) == "257×"  # noqa: RUF001
+
+
 @pytest.mark.parametrize("by", By)
 def test_the_parts_of_a_month_are_the_whole(by: By) -> None:
     found = read(by=by)

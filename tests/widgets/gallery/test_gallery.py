@@ -418,6 +418,11 @@ def test_a_cell_that_the_budget_left_out_says_what_sending_it_costs_and_why_not(
     assert len(client.history.page()) == 1
     wall.close()
 
+    with wall_of(run(client, plan, "$0.30")) as (_, again, _):
+        owned = ("1", "already yours, free")
+        spent = ("$0.204", "spent of $0.30, with earlier runs")
+        until(lambda: {owned, spent} <= {*again.shown["figures"]})
+
 
 def test_results_as_an_axis_are_called_by_their_titles(client: Client) -> None:
     drawn = [

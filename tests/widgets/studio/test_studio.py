@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mediakit import Client, Job
+from mediakit.history import ratings
 from mediakit.history.store import History
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.studio import Studio
@@ -216,7 +217,7 @@ def test_selected_results_are_compared_saved_and_erased(
     assert not studio.lists.state["comparing"]
 
     tell(studio, "question", of="save")
-    assert studio.lists.state["question"] == "save"
+    until(lambda: studio.lists.state["question"] == "save", studio)
     tell(studio, "save", folder=str(tmp_path / "films"))
     until(lambda: "Saved 2 results to" in studio.lists.state["said"], studio)
     assert len(list((tmp_path / "films").glob("*.mp4"))) == 2
@@ -226,6 +227,13 @@ def test_selected_results_are_compared_saved_and_erased(
         lambda: "a folder that can be created" in studio.lists.state["trouble"], studio
     )
 
+    parts = own_client.components
+    its: dict[str, Any] = parts.account_history.owner | {
+        "job_id": rows(studio)[0]["job"]
+    }
+    ratings.judge(parts.store, **its, keep=True)
+    tell(studio, "question", of="erase")
+    until(lambda: studio.lists.state["kept"] == 1, studio)
     tell(studio, "erase", folder="")
     until(lambda: "Erased 2 results." in studio.lists.state["said"], studio)
     until(lambda: [row["state"] for row in rows(studio)] == ["Erased", "Erased"])

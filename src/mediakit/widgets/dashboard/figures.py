@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 WHOLE_DOLLARS_FROM = 100 * MICRO_PER_USD
 NOT_KNOWN = {By.PROJECT: "no project", By.KEY: "no key"}
 UNKNOWN = "–"  # noqa: RUF001 - the dash is intended
+TIMES_FROM = 10
+"""From which multiple of the earlier days on it is said instead of a percentage."""
 
 
 @dataclass(frozen=True)
@@ -178,6 +180,8 @@ def _change_figure(charged: int, shown: MonthReading) -> Figure:
     exact = f"{format_usd(before)} in {shown.before_name}"
     if before <= 0:
         return Figure(UNKNOWN, f"nothing charged in {shown.before_name}", exact)
+    if charged >= TIMES_FROM * before:
+        return Figure(f"{divide_half_up(charged, before):,}×", label, exact)  # noqa: RUF001
     permille = divide_half_up(abs(charged - before) * 1000, before)
     sign = "±" if not permille else "+" if charged > before else "-"
     text = (

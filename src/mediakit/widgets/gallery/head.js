@@ -11,7 +11,7 @@ class Head {
     this.playAll = button("Play all", () => wall.togglePlaying());
     this.compareButton = button("Compare", () => wall.compareChosen());
     this.blindButton = button("Blind A/B", () => wall.blind());
-    const exportButton = button("Export", () => wall.ask({ do: "export" }));
+    const exportButton = button("Export all", () => wall.ask({ do: "export" }));
     this.blindButton.hidden = !wall.can.prefer;
     exportButton.hidden = !wall.can.export;
     const { playAll, compareButton, blindButton } = this;

@@ -308,8 +308,9 @@ class Studio {
     this.folderLabel.hidden = state.question !== "save";
     const saves = state.question === "save";
     const results = many(saves ? save : erase, "result");
+    const kept = state.kept ? `You marked ${state.kept} of them to keep. ` : "";
     const erases =
-      `Erase ${results} for good? The service deletes the stored media and requests. ` +
+      `Erase ${results} for good? ${kept}The service deletes the stored media and requests. ` +
       "Prompts, charges and files that you saved stay here.";
     this.asked.hidden = saves;
     write(this.asked, erases);

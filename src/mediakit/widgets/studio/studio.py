@@ -101,6 +101,7 @@ class Studio:
         self.page = Page()
         self.selection = Selection()
         self.question = ""
+        self.kept_n = 0  # of those that are asked about
         self._choices: dict[str, list[list[str]]] = {
             name: [] for name in ("kinds", "projects", "sweeps", "tags")
         }
@@ -324,7 +325,7 @@ class Studio:
         self.question = ""
 
     def _do_question(self, of: str) -> None:
-        self.question = of
+        self._tasks.run(partial(self._ask, of))
 
     def _do_save(self, folder: str) -> None:
         entries = self.selection.where(has_result)
@@ -468,6 +469,14 @@ class Studio:
                 )
             self._show()
 
+    async def _ask(self, question: str) -> None:
+        entries = self.selection.where(is_erasable)
+        judged = await to_thread.run_sync(judgements_of, self.client, entries)
+        with self._lock:
+            self.question = question
+            self.kept_n = sum(judgement.keep for judgement in judged)
+            self._show()
+
     async def _compare(self) -> None:
         entries = self.selection.where(has_result)
         judged = await to_thread.run_sync(judgements_of, self.client, entries)
@@ -538,6 +547,7 @@ class Studio:
                 "erase": len(self.selection.where(is_erasable)),
             },
             "question": self.question,
+            "kept": self.kept_n,
             "may_save": not in_voila(os.environ),
             "opened": None if job is None else job.id,
             "comparing": self._wall is not None,

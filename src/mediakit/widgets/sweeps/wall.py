@@ -108,7 +108,7 @@ class Wall:
             new="" if progress.is_done else self._estimate.text,
             new_note=f"new, {kind}",
             spent=format_usd(spent),
-            spent_note=f"spent{of}",
+            spent_note=f"spent{of}{', with earlier runs' if progress.owned else ''}",
             left=left,
         )
 
