@@ -139,6 +139,53 @@ def test_keys_move_stretch_choose_and_remove_blocks(
     assert set(made.page.evaluate("window.keys")) <= {"Shift", "Alt"}
 
 
+def test_changes_are_taken_back_one_by_one_until_the_form_was_changed_elsewhere(
+    compose: Callable[..., Composition],
+) -> None:
+    made = compose(PAIR)
+    press = made.page.keyboard.press
+    second = made.block(0, 1)
+
+    made.drag(second, box_of(second)["width"] / 4)  # in several steps, one change
+    press("ArrowRight")
+    made.becomes((0, 2000), (3600, 2000))
+    press("Delete")
+    made.becomes((0, 2000))
+    made.el.get_by_role("button", name="Add one more audio track").click()
+    expect(made.el).to_contain_text("2 tracks")
+    press("Control+z")
+    expect(made.el).to_contain_text("1 track ·")
+    press("Control+z")
+    made.becomes((0, 2000), (3600, 2000))
+    assert (
+        made.form.values["tracks"][0]["keyframes"][1]["url"] == "https://a.test/dog.png"
+    )
+    press("Control+z")
+    made.becomes((0, 2000), (3500, 2000))
+    press("Control+z")
+    made.becomes((0, 2000), (3000, 2000))
+    press("Control+z")
+    made.becomes((0, 2000), (3000, 2000))
+
+    # A drag that is let go counts for nothing.
+    x, y = middle(second)
+    made.page.mouse.move(x, y)
+    made.page.mouse.down()
+    made.page.mouse.move(x + 60, y, steps=2)
+    press("Escape")
+    made.page.mouse.up()
+    made.becomes((0, 2000), (3000, 2000))
+    press("ArrowRight")
+    made.becomes((0, 2000), (3100, 2000))
+    made.form.values["tracks"] = [track(key(0, 2000, "https://a.test/owl.png"))]
+    made.becomes((0, 2000))
+    expect(second).to_have_count(0)
+    made.block(0, 0).focus()
+    press("Control+z")
+    made.page.wait_for_timeout(200)
+    assert made.keyframes() == [(0, 2000)]
+
+
 def test_without_its_kernel_it_stands_still_and_says_so(
     compose: Callable[..., Composition],
 ) -> None:

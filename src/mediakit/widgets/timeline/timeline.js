@@ -20,7 +20,7 @@ const GONE = "The kernel is gone, so this timeline is read-only. It shows the la
 const TIMELINE_KEYS =
   "Arrow keys move a block by 0.1 s, with Shift by 1 s, with Alt they change how long " +
   "it is; up and down choose another block, Enter goes to its fields, Delete " +
-  "removes it.";
+  "removes it, Ctrl+Z takes the last change back.";
 
 const seconds = (ms) => String(Math.round(ms) / 1000);
 const grouped = (ms) => (ms / 1000).toLocaleString("en");
@@ -41,6 +41,7 @@ class Timeline {
     this.spans = new Spans(spec);
     this.picked = null; // the block that is chosen
     this.fresh = []; // new blocks, which become as long as their clips
+    this.changes = []; // of this timeline, the newest last: the value before and after
     this.drag = null;
     this.perMs = null; // null fits everything
     this.wantsFocus = false;
@@ -134,22 +135,55 @@ class Timeline {
       const gaps_ms = this.spans.all(row).map(({ start_ms }) => start_ms - times.start_ms);
       const room_ms = Math.min(1000 * known_s, ...gaps_ms.filter((gap_ms) => gap_ms > 0));
       const length_ms = Math.max(LEAST_MS, Math.floor(room_ms));
-      this.source.write(this.spans.put(this.value, place, { ...times, length_ms }));
+      const before = this.value;
+      this.source.write(this.spans.put(before, place, { ...times, length_ms }));
       this.look();
+      this.note(before, this.changes.at(-1));
     }
   }
 
   // Changes the value, unless its blocks are others than those that people see.
   edit(change, place) {
     this.look();
+    const before = this.value;
     const isSeen = this.isCurrent && !this.isGone;
-    const done = isSeen && this.source.write(change(this.value));
+    const done = isSeen && this.source.write(change(before));
     this.trouble = this.isGone ? GONE : "";
     this.look();
-    if (done) this.choose(place, !this.isCurrent);
-    else this.drag = null;
+    if (done) {
+      const noted = this.note(before, this.drag?.noted);
+      if (this.drag) this.drag.noted = noted;
+      this.choose(place, !this.isCurrent);
+    } else this.drag = null;
     this.draw();
     return done;
+  }
+
+  // Notes a change, or that a noted one goes on.
+  note(before, noted) {
+    const goesOn = noted?.after === JSON.stringify(before);
+    const change = goesOn ? noted : { before };
+    if (!goesOn) this.changes.push(change);
+    change.after = JSON.stringify(this.value);
+    return change;
+  }
+
+  // Takes the last change back, unless the value was changed elsewhere since.
+  undo() {
+    const last = this.changes.pop();
+    this.look();
+    if (last?.after !== JSON.stringify(this.value)) {
+      this.changes = [];
+      return;
+    }
+    const earlier = [...this.changes];
+    const [row, at] = this.picked ?? [];
+    const place = this.spans.of(last.before[row])[at] ? this.picked : null;
+    this.fresh = [];
+    this.wantsFocus = true;
+    this.edit(() => last.before, place);
+    this.changes = earlier;
+    write(this.spoken, "The last change was taken back.");
   }
 
   get isGone() {
@@ -321,9 +355,9 @@ class Timeline {
 
   // Back to where it was taken from.
   letGo() {
-    const { place, start_ms, length_ms, moved } = this.drag;
+    const { moved } = this.drag;
     this.drag = this.guideMs = null;
-    if (moved) this.put(place, start_ms, length_ms);
+    if (moved) this.undo();
   }
 
   doubled(event) {
@@ -343,6 +377,12 @@ class Timeline {
 
   key(event) {
     if (event.key === "Escape" && this.drag) this.letGo();
+    if ((event.ctrlKey || event.metaKey) && event.key === "z") {
+      event.preventDefault();
+      event.stopPropagation();
+      this.undo();
+      return;
+    }
     const block = event.target.closest(".mk-tl-block");
     if (!block || event.ctrlKey || event.metaKey) return;
     const place = [Number(block.dataset.row), Number(block.dataset.at)];
