@@ -20,7 +20,7 @@ from mediakit import Catalog, Client, Job
 from mediakit.api_models import Job as JobRecord
 from mediakit.client import AsyncJob, JobState, Service
 from mediakit.client.io_thread import io_thread
-from mediakit.client.polling import AT_ONCE, process_read_limiter
+from mediakit.client.polling import READS_AT_ONCE, process_read_limiter
 from mediakit.clock import Clock
 from mediakit.errors import (
     AuthError,
@@ -108,7 +108,7 @@ def test_thirty_jobs_of_two_clients_keep_to_one_rate_limit(tmp_path: Path) -> No
         # A slow machine may hear of many at once: only long runs of reads tell.
         if j - i >= len(names):
             lasted_s = ends_s - begins_s + LATE_S
-            assert j - i + 1 <= pace * lasted_s + 2 + 2 * AT_ONCE
+            assert j - i + 1 <= pace * lasted_s + 2 + 2 * READS_AT_ONCE
 
 
 def test_a_wait_that_ends_names_the_last_trouble(tmp_path: Path) -> None:

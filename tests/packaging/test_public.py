@@ -93,7 +93,7 @@ BAD_CELLS = {
 }
 BOOKS = "print(len(client.history.frame()), client.balance().balance_micro_usd)"
 NOTEBOOK = (
-    "from mediakit.widgets.form.form_memory import current_notebook\n"
+    "from mediakit.widgets.form.draft_store import current_notebook\n"
     "print(current_notebook())"
 )
 DOCTOR = "import sys\nsys.modules['uvicorn'] = None\nmk.doctor()"

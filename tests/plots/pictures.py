@@ -18,7 +18,7 @@ from PIL import Image
 
 from mediakit import plots
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.statistics import bradley_terry
+from mediakit.sweep.rankings import bradley_terry
 from tests.plots.made_frames import charge, charges, daily, forecast, monthly
 
 REFERENCES = Path(__file__).parent / "references"

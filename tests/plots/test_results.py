@@ -6,7 +6,7 @@ import pytest
 
 from mediakit.plots import alt_text, forest, frontier, heatmap, ranking
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.statistics import bradley_terry, pareto
+from mediakit.sweep.rankings import bradley_terry, pareto
 from tests.plots.drawn import legend, notes, ticks, title
 
 

@@ -17,7 +17,7 @@ from mediakit import plots
 from mediakit.errors import InputError
 from mediakit.plots.style import COLOURS, DARK_COLOURS, LIGHT
 from mediakit.sweep.comparison import compare
-from mediakit.sweep.statistics import bradley_terry
+from mediakit.sweep.rankings import bradley_terry
 from tests.plots.drawn import figure_of, said
 from tests.plots.made_frames import charge, charges, daily, monthly
 from tests.plots.pictures import PLOTS, RATED, WINS

@@ -306,7 +306,7 @@ MONTHS = {
     ),
     "the daily report has a row twice": Month(
         f"$1.00 charged in October 2026: $1.00 is in this history; beyond it, $1.00 "
-        f"for r1 too much is in the daily report {ASK}.",
+        f"too much for r1 is in the daily report {ASK}.",
         amounts=[1],
         charged=[ONE],
         history=rows_of([ONE]),
@@ -315,13 +315,13 @@ MONTHS = {
     ),
     "the daily report lacks a row of ours": Month(
         f"$3.50 charged in October 2026: $3.50 is in this history; beyond it, $1.00 "
-        f"for r1 too little is in the daily report {ASK}.",
+        f"too little for r1 is in the daily report {ASK}.",
         changes=[lost("daily")],
         beyond=[1],
     ),
     "the daily report has somebody's row twice": Month(
         f"$4.00 charged in October 2026: $1.00 is in this history, $6.00 was charged "
-        f"to other API keys (key_2) and -$3.00 for r1 too much is in the daily report "
+        f"to other API keys (key_2) and -$3.00 too much for r1 is in the daily report "
         f"{ASK}.",
         amounts=[1, 6, -3],
         charged=[ONE, theirs(4, 3)],
@@ -329,16 +329,16 @@ MONTHS = {
         changes=[lambda bill: replace(bill, daily=[*bill.daily, bill.daily[1]])],
     ),
     "the monthly report has a row twice": Month(
-        f"$3.50 charged in October 2026: $3.50 is in this history, $0.50 for "
-        f"text-to-image too much is in the monthly report {ASK} and -$0.50 too little "
+        f"$3.50 charged in October 2026: $3.50 is in this history, $0.50 too much "
+        f"for text-to-image is in the monthly report {ASK} and -$0.50 too little "
         f"is in the total of the monthly report {ASK}.",
         amounts=[3.5, 0.5, -0.5],
         changes=[lambda bill: replace(bill, monthly=[*bill.monthly, bill.monthly[0]])],
     ),
     "the CSV lacks a row": Month(
         f"$3.50 charged in October 2026: $3.50 is in this history; beyond it, $0.50 "
-        f"too much is in the total of the month's CSV {ASK} and $0.50 for "
-        f"text-to-image too little is in the month's CSV {ASK}.",
+        f"too much is in the total of the month's CSV {ASK} and $0.50 too "
+        f"little for text-to-image is in the month's CSV {ASK}.",
         changes=[lost("csv")],
         beyond=[0.5, 0.5],
     ),

@@ -18,8 +18,8 @@ import pytest
 
 from mediakit.errors import InputError
 from mediakit.sweep.export import Exported, export, file_name
+from mediakit.sweep.rankings import bradley_terry
 from mediakit.sweep.scoring import Output
-from mediakit.sweep.statistics import bradley_terry
 from tests.support.samples.media_samples import make_png
 from tests.support.submissions import preference
 from tests.sweep.clips import noise, write_clip

@@ -15,7 +15,7 @@ from mediakit.errors import InputError
 from mediakit.media_limits import EXTENSION, MediaName
 from mediakit.rules import NeededWhen, OnlyWhen, Rule, when
 from mediakit.schema import Declared, FieldSpec, MediaRequest, body_of, fields_of
-from mediakit.schema.json_schema import Reader, medium_in, type_of
+from mediakit.schema.from_json_schema import Reader, medium_in, type_of
 from mediakit.schema.references import Json, References, dict_of, list_of, text_of
 
 FIELD = "document"

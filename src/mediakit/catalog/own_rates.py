@@ -69,7 +69,8 @@ class OwnRate:
         known_micro_usd, held = listed.hold_micro_usd, own.hold_micro_usd
         if known_micro_usd is None:
             note += (
-                f" The price list gives no upper price, so a budget refuses it. {USE}"
+                " The price list has no upper price for it, so it cannot run under a "
+                f"budget. {USE}"
             )
             kind = EstimateKind.UPPER_BOUND
             return replace(own, high=None, kind=kind, notes=(note,))

@@ -39,7 +39,7 @@ from mediakit.history import History, uploads
 from mediakit.media.bodies import urls_in
 from mediakit.media.remote import LIMIT_S, RemoteFile, read_remote
 
-AT_ONCE = 4
+FILES_AT_ONCE = 4
 TRIES = 5
 # On a slow connection, bytes are passed on before a block is full.
 PASS_ON_AFTER_S = 0.1
@@ -94,7 +94,9 @@ async def pieces_of(
                 raise NoAnswerError("the answer was empty", sent=True)
             if total_bytes not in (None, done_bytes):
                 etag = None
-                raise NoAnswerError("its length is not as announced", sent=True)
+                raise NoAnswerError(
+                    "its size is not the one that the server reported", sent=True
+                )
         except NoAnswerError as error:
             tries = 1 if done_bytes > furthest_bytes else tries + 1
             furthest_bytes = max(furthest_bytes, done_bytes)
@@ -166,8 +168,8 @@ def _refuse_other(response: StreamedResponse) -> None:
     kind = (response.header("Content-Type") or "").partition(";")[0].strip()
     if kind.lower() == "text/html":
         raise ServiceError(
-            "The file could not be fetched: a web page arrived instead, as from a "
-            "network that asks you to log in. Check the network, then try again."
+            "The file could not be fetched: the server returned a web page instead. "
+            "You may need to sign in to this network first; then try again."
         )
 
 
@@ -225,7 +227,7 @@ class Outputs:
         self._progress = progress
         self.preview_cache = preview_cache
         self.names = names
-        self._slots = anyio.CapacityLimiter(AT_ONCE)
+        self._slots = anyio.CapacityLimiter(FILES_AT_ONCE)
 
     async def save(
         self, state: JobState, url: str, path: str | Path | None, *, overwrite: bool

@@ -109,11 +109,11 @@ def unreadable_text(record: JobRecord) -> str | None:
     if record.unknown_status is not None:
         return (
             f"The service reports the status {shown(record.unknown_status)}, which "
-            "this version of mediakit does not know. The job counts as running, and is "
-            "read again."
+            "this version of mediakit does not know. The job is treated as running and "
+            "will be checked again."
         )
     if record.status.terminal and record.billing and record.billing.is_unreadable:
-        return f"{unreadable_charge_text(record.billing)} It is read again."
+        return f"{unreadable_charge_text(record.billing)} It will be checked again."
     return None
 
 

@@ -177,7 +177,7 @@ def process_read_limiter() -> ReadLimiter:
 
 log = logging.getLogger("mediakit.client")
 
-AT_ONCE = 8
+READS_AT_ONCE = 8
 
 Read = Callable[[AsyncJob], Awaitable[None]]
 
@@ -342,7 +342,7 @@ class Poller:
     @property
     def _may_read(self) -> bool:
         # A service with errors gets one read at a time.
-        at_once = 1 if self._failures_n else AT_ONCE
+        at_once = 1 if self._failures_n else READS_AT_ONCE
         is_paused = self._clock.monotonic_s() < self._paused_until_s
         return self._reading_n < at_once and not is_paused
 

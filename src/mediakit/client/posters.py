@@ -76,7 +76,7 @@ def _name(job_id: str, suffix: str) -> str:
 # -- found, or made once ---------------------------------------------------------------
 
 
-AT_ONCE = 4
+POSTERS_AT_ONCE = 4
 MOST_IN_MEMORY = 1_000
 AGAIN_AFTER_S = 60.0
 """How long a picture that could not be made is not tried again."""
@@ -96,7 +96,7 @@ class Posters:
         self._known: dict[tuple[str, int], bytes] = {}
         self._failed_s: dict[str, float] = {}
         self._finding: dict[tuple[str, int], asyncio.Task[bytes | None]] = {}
-        self._turn = asyncio.Semaphore(AT_ONCE)
+        self._turn = asyncio.Semaphore(POSTERS_AT_ONCE)
 
     def known(self, job_id: str | None, max_px: int) -> bytes | None:
         """Return the picture of a job's result where it is in memory."""

@@ -18,7 +18,7 @@ ASKED_FOR_S = 120.0
 """How long a request waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
-AT_ONCE_N = 16
+SUBMITS_AT_ONCE = 16
 
 
 def jittered_backoff_s(tries: int) -> float:
@@ -113,7 +113,7 @@ class SubmitSlots:
     client share the limit, and all wait for the time that the service requests.
     """
 
-    def __init__(self, clock: Clock, at_once_n: int = AT_ONCE_N) -> None:
+    def __init__(self, clock: Clock, at_once_n: int = SUBMITS_AT_ONCE) -> None:
         self._clock = clock
         self._most_n = at_once_n
         self._limiter = CapacityLimiter(at_once_n)

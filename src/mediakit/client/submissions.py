@@ -26,7 +26,7 @@ from mediakit.client.idempotency_keys import (
 from mediakit.client.jobs import Jobs
 from mediakit.client.preparing import Preparer, ValidatedRequest
 from mediakit.client.sender import Sender
-from mediakit.client.submit_answers import BOUND, may_resend_unasked
+from mediakit.client.submit_answers import KEY_BOUND, may_resend_unasked
 from mediakit.clock import Clock
 from mediakit.errors import (
     ConflictError,
@@ -44,7 +44,7 @@ log = logging.getLogger("mediakit.client")
 
 Take = int | Literal["next"]
 # The key of such a take belongs to another request.
-_NOT_RETRIED = frozenset({str(BOUND), JOB_OF_ANOTHER})
+_NOT_RETRIED = frozenset({str(KEY_BOUND), JOB_OF_ANOTHER})
 HIGHEST_TAKE = 2**31 - 1  # what a column of a whole number holds in every database
 NEXT_TAKE = 'take="next" submits a new job, which is charged.'
 

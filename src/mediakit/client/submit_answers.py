@@ -23,11 +23,11 @@ from mediakit.history import Entry, Submission
 from mediakit.safe_text import shown
 
 RESEND_UNASKED_FOR = timedelta(days=1)
-BOUND = 409
+KEY_BOUND = 409
 """The status for a key that is bound to another body (spec 4.3)."""
 # The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
 # gateway may answer the same.
-_OF_THE_REQUEST = frozenset({400, 404, BOUND, 413, 422})
+_OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
 
 
 def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
@@ -83,7 +83,7 @@ def is_conclusive(
     no job of this request. A doubt that is a day old ends with any refusal of the
     request.
     """
-    if not in_doubt or (answer.status == BOUND and answer.message):
+    if not in_doubt or (answer.status == KEY_BOUND and answer.message):
         return True
     is_old = isinstance(entry, Entry) and not may_resend_unasked(entry, now)
     return is_old and answer.status in _OF_THE_REQUEST
@@ -135,7 +135,7 @@ def refusal(
     answer: Answer, submission: Submission, clock: Clock, *, in_doubt: bool
 ) -> MediakitError:
     """Return the error for an answer without a job (spec 7.1)."""
-    if answer.status == BOUND and (answer.message or not in_doubt):
+    if answer.status == KEY_BOUND and (answer.message or not in_doubt):
         return _conflict(answer, submission)
     then = f"The request was sent and refused: no job was created. {NOT_CHARGED}"
     if in_doubt and answer.status == 429 and not answer.message:

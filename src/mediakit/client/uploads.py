@@ -35,7 +35,7 @@ from mediakit.rules import Problem
 from mediakit.safe_text import shown
 from mediakit.schema import canonical_json
 
-AT_ONCE = 3
+FILES_AT_ONCE = 3
 UPLOADS_PATH = "/v1/media/uploads"
 TRIES = 4
 NO_JOB = "No job was submitted, and nothing is charged."
@@ -92,7 +92,7 @@ class Uploads:
         self._account_history = account_history
         self._clock = clock
         self._progress = progress
-        self._slots = CapacityLimiter(AT_ONCE)
+        self._slots = CapacityLimiter(FILES_AT_ONCE)
         self._locks: WeakValueDictionary[tuple[str, str], asyncio.Lock] = (
             WeakValueDictionary()
         )

@@ -377,7 +377,7 @@ def frontier(
         raise InputError("by", got=by, accepted=accepted)
     points = frame
     if by is not None:
-        from mediakit.sweep.statistics import pareto
+        from mediakit.sweep.rankings import pareto
 
         names = [by] if isinstance(by, str) else list(by)
         check(frame, [CHARGE, "rating", *names], RESULTS)

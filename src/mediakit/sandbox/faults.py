@@ -247,7 +247,9 @@ class Faults:
         self._faults = []
         return n
 
-    def of_request(self, kind: type[Found], method: str, path: str) -> Found | None:
+    def take_for_request(
+        self, kind: type[Found], method: str, path: str
+    ) -> Found | None:
         """Find the rule of a kind that applies to a request, and count it down."""
         if not self._faults or path.startswith(_ADMIN_PATH):
             return None
@@ -256,7 +258,7 @@ class Faults:
             kind, lambda rule: _covers(rule, method, path) and self._is(rule, function)
         )
 
-    def of_function(self, kind: type[Found], function: str) -> Found | None:
+    def take_for_function(self, kind: type[Found], function: str) -> Found | None:
         """Find the rule of a kind that applies to a job, and count it down."""
         return self._take(kind, lambda rule: self._is(rule, function))
 
@@ -271,17 +273,17 @@ class Faults:
         self, function: str, charge_micro_usd: int, *, hold_micro_usd: int
     ) -> int:
         """Return the charge of a completing job once its rate has drifted."""
-        rule = self.of_function(RateDrift, function)
+        rule = self.take_for_function(RateDrift, function)
         if rule is None:
             return charge_micro_usd
         return min(round(charge_micro_usd * Fraction(str(rule.factor))), hold_micro_usd)
 
-    def billing_unavailable(self, job_id: str) -> bool:
+    def hides_billing(self, job_id: str) -> bool:
         """Return whether the charge of an ended job cannot be read."""
         if not self._of_kind(BillingUnavailable):
             return False
         function = self._db.value("SELECT function FROM job WHERE id = ?", job_id)
-        return self.of_function(BillingUnavailable, function) is not None
+        return self.take_for_function(BillingUnavailable, function) is not None
 
     def _is(self, rule: Rule, function: str) -> bool:
         only = rule.where and rule.where.function

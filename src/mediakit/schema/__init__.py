@@ -9,7 +9,7 @@ from mediakit.schema.fields import FieldKind as FieldKind
 from mediakit.schema.fields import FieldSpec as FieldSpec
 from mediakit.schema.fields import fields_of as fields_of
 from mediakit.schema.fields import schema_of as schema_of
-from mediakit.schema.json_schema import body_of as body_of
+from mediakit.schema.from_json_schema import body_of as body_of
 from mediakit.schema.requests import AudioReference as AudioReference
 from mediakit.schema.requests import AudioUrl as AudioUrl
 from mediakit.schema.requests import Declared as Declared

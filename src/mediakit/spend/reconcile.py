@@ -179,7 +179,7 @@ def _compared(
     nameless = charges.pop("", [])
     wrong = {path: more for name, path, more in bill.odd() if name == "daily" and path}
     for path in sorted({*spent, *wrong, *charges, *(j.path for j in ours.open_jobs)}):
-        function = Function(
+        function = FunctionMonth(
             path=path,
             spent=spent[path],
             charges=[*charges[path], *nameless],
@@ -209,7 +209,7 @@ def _compared(
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionMonth:
     """Both sides of one function; `spent` is what our keys spent, by day."""
 
     path: str
@@ -286,8 +286,8 @@ class Function:
     ) -> tuple[int, tuple[str, ...], str]:
         """Find what was settled on the other side of the month's edge, and its jobs.
 
-        The days around the month then lack what the month has too much. Jobs without a
-        day are it if they cost just that.
+        The days around the month are then short by what the month has too much. Jobs
+        without a day are taken if they cost exactly that.
         """
         undated = [charge for charge in coming if charge.home is None]
         if self.is_sure and apart and _sum(undated) == apart:

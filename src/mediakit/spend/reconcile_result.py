@@ -51,11 +51,11 @@ SAID: dict[str, tuple[str | None, str]] = {
     ),
     "too_much": (
         "missing_here",
-        "{amount}{what} too much {where} (contact the service)",
+        "{amount} too much{what} {where} (contact the service)",
     ),
     "too_little": (
         "missing_there",
-        "{amount}{what} too little {where} (contact the service)",
+        "{amount} too little{what} {where} (contact the service)",
     ),
     "missing_there": (
         "missing_there",

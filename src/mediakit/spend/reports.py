@@ -42,7 +42,7 @@ from mediakit.spend.frames import (
     warn_of_incomplete,
 )
 
-AT_ONCE = 4  # reads of the service
+READS_AT_ONCE = 4  # reads of the service
 MOST_TRIES = 3
 MOST_CACHED = 240
 # A day no longer changes two days after it ends: charges may settle late (spec 2.2).
@@ -298,7 +298,7 @@ async def gather_limited(reads: Sequence[Callable[[], Awaitable[T]]]) -> list[T]
     The first error is raised unchanged, and the other reads are cancelled.
     """
     found: dict[int, T] = {}
-    slots = anyio.Semaphore(AT_ONCE)
+    slots = anyio.Semaphore(READS_AT_ONCE)
 
     async def run(place: int) -> None:
         async with slots:

@@ -34,7 +34,7 @@ T = TypeVar("T")
 PlanT = TypeVar("PlanT", bound="BasePlan")
 
 FIRST_SEED = 1
-AT_ONCE = 16
+CELLS_AT_ONCE = 16
 SHOWN_N = 5
 UNPRICED = Estimate(None, None, EstimateKind.UNKNOWN)
 
@@ -178,7 +178,7 @@ class _Points:
         self._preparer = client.components.preparer
         self._function = function
         self._points = points
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(CELLS_AT_ONCE)
         self._media: set[str] = set()
 
     async def problems(self) -> list[list[Problem]]:

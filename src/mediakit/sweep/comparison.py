@@ -12,7 +12,7 @@ import pandas as pd
 
 from mediakit.errors import InputError
 from mediakit.money import format_cents, format_usd
-from mediakit.sweep.statistics import (
+from mediakit.sweep.rankings import (
     CHARGE,
     LINE_WIDTH,
     By,
@@ -56,8 +56,8 @@ class Comparison:
         frame: One row for each two values of the axis: first and second (as the axis),
             difference (float64, the mean of second minus first), low and high
             (float64, its 95% interval), pairs (int64, how many were compared), p
-            (float64, how often chance alone makes such a difference, corrected for the
-            number of rows after Holm), more_pairs (Int64, about how many more pairs
+            (float64, how often chance alone makes such a difference, Holm-adjusted for
+            the number of rows), more_pairs (Int64, about how many more pairs
             would tell a difference of this size from chance, <NA> if it is told or
             above 1,000), more_micro_usd (Int64, what these cost, <NA> is unknown),
             verdict (category: exceeds, within, unknown). NaN is unknown.
@@ -77,9 +77,9 @@ def compare(
     """Compare the values of an axis, and test the differences against chance.
 
     Two values are compared in pairs of cells that share all else, such as the prompt;
-    the takes of a cell count as their mean. What a difference is held against is how
-    much it varies from pair to pair, so a verdict is about prompts like these, and one
-    take of each is enough. Where all cells share everything else, each take is a pair,
+    the takes of a cell count as their mean. A difference is tested against how much it
+    varies from pair to pair, so a verdict is about prompts like these, and one take of
+    each is enough. Where all cells share everything else, each take is a pair,
     and the verdict is about this one prompt. Repairs are left out.
     """
     axes = axes_of(frame)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MANIFEST = "manifest.csv"
 REPORT = "report.html"
 POSTERS = "posters"
-AT_ONCE = 8
+FILES_AT_ONCE = 8
 POSTER_PX = 640
 LONGEST_VALUE, LONGEST_STEM, ID_DIGITS = 24, 80, 8
 
@@ -106,7 +106,7 @@ def export(
             # Without the take, a file keeps its name when the plan has more takes.
             name = file_name(its[: len(axes)], output, row["media_type"])
             wanted[output.job_id] = (output, name, row["media_type"])
-    with ThreadPoolExecutor(AT_ONCE) as threads:
+    with ThreadPoolExecutor(FILES_AT_ONCE) as threads:
         saved = threads.map(
             lambda each: _saved(manifest, fetch, *each), wanted.values()
         )

@@ -24,8 +24,8 @@ from mediakit.history import (
 from mediakit.history.frames import text_array
 from mediakit.money import MICRO_PER_USD, format_usd
 from mediakit.safe_text import shown
+from mediakit.sweep.rankings import axes_of
 from mediakit.sweep.scoring import column
-from mediakit.sweep.statistics import axes_of
 
 if TYPE_CHECKING:
     from mediakit.sweep.blocking import Results

@@ -28,9 +28,7 @@ from mediakit.sweep.outputs import (
     job_of,
     score_run,
 )
-from mediakit.sweep.run import IN_FLIGHT, Run
-from mediakit.sweep.scoring import Scorer
-from mediakit.sweep.statistics import (
+from mediakit.sweep.rankings import (
     Agreement,
     agreement,
     bradley_terry,
@@ -38,6 +36,8 @@ from mediakit.sweep.statistics import (
     jobs_once,
     pareto,
 )
+from mediakit.sweep.run import IN_FLIGHT, Run
+from mediakit.sweep.scoring import Scorer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +218,7 @@ class AsyncResults(ProcessBound):
 
         Returns:
             One row per compared result, whose job is the item, as
-            `mediakit.sweep.statistics.bradley_terry` ranks them, and its prompt (str).
+            `mediakit.sweep.rankings.bradley_terry` ranks them, and its prompt (str).
         """
         ranked = bradley_terry(await to_thread.run_sync(preferences_of, self.run))
         prompts = jobs_once(await self.frame())[["job_id", "prompt"]]
@@ -264,7 +264,7 @@ class AsyncResults(ProcessBound):
             by: An axis, or several; all cells together by default.
 
         Returns:
-            One row per value; see `mediakit.sweep.statistics.cost_of_keeper`.
+            One row per value; see `mediakit.sweep.rankings.cost_of_keeper`.
         """
         return cost_of_keeper(await self.frame(), by)
 
@@ -275,7 +275,7 @@ class AsyncResults(ProcessBound):
             by: An axis, or several; each cell separately by default.
 
         Returns:
-            One row per value; see `mediakit.sweep.statistics.pareto`.
+            One row per value; see `mediakit.sweep.rankings.pareto`.
         """
         return pareto(await self.frame(), by)
 

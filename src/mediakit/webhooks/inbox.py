@@ -215,7 +215,7 @@ logger = logging.getLogger(__name__)
 
 OnEvent = Callable[[Event], Awaitable[object]] | Callable[[Event], object]
 
-AT_ONCE = 4
+EVENTS_AT_ONCE = 4
 STOP_S = 10.0
 # The pauses after each failed try; after the last one the event is marked as failed.
 PAUSES_S = (1.0, 10.0, 60.0, 600.0, 3_600.0)
@@ -270,7 +270,7 @@ class Dispatcher:
     async def _dispatch(self) -> None:
         while True:
             self._wakeup.clear()
-            while len(self._running) < AT_ONCE and (
+            while len(self._running) < EVENTS_AT_ONCE and (
                 event := await to_thread.run_sync(self.inbox.claim, self._clock.now())
             ):
                 if event.id in self._running:  # its lease expired: the clock jumped
@@ -285,7 +285,7 @@ class Dispatcher:
     async def _sleep_until_due(self) -> None:
         due_at = await to_thread.run_sync(self.inbox.next_due)
         timer = None
-        if due_at is not None and len(self._running) < AT_ONCE:
+        if due_at is not None and len(self._running) < EVENTS_AT_ONCE:
             timer = asyncio.create_task(self._wake_at(due_at))
         try:
             await self._wakeup.wait()

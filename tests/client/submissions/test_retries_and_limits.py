@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 
 from mediakit.api_models import ErrorCode
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, Answer, retry_after_s
-from mediakit.client.retries import ASKED_FOR_S, AT_ONCE_N, Rejections, SubmitSlots
+from mediakit.client.retries import (
+    ASKED_FOR_S,
+    SUBMITS_AT_ONCE,
+    Rejections,
+    SubmitSlots,
+)
 from tests.support.virtual_clock import VirtualClock
 
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
@@ -123,8 +128,8 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
         clock = VirtualClock()
         slots = SubmitSlots(clock)
         submits = Submits(slots, clock)
-        await submits.start(AT_ONCE_N * 3)
-        assert len(submits.under_way) == AT_ONCE_N
+        await submits.start(SUBMITS_AT_ONCE * 3)
+        assert len(submits.under_way) == SUBMITS_AT_ONCE
         for at_once_n in (8, 4, 2, 1, 1):
             await submits.answer(len(submits.under_way), full=True)
             assert submits.under_way == []
@@ -132,7 +137,7 @@ def test_a_full_service_halves_it_once_for_all_that_were_under_way(
             assert len(submits.under_way) == slots.at_once_n == at_once_n
         while submits.under_way:
             await submits.answer(1)
-        assert slots.at_once_n == AT_ONCE_N
+        assert slots.at_once_n == SUBMITS_AT_ONCE
         assert all(task.done() for task in submits.tasks)
 
     runner.run(scenario())

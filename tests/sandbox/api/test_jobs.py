@@ -9,7 +9,7 @@ import av
 import pytest
 
 from mediakit.sandbox.render.protocol import RenderRequest
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.renderers import render
 from tests.sandbox.conftest import KITE, Api, StartSandbox, png
 
 

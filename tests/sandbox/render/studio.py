@@ -16,7 +16,7 @@ from mediakit.catalog import Catalog
 from mediakit.sandbox.jobs.renderer import render_request
 from mediakit.sandbox.render.film import FPS, Film, Layer, frame_of, write_film
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest, Size
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.renderers import render
 from tests.support.samples.media_samples import make_sound
 
 Rgb = NDArray[np.float32]

@@ -17,7 +17,7 @@ from mediakit.sandbox.render.edits import Keyframe, film_frames
 from mediakit.sandbox.render.files import Given
 from mediakit.sandbox.render.film import FPS
 from mediakit.sandbox.render.protocol import RenderRequest, Size
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.renderers import render
 from mediakit.sandbox.render.sound import decoded
 from tests.sandbox.render.studio import (
     SAMPLE_RATE_HZ,

@@ -11,7 +11,7 @@ from PIL import Image
 from mediakit.sandbox.render.film import Film, drawn
 from mediakit.sandbox.render.images import Picture
 from mediakit.sandbox.render.protocol import RenderRequest
-from mediakit.sandbox.render.scenes import scene_of
+from mediakit.sandbox.render.renderers import scene_of
 from mediakit.sandbox.render.words import font_for, note_of, wrap
 from mediakit.schema import FieldSpec
 from tests.sandbox.render.studio import CATALOG, Studio, difference

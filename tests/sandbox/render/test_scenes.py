@@ -14,7 +14,7 @@ from PIL import Image
 
 from mediakit.sandbox.render.fields import OpenBody
 from mediakit.sandbox.render.film import Film, Layer, still, write_film
-from mediakit.sandbox.render.films import task_of
+from mediakit.sandbox.render.prompted_films import task_of
 from mediakit.sandbox.render.protocol import (
     SHORT_SIDES_PX,
     RenderRequest,

@@ -20,9 +20,9 @@ from mediakit.errors import InputError
 from mediakit.history import Entry, forms
 from mediakit.sandbox.server.running import RunningSandbox
 from mediakit.widgets.form import controller as form_module
-from mediakit.widgets.form import form_memory
+from mediakit.widgets.form import draft_store
 from mediakit.widgets.form.controller import Form, is_open
-from mediakit.widgets.form.form_memory import origin_of
+from mediakit.widgets.form.draft_store import origin_of
 from mediakit.widgets.form.purchase import ANOTHER
 from mediakit.widgets.job.jobs import MOST_JOBS
 from mediakit.widgets.job.payload import next_text
@@ -66,7 +66,7 @@ class Kernels:
         self._open: list[Client] = []
         self._forms: list[Form] = []
         self.notebook = "/home/me/a.ipynb"
-        patch.setattr(form_memory, "current_notebook", lambda: self.notebook)
+        patch.setattr(draft_store, "current_notebook", lambda: self.notebook)
         self.client = self.start()
 
     def start(self) -> Client:
@@ -134,7 +134,7 @@ def test_what_was_typed_and_not_sent_is_there_after_a_restart(
     form.values.update(images=[A_PICTURE, "cat.png"], seed=3)
     box(form, "transition_duration_s").value = 99
     box(form, "prompt").value = "typed, and not sent"
-    store, origin = form.client.components.store, form._memory.origin
+    store, origin = form.client.components.store, form._draft_store.origin
     assert origin is not None
     until(lambda: "typed" in (forms.draft(store, origin) or ""))
 
@@ -210,7 +210,7 @@ def test_a_form_of_a_hundred_jobs_comes_back_in_few_small_messages(
     kernels: Kernels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     form = kernels.form(**KITE)
-    core, origin = form.client.core, form._memory.origin
+    core, origin = form.client.core, form._draft_store.origin
 
     async def submit(number: int) -> None:
         with asking_from(origin):
@@ -255,7 +255,7 @@ def test_a_request_that_a_killed_kernel_left_unanswered_comes_with_its_job(
     kernels: Kernels,
 ) -> None:
     form = kernels.form(**KITE)
-    origin = form._memory.origin
+    origin = form._draft_store.origin
     entry = claimed(form, origin)
 
     client = kernels.start()
@@ -420,7 +420,7 @@ def test_what_failed_is_not_charged_and_not_counted_as_submitted(
 def test_people_who_share_a_database_do_not_share_forms(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(form_memory, "current_notebook", lambda: "/notebooks/a.ipynb")
+    monkeypatch.setattr(draft_store, "current_notebook", lambda: "/notebooks/a.ipynb")
     key = (("service", KIND, ""), CellPlace("cell-1", 0))
     origins: dict[tuple[str, bool], str | None] = {}
     for person in ("ada", "bob"):

@@ -42,7 +42,7 @@ async def read_job(request: Request) -> Response:
 def job_response(request: Request, job: JobRow) -> Response:
     """Return the current job, with its charge unless billing is unavailable."""
     service = service_of(request)
-    unavailable = job.terminal and service.faults.billing_unavailable(job.id)
+    unavailable = job.terminal and service.faults.hides_billing(job.id)
     fields = job_fields(job, base_url_of(request), billing_unavailable=unavailable)
     return WireResponse(Job(**fields))
 

@@ -135,7 +135,7 @@ def _admit(
     service: Service, new: NewJob, repeat: Repeatable | None
 ) -> tuple[JobRow, Refusal | None]:
     def is_out() -> bool:
-        return service.faults.of_function(Outage, new.function) is not None
+        return service.faults.take_for_function(Outage, new.function) is not None
 
     try:
         with service.db.transaction():

@@ -117,14 +117,14 @@ class JobRunner:
                 announce(self._service, job.id)
 
     def _settle_due_us(self, job: JobRow, now_us: int) -> int:
-        late = self._service.faults.of_function(LateSettlement, job.function)
+        late = self._service.faults.take_for_function(LateSettlement, job.function)
         late_s = 0.0 if late is None else late.seconds
         after_s = self._service.settings.settle_after_s + late_s
         return now_us + round(after_s * US_PER_S)
 
     def _fails_by_fault(self, job: JobRow) -> bool:
         with self._service.db.transaction():
-            rule = self._service.faults.of_function(FailRender, job.function)
+            rule = self._service.faults.take_for_function(FailRender, job.function)
             if rule is not None:
                 message = rule.message or FAULT_MESSAGE
                 self._fail(job, RenderError(rule.code, message))

@@ -10,7 +10,7 @@ import av
 
 from mediakit.sandbox.render.files import Given, measured_s
 from mediakit.sandbox.render.protocol import PROBE, RenderError, RenderRequest
-from mediakit.sandbox.render.scenes import render
+from mediakit.sandbox.render.renderers import render
 
 # The heaviest renders use half of it. A file of a few hundred bytes can declare enough
 # samples for FFmpeg to allocate 2 GB for their list, once for each track.

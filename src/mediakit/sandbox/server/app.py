@@ -81,21 +81,21 @@ class RequestFaults:
             return
         faults = self._faults
         request = (scope["method"], scope["path"])
-        if latency := faults.of_request(Latency, *request):
+        if latency := faults.take_for_request(Latency, *request):
             await asyncio.sleep(latency.seconds)
-        if faults.of_request(DropBefore, *request):
+        if faults.take_for_request(DropBefore, *request):
             await _drop(scope, receive)
-        elif status := faults.of_request(Status, *request):
+        elif status := faults.take_for_request(Status, *request):
             if status.after:
                 await self._app(scope, receive, _discard)
             await _answer(status)(scope, receive, send)
-        elif faults.of_request(DropAfter, *request):
+        elif faults.take_for_request(DropAfter, *request):
             await self._app(scope, receive, _discard)
             await _drop(scope, receive)
-        elif truncate := faults.of_request(Truncate, *request):
+        elif truncate := faults.take_for_request(Truncate, *request):
             await self._app(scope, receive, _first_bytes(send, truncate.bytes))
             await _drop(scope, receive)
-        elif slow := faults.of_request(Slow, *request):
+        elif slow := faults.take_for_request(Slow, *request):
             await self._app(scope, receive, _throttled(send, receive, slow.bytes_per_s))
         else:
             await self._app(scope, receive, send)

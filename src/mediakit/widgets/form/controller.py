@@ -19,10 +19,10 @@ from mediakit.clock import Clock, SystemClock
 from mediakit.errors import ConflictError, MediakitError
 from mediakit.history import Entry, forms
 from mediakit.widgets.form.draft import Draft, digest_of
+from mediakit.widgets.form.draft_store import DraftStore, origin_of
 from mediakit.widgets.form.form_inputs import FormInputs
 from mediakit.widgets.form.form_jobs import FormJobs
-from mediakit.widgets.form.form_memory import FormMemory, origin_of
-from mediakit.widgets.form.form_reads import FormReads
+from mediakit.widgets.form.form_lookups import FormLookups
 from mediakit.widgets.form.form_sweep import FormSweep
 from mediakit.widgets.form.form_values import (
     FormValues,
@@ -97,7 +97,7 @@ class Form:
         self.function = function
         self._key = _open_forms.key(_kind_of(client, function, name), cell)
         origin = origin_of(client.components.store, self._key) if lasting else None
-        self._memory = FormMemory(client, origin)
+        self._draft_store = DraftStore(client, origin)
         self._origin = origin or submits_for
         self._given = plain_fields(function, full_names(function, values or {}))
         self._closed = False
@@ -115,10 +115,10 @@ class Form:
         self._sweep = FormSweep(live)
         self._inputs = FormInputs(live)
         self._jobs = FormJobs(live, self._make_host(elsewhere))
-        self._reads = FormReads(live)
+        self._lookups = FormLookups(live)
         self._purchases = Purchases(
             live,
-            self._reads,
+            self._lookups,
             self._origin,
             show_job=self._take_bought,
             refresh_funds=self._refresh,
@@ -129,7 +129,7 @@ class Form:
         self._funds, leave = FundsStore.follow(client, self._guard(self._take_funds))
         self._ends = [leave, client.on_close(self.close)]
         self._refresh()
-        self._tasks.run(self._reads.media)
+        self._tasks.run(self._lookups.media)
         self._jobs.watch_again()
 
     # What people read.
@@ -187,7 +187,7 @@ class Form:
             if self._closed:
                 return
             self._closed = True
-            self._memory.save(self._draft)
+            self._draft_store.save(self._draft)
             for end in self._ends:
                 end()
             _open_forms.remove(self._key, self)
@@ -226,9 +226,9 @@ class Form:
         self._live.named()
         if before is None and not fresh:
             views = self._jobs.recalled(earlier)
-            self._memory.skip(self._draft)
+            self._draft_store.skip(self._draft)
         self._jobs.begin(views, earlier)
-        if self._memory.keeps and not fresh:
+        if self._draft_store.keeps and not fresh:
             self.widget.show_form({"returns": True})
         self._live.say("\n".join(sentences))
 
@@ -237,8 +237,8 @@ class Form:
     ) -> tuple[Draft | None, Sequence[Entry], list[str]]:
         """Return what the form held in an earlier kernel, or why it is unknown."""
         try:
-            draft = self._memory.begin(fresh=fresh)
-            return draft, self._memory.entries(), []
+            draft = self._draft_store.begin(fresh=fresh)
+            return draft, self._draft_store.entries(), []
         except MediakitError as error:
             return None, [], [sentence_of(error)]
 
@@ -298,7 +298,7 @@ class Form:
             given=given,
             touched=self.state.touched,
             submitted=self.state.submitted,
-            after=self._memory.after,
+            after=self._draft_store.after,
             sweep=self._sweep.last,
         )
 
@@ -351,7 +351,7 @@ class Form:
         holds_media = spec is not None and any(s.media_kind for s in spec.with_inner())
         # Another field may make the price depend on the length of a clip.
         if holds_media or self.state.media.unmeasured:
-            self._reads.media_soon()
+            self._lookups.media_soon()
 
     def _generate(self, message: Mapping[str, Any]) -> None:
         """Submit what stood on the page, at the price that stood on its button."""
@@ -389,7 +389,7 @@ class Form:
 
     def _take_funds(self, funds: Funds) -> None:
         self._live.now = self.state.with_balance(funds)
-        self._reads.search_again()
+        self._lookups.search_again()
         self._show()
 
     def _refresh_stale(self) -> None:
@@ -408,12 +408,12 @@ class Form:
             return
         code = self.as_python() if self._shows_code else ""
         self._live.draw({"code": code, **self._sweep.payload()}, **more)
-        self._reads.owned_soon()
+        self._lookups.owned_soon()
         self._save_soon()
 
     def _save_soon(self) -> None:
         """Save what the form holds, at most once a second."""
-        wanted = self._live.handle.is_displayed or self._memory.keeps
+        wanted = self._live.handle.is_displayed or self._draft_store.keeps
         if wanted and not self._is_saving_soon:
             self._is_saving_soon = True
             self._tasks.run(self._save_later)
@@ -427,8 +427,8 @@ class Form:
         await self._save_draft()
 
     async def _save_draft(self) -> None:
-        if self._memory.keeps and not self._closed:
-            await to_thread.run_sync(self._memory.save, self._draft)
+        if self._draft_store.keeps and not self._closed:
+            await to_thread.run_sync(self._draft_store.save, self._draft)
 
     def _write_static_copy(self) -> None:
         self._live.handle.show(values_html(self.state))
@@ -453,7 +453,7 @@ def _kind_of(client: Client, function: Function, name: str) -> tuple[str, str, s
 def _save_drafts() -> None:
     """Save what was typed within the last second, because the process ends."""
     for form in _open_forms.all():
-        form._memory.save(form._draft)
+        form._draft_store.save(form._draft)
 
 
 atexit.register(_save_drafts)

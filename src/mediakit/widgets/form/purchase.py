@@ -12,7 +12,7 @@ from typing import Any
 from mediakit.client import AsyncJob
 from mediakit.client.submissions import asking_from
 from mediakit.errors import MediakitError
-from mediakit.widgets.form.form_reads import FormReads
+from mediakit.widgets.form.form_lookups import FormLookups
 from mediakit.widgets.form.live_form import LiveForm
 from mediakit.widgets.form.payload import Ends, is_dearer
 from mediakit.widgets.form.state import FormState
@@ -35,14 +35,14 @@ class Purchases:
     def __init__(
         self,
         live: LiveForm,
-        reads: FormReads,
+        lookups: FormLookups,
         origin: str | None,
         *,
         show_job: Callable[[AsyncJob, str], Awaitable[object]],
         refresh_funds: Callable[[], object],
     ) -> None:
         self._live = live
-        self._reads = reads
+        self._lookups = lookups
         self._origin = origin
         self._show_job = show_job
         self._refresh_funds = refresh_funds
@@ -59,8 +59,8 @@ class Purchases:
     ) -> None:
         say = self._live.say
         try:
-            await self._reads.files(clicked)  # one may have vanished
-            await self._reads.owned(clicked)
+            await self._lookups.files(clicked)  # one may have vanished
+            await self._lookups.owned(clicked)
             ready = replace(self._live.now, values=clicked.values, sending=None)
             price = ready.estimate
             if ready.submit_reason is not None:
@@ -99,7 +99,7 @@ class Purchases:
             self._live.change(partial(replace, sending=text))
 
     async def submit(self, body: Mapping[str, Any]) -> AsyncJob:
-        arguments = await self._reads.arguments(body)
+        arguments = await self._lookups.arguments(body)
         with asking_from(self._origin):
             return await self._live.client.core.submit(
                 self._live.function.path, take="next", **arguments

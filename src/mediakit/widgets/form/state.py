@@ -303,7 +303,7 @@ class FormState:
         if self.owned is None:
             return ""
         if not self.owned.is_completed:
-            return "This request is already running."
+            return "This request is already in progress."
         name = MEDIA_NAMES.get(self.function.media_type, "result")
         return f"You have this {name}."
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mediakit.history import Preference
-from mediakit.sweep.statistics import bradley_terry
+from mediakit.sweep.rankings import bradley_terry
 
 
 @dataclass

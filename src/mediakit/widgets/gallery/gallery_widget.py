@@ -20,7 +20,7 @@ from mediakit.client.io_thread import io_thread
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import InputError, MediakitError
 from mediakit.history import Preference
-from mediakit.sweep.statistics import next_pair
+from mediakit.sweep.rankings import next_pair
 from mediakit.widgets.gallery.blind import Sitting
 from mediakit.widgets.gallery.cells import (
     Offer,

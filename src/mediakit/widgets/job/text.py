@@ -38,7 +38,7 @@ FAILURES: Mapping[ErrorCode, tuple[str, str]] = {
         "Generate again: the same request may well succeed.",
     ),
     ErrorCode.PROVIDER_TIMEOUT: (
-        "The model took longer than the service waits for it.",
+        "The model did not finish within the service's time limit.",
         "Generate again; if it happens twice, request something shorter or smaller.",
     ),
     ErrorCode.PROVIDER_UNAVAILABLE: (

@@ -59,7 +59,7 @@ Elsewhere = Callable[[Use, JobOutput], object]
 
 @dataclass(frozen=True)
 class Uses:
-    """How forms are opened that begin with a result."""
+    """Opens forms that are filled with a result."""
 
     catalog: Catalog
     open: Open | None = None  # makes a form below the card

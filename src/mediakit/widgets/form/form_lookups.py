@@ -14,7 +14,7 @@ from mediakit.widgets.form.state import FormState, Owned
 from mediakit.widgets.inputs.inspector import Inspector
 
 
-class FormReads:
+class FormLookups:
     """Inspects media and searches the history, once typing has paused."""
 
     def __init__(self, live: LiveForm) -> None:

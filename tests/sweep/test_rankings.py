@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mediakit.errors import InputError
 from mediakit.sweep.comparison import compare, compare_sweeps
-from mediakit.sweep.statistics import (
+from mediakit.sweep.rankings import (
     bradley_terry,
     cost_of_keeper,
     next_pair,

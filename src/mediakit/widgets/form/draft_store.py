@@ -53,7 +53,7 @@ def _person() -> str:
     return hub_user or f"{getpass.getuser()}@{platform.node()}"
 
 
-class FormMemory:
+class DraftStore:
     """Saves and restores one form; without an origin it keeps nothing."""
 
     def __init__(self, client: Client, origin: str | None) -> None:

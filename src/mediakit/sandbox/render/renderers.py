@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 
-from mediakit.sandbox.render import edits, films, images
+from mediakit.sandbox.render import edits, images, prompted_films
 from mediakit.sandbox.render.film import Film, write_film
 from mediakit.sandbox.render.images import Picture, write_picture
 from mediakit.sandbox.render.protocol import Rendered, RenderError, RenderRequest
@@ -19,20 +19,20 @@ SCENES: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
         "compose-video": edits.compose,
         "image-upscale": images.upscale_picture,
         "keyframes": edits.join,
-        "r1": films.render_r1,
-        "r1-finalize": films.render_final,
-        "r3b": partial(films.render_film, resolution="1080P"),
-        "r5": partial(films.render_film, audible=True),
-        "r5b": partial(films.render_film, resolution="2K", audible=True),
+        "r1": prompted_films.render_r1,
+        "r1-finalize": prompted_films.render_final,
+        "r3b": partial(prompted_films.render_film, resolution="1080P"),
+        "r5": partial(prompted_films.render_film, audible=True),
+        "r5b": partial(prompted_films.render_film, resolution="2K", audible=True),
         "region-replace": edits.replace_region,
         "video-upscale": edits.upscale,
     }
 )
 BY_MEDIA_TYPE: Mapping[str, Callable[[RenderRequest], Output]] = MappingProxyType(
     {
-        "audio": films.render_sound,
+        "audio": prompted_films.render_sound,
         "image": images.render_picture,
-        "video": films.render_film,
+        "video": prompted_films.render_film,
     }
 )
 
