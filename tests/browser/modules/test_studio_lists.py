@@ -39,6 +39,7 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
         "number": number,
         "title": f"a kite {number}",
         "function": "Text to video",
+        "settings": "3 s · 720p",
         "media": "video",
         "state": "Completed",
         "tone": "good",

@@ -73,6 +73,12 @@ def test_a_row_says_how_a_job_stands_and_what_it_cost(
     assert row["date"] == "2026-05-01 14:30"
 
 
+def test_rows_of_one_prompt_are_told_apart_by_their_settings() -> None:
+    bodies = [{"prompt": "a kite", "duration": each} for each in (3, 5)]
+    rows = [row_of(entry(body=json.dumps(each).encode()), CATALOG) for each in bodies]
+    assert [row["settings"] for row in rows] == ["3 s", "5 s"]
+
+
 def test_what_has_no_job_says_why() -> None:
     refused = entry(state=EntryState.REFUSED, error_message="duration: got 99")
     assert row_of(refused, CATALOG)["problem"].endswith("duration: got 99")

@@ -16,7 +16,12 @@ from mediakit.history.sweeps import sweep_names
 from mediakit.history.titles import NO_NAMES, title_of
 from mediakit.money import format_usd
 from mediakit.widgets.job.player import web_url
-from mediakit.widgets.job.text import date_text, function_of, shortened
+from mediakit.widgets.job.text import (
+    date_text,
+    function_of,
+    settings_text,
+    shortened,
+)
 
 if TYPE_CHECKING:
     from mediakit.blocking_client import Client
@@ -151,6 +156,7 @@ def row_of(
         "number": entry.number,
         "title": shortened(title_of(entry, names), PROMPT_SHOWN),
         "function": title_at(entry.kind, entry.function),
+        "settings": settings_text(json.loads(entry.body), names),
         "media": entry.media_type or makes,
         "state": STATE_WORDS[state],
         "tone": _TONES.get(state, ""),

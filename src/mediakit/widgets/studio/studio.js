@@ -417,8 +417,9 @@ class Studio {
     write(line.title, row.title);
     line.title.title = row.title;
     const kept = row.kept ? "kept" : "";
-    const facts = [row.function, row.project, row.stars, kept, ...row.tags];
+    const facts = [row.function, row.stars, kept, row.settings, row.project, ...row.tags];
     write(line.facts, facts.filter(Boolean).join(" · "));
+    line.facts.title = line.facts.textContent;
     write(line.state, row.state);
     line.state.className = `mk-st-state mk-${row.tone}`;
     write(line.charge, row.charge);
