@@ -219,15 +219,19 @@ class BasePlan:
         cheapest_micro_usd = min((h for h in holds if h is not None), default=0)
         if cheapest_micro_usd <= limit_micro_usd:
             return
-        ask = self.client.components.account_history.ask
-        use = await ask(History.sweep_use, self.id)
-        if not use.spent_micro_usd and not use.reserved_micro_usd:
+        if not await self._used_micro_usd():
             raise InputError(
                 "budget",
                 got=format_usd(limit_micro_usd),
                 accepted=f"at least {format_usd(cheapest_micro_usd)}, the price of the "
                 "cheapest new cell",
             )
+
+    async def _used_micro_usd(self) -> int:
+        """Return what the runs of this sweep have spent and hold so far."""
+        ask = self.client.components.account_history.ask
+        use = await ask(History.sweep_use, self.id)
+        return use.spent_micro_usd + use.reserved_micro_usd
 
     async def _drafts(self) -> Self:
         if not self.can_draft:

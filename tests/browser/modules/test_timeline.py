@@ -95,6 +95,16 @@ def test_a_composition_grows_on_the_timeline(
     assert [length for _, length in made.keyframes()] == [2000, 2000, None]
 
 
+def test_what_has_no_time_yet_is_placed_behind_the_others(
+    compose: Callable[..., Composition],
+) -> None:
+    still: dict[str, object] = {"url": "https://a.test/owl.png"}
+    made = compose(track(key(0, 2000, "https://a.test/cat.png"), still))
+    made.el.get_by_role("button", name="1 keyframe without a time").click()
+    made.becomes((0, 2000), (2000, 2000))
+    expect(made.block(0, 1)).to_contain_text("owl.png")
+
+
 def test_a_block_is_dragged_and_lengthened_and_the_form_follows(
     compose: Callable[..., Composition],
 ) -> None:

@@ -14,7 +14,6 @@ from mediakit.catalog import Catalog
 from mediakit.sweep.grid import grid_of
 from mediakit.widgets.form.controller import Form
 from mediakit.widgets.form.form_sweep import (
-    AMOUNT,
     INCOMPLETE,
     NOTHING_VARIES,
     PLAN_CHANGED,
@@ -28,6 +27,7 @@ from mediakit.widgets.form.sweep_call import (
     call_of,
     numbers_in,
 )
+from mediakit.widgets.sweeps.plan_view import AMOUNT
 from tests.support.samples.media_samples import make_png
 from tests.support.soak import IS_SOAK
 from tests.support.widgets import finish, page, say, until
@@ -269,6 +269,27 @@ def test_the_plan_and_its_code_follow_what_is_ticked_and_nothing_is_sent(
     say(form, "sweep", takes="1")
     until_planned(form, "Run 4 cells · $1.58")
     assert len(own_client.history.frame()) == 0
+
+
+def test_what_a_budget_has_paid_for_already_fits_no_second_time(
+    form: Form, own_client: Client
+) -> None:
+    open_sweep(form)
+    vary(form, "prompt", "a kite\na fox\nan owl")
+    until_planned(form, "Run 3 cells · $0.612")
+    say(form, "sweep", budget="$0.45")
+    assert sweep(form)["fits"] == "2 of 3 fit in $0.45."
+    run(form)
+
+    until(
+        lambda: sweep(form)["fits"] == "0 of 1 fit in the $0.042 left of $0.45.", form
+    )
+    until(lambda: sweep(form)["run"] == "Run · up to $0.042", form)
+    assert sweep(form)["off"]
+    assert len(own_client.history.frame()) == 2
+    say(form, "sweep", budget="$0.70")
+    until_planned(form, "Run 1 cell · $0.204")
+    assert sweep(form)["fits"] == "1 of 1 fit in the $0.292 left of $0.70."
 
 
 def test_a_slot_of_the_prompt_is_swept_without_a_field_that_varies(form: Form) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import ipywidgets as w
 import pytest
 
 from mediakit import Client
 from mediakit.sandbox.server.running import RunningSandbox
-from mediakit.widgets.sweeps.plan_view import CHANGED, PlanView
+from mediakit.widgets.sweeps.plan_view import AMOUNT, CHANGED, PlanView
 from tests.support.widgets import every, shown, until
 from tests.sweep.runs import run
 
@@ -27,10 +29,42 @@ def run_button(view: PlanView) -> Any:
     )
 
 
+def words(view: PlanView) -> str:
+    """Return what it shows, without its tags."""
+    return re.sub("<[^>]*>", "", shown(view))
+
+
 def test_the_budget_of_a_plan_is_asked_for_before_its_button(client: Client) -> None:
     view = PlanView(client.sweep("text-to-image", prompt=PROMPTS))
     names = [getattr(each, "description", "") for each in every(view.widget)]
     assert names.index("Budget") < names.index(run_button(view).description)
+    view.close()
+
+
+def test_the_button_says_what_the_budget_allows_and_then_what_is_left_of_it(
+    client: Client,
+) -> None:
+    prompts = [f"{uuid4()}" for _ in range(3)]
+    view = PlanView(client.sweep("text-to-video", prompt=prompts, duration=3))
+    (budget,) = (each for each in every(view.widget) if isinstance(each, w.Text))
+    assert run_button(view).description == "Run 3 cells · $0.612"
+    budget.value = "$0.1"
+    assert "0 of 3 fit in $0.10." in words(view)
+    assert run_button(view).disabled
+    budget.value = "abc"
+    assert AMOUNT in words(view)
+    assert run_button(view).disabled
+    budget.value = "$0.45"
+    assert "2 of 3 fit in $0.45." in words(view)
+    assert run_button(view).description == "Run · up to $0.45"
+
+    run_button(view).click()
+
+    until(lambda: "0 of 1 fit in the $0.042 left of $0.45." in words(view))
+    until(lambda: run_button(view).description == "Run · up to $0.042")
+    assert run_button(view).disabled
+    budget.value = ""
+    assert run_button(view).description == "Run 1 cell · $0.204"
     view.close()
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from mediakit.errors import InputError, MediakitError
-from mediakit.money import MicroUSD, format_usd, parse_usd
+from mediakit.errors import MediakitError
 from mediakit.schema import FieldSpec
 from mediakit.widgets.controls.messages import label_of
 from mediakit.widgets.form.fields_payload import name_of, option_label
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from mediakit.sweep import AsyncResults
     from mediakit.widgets.gallery import Gallery
     from mediakit.widgets.sweeps import AsyncShownPlan
+    from mediakit.widgets.sweeps.plan_view import SweepBudget
     from mediakit.widgets.toolkit.cell_outputs import CardHandle
 
 # What plans and runs imports pandas, so it is imported where a sweep is wanted.
@@ -43,7 +42,6 @@ MOST_TAKES = 1_000
 PLAN_CHANGED = "The plan has changed. Press Run after the price updates."
 NOTHING_VARIES = "Select what varies, or set more than one take."
 TAKES = f"Takes: enter a whole number from 1 to {MOST_TAKES:,}."
-AMOUNT = "Enter an amount, such as $5."
 RUNNING = "Running…"
 INCOMPLETE = "Complete the values above to see the plan."
 HINTS = {
@@ -69,13 +67,11 @@ class FormSweep:
         self._is_open = False
         self._edits = 0
         self._plan: AsyncShownPlan | None = None
-        self._new_count = 0
         self._html = ""
         self._sentence = ""
         self._error = ""
         self._budget = ""
-        self._limit: MicroUSD | None = None
-        self._has_amount = True
+        self._used_micro_usd = 0
         self._takes = ""
         self._handle: CardHandle | None = None
         self._gallery: Gallery | None = None
@@ -110,7 +106,8 @@ class FormSweep:
                 if self._has_takes:
                     self.choice = replace(self.choice, takes=int(self._takes))
             case {"budget": text}:
-                self._set_budget(str(text).strip())
+                self._budget = str(text).strip()
+                self._error = ""
             case {"run": text}:
                 self._run(str(text))
             case {"drafts": True}:
@@ -167,9 +164,9 @@ class FormSweep:
             "fades": plan is None and bool(self._html),
             "said": self._sentence,
             "budget": self._budget,
-            "fits": "" if plan is None else self._fits(plan),
+            "fits": "" if plan is None else self._typed.fits_text(plan),
             "run": self._run_text,
-            "off": plan is None or self._runs or not self._can_pay(plan),
+            "off": plan is None or self._runs or not self._typed.allows(plan),
             "drafts": plan is not None and plan.can_draft,
             "code": sweep_call(self._client.catalog, function, arguments),
             "error": self._error,
@@ -202,55 +199,21 @@ class FormSweep:
         text = self._takes
         return text.isdecimal() and 1 <= int(text) <= MOST_TAKES
 
-    def _set_budget(self, text: str) -> None:
-        self._budget = text
-        self._error = ""
-        try:
-            self._limit = parse_usd(text) if text else None
-            self._has_amount = True
-        except InputError:
-            self._has_amount = False
-
-    def _fitting(self, plan: AsyncShownPlan, limit: MicroUSD) -> tuple[int, int]:
-        """Return how many of the new clips a budget pays for, and of how many."""
-        holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
-        left = [limit - held for held in accumulate(holds)]
-        return sum(each >= 0 for each in left), len(holds)
-
-    def _fits(self, plan: AsyncShownPlan) -> str:
-        """Return how many of the new clips a budget pays for, as a sentence."""
-        if not self._has_amount:
-            return AMOUNT
-        if self._limit is None:
-            return ""
-        fitting, count = self._fitting(plan, self._limit)
-        if not count:
-            return ""
-        return f"{fitting:,} of {count:,} fit in {format_usd(self._limit)}."
-
-    def _can_pay(self, plan: AsyncShownPlan) -> bool:
-        if not self._has_amount:
-            return False
-        if self._limit is None or not self._new_count:
-            return True
-        return self._fitting(plan, self._limit)[0] > 0
-
     @property
     def _run_text(self) -> str:
         """Return the label of the button: at most what the budget allows."""
         plan = self._plan
         if self._runs:
             return RUNNING
-        if plan is None or not self._has_amount:
+        if plan is None or self._typed.is_wrong:
             return "Run"
-        from mediakit.widgets.sweeps.plan_view import run_text
+        return self._typed.run_text(plan)
 
-        limit = self._limit
-        high = plan.estimate().high
-        fits = limit is None or (high is not None and high <= limit)
-        if limit is None or fits or not self._new_count:
-            return run_text(plan)
-        return f"Run · up to {format_usd(limit)}"
+    @property
+    def _typed(self) -> SweepBudget:
+        from mediakit.widgets.sweeps.plan_view import SweepBudget
+
+        return SweepBudget(self._budget, self._used_micro_usd)
 
     # -- the plan -----------------------------------------------------------------
 
@@ -294,17 +257,16 @@ class FormSweep:
                 takes=call.takes,
                 **call.axes,
             )
+            self._used_micro_usd = await plan._used_micro_usd()
         except MediakitError as error:
             sentence = str(error)
         if edits == self._edits:
             self._change(plan, sentence)
 
     def _change(self, plan: AsyncShownPlan | None, sentence: str = "") -> None:
-        from mediakit.sweep import CellState
         from mediakit.widgets.sweeps.plan_view import plan_html
 
         self._plan = plan
-        self._new_count = 0 if plan is None else plan.counts[CellState.NEW]
         self._sentence = sentence
         self._html = "" if plan is None else str(plan_html(plan))
         self._live.show()
@@ -315,6 +277,7 @@ class FormSweep:
         if plan is not None:
             drafts = await plan._drafts()
             if self._plan is plan:
+                self._used_micro_usd = await drafts._used_micro_usd()
                 self._change(drafts)
 
     # -- running it ---------------------------------------------------------------
@@ -343,6 +306,7 @@ class FormSweep:
                 self._live.show()
             await results.wait()
             await plan._refresh()
+            self._used_micro_usd = await plan._used_micro_usd()
             if self._plan is plan:
                 self._change(plan)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -13,7 +16,8 @@ from markupsafe import Markup
 from mediakit.client import AsyncJob
 from mediakit.client.io_thread import ClosedError, io_thread
 from mediakit.clock import SystemClock
-from mediakit.money import format_usd
+from mediakit.errors import InputError
+from mediakit.money import format_usd, parse_usd
 from mediakit.safe_text import NO_HTML, html_text
 from mediakit.sweep import AsyncResults, BasePlan, CellState
 from mediakit.widgets.job.card import QUIET
@@ -34,12 +38,72 @@ from mediakit.widgets.toolkit.widget_factory import WidgetFactory
 if TYPE_CHECKING:
     from mediakit.widgets.gallery import Gallery
 
+AMOUNT = "Enter an amount, such as $5."
 MOST_REASONS = 8
 UPDATES_EVERY_S = 2.0
 CHANGED = (
     "The plan has changed since it was shown. Nothing was sent. Press again to run it "
     "as it is now."
 )
+
+
+@dataclass(frozen=True)
+class SweepBudget:
+    """The budget that is typed for a plan, beside what its sweep has used of it."""
+
+    text: str = ""
+    used_micro_usd: int = 0
+
+    @cached_property
+    def limit_micro_usd(self) -> int | None:
+        """Return the limit; None without one, or where the text is no amount."""
+        try:
+            return parse_usd(self.text) if self.text else None
+        except InputError:
+            return None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Return whether the text is no amount."""
+        return bool(self.text) and self.limit_micro_usd is None
+
+    @property
+    def left_micro_usd(self) -> int:
+        """Return what is left of the limit for new cells."""
+        return max(0, (self.limit_micro_usd or 0) - self.used_micro_usd)
+
+    def fitting(self, plan: BasePlan) -> tuple[int, int]:
+        """Return how many of the new cells the rest pays for, and of how many."""
+        holds = [each.hold_micro_usd or 0 for each in plan._new_estimates()]
+        return sum(s <= self.left_micro_usd for s in accumulate(holds)), len(holds)
+
+    def fits_text(self, plan: BasePlan) -> str:
+        """Return how many of the new cells fit; empty without a limit."""
+        if self.is_wrong:
+            return AMOUNT
+        if self.limit_micro_usd is None or not plan.counts[CellState.NEW]:
+            return ""
+        fitting, count = self.fitting(plan)
+        amount = format_usd(self.limit_micro_usd)
+        if self.used_micro_usd:
+            amount = f"the {format_usd(self.left_micro_usd)} left of {amount}"
+        return f"{fitting:,} of {count:,} fit in {amount}."
+
+    def allows(self, plan: BasePlan) -> bool:
+        """Return whether a run would send or show anything."""
+        is_free = self.limit_micro_usd is None or not plan.counts[CellState.NEW]
+        return not self.is_wrong and (is_free or self.fitting(plan)[0] > 0)
+
+    def run_text(self, plan: BasePlan) -> str:
+        """Return what the button says: how many cells, and what they cost at most."""
+        new = plan.counts[CellState.NEW]
+        if not new:
+            return f"Show {_cells(len(plan))} · $0.00"
+        estimate, left = plan.estimate(), self.left_micro_usd
+        is_within = estimate.high is not None and estimate.high <= left
+        if self.limit_micro_usd is None or is_within:
+            return f"Run {_cells(new)} · {estimate.text}"
+        return f"Run · up to {format_usd(left)}"
 
 
 class PlanView:
@@ -62,11 +126,14 @@ class PlanView:
         )
         self._run = make(w.Button, "mk-go mk-paid")
         self._drafts = make(w.Button, "mk-small", description="Drafts first…")
+        self._fits = make(w.HTML)
         self._error = make(w.HTML)
+        self._used_micro_usd = 0
+        self._budget.observe(guard(lambda _: self._take_budget()), "value")
         self._run.on_click(guard(lambda _: self._start()))
         self._drafts.on_click(guard(lambda _: self._show_drafts()))
         self._row = make(w.HBox, "mk-plan-row")
-        self._lines = (self._facts, self._row, self._error)
+        self._lines = (self._facts, self._row, self._fits, self._error)
         self.widget = make(w.VBox, children=self._lines)
         self._updates = Paced(
             io_thread(), SystemClock(), UPDATES_EVERY_S, self._refresh, self._complain
@@ -80,13 +147,24 @@ class PlanView:
             plan = self._plan
             html = plan_html(self._plan)
             self._facts.value = f"{self._handle.live_style}{html}"
-            self._run.description = run_text(plan)
+            budget = self._typed
+            self._run.description = budget.run_text(plan)
+            self._fits.value = str(html_text(budget.fits_text(plan)))
             drafts = (self._drafts,) if plan.can_draft else ()
             self._row.children = (self._budget, self._run, *drafts)
             for control in (self._run, self._drafts, self._budget):
                 control.disabled = self._runs
+            self._run.disabled |= not budget.allows(plan)
             if self._gallery is None:  # else its wall is saved there
                 self._handle.show(html, repr(plan))
+
+    @property
+    def _typed(self) -> SweepBudget:
+        return SweepBudget(self._budget.value.strip(), self._used_micro_usd)
+
+    def _take_budget(self) -> None:
+        self._show()
+        self._updates.ask()  # the history knows what is used of it
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
@@ -138,7 +216,8 @@ class PlanView:
         async def run() -> None:
             try:
                 await plan._refresh()
-                if run_text(plan) != pressed:
+                self._used_micro_usd = await plan._used_micro_usd()
+                if self._typed.run_text(plan) != pressed:
                     self._complain(CHANGED)
                     return
                 results = await plan._begin(budget)
@@ -160,6 +239,7 @@ class PlanView:
     async def _refresh(self) -> None:
         with suppress(ClosedError):  # what was shown last stays
             await self._plan._refresh()
+            self._used_micro_usd = await self._plan._used_micro_usd()
             self._show()
 
     def _show_wall(self, results: AsyncResults) -> None:
@@ -178,14 +258,6 @@ class PlanView:
 
 
 _shown: ShownByCell[PlanView] = ShownByCell()
-
-
-def run_text(plan: BasePlan) -> str:
-    """Return what the button says: how many cells, and what they cost at most."""
-    new = plan.counts[CellState.NEW]
-    if not new:
-        return f"Show {_cells(len(plan))} · $0.00"
-    return f"Run {_cells(new)} · {plan.estimate().text}"
 
 
 def _cells(count: int) -> str:
@@ -257,8 +329,8 @@ def _reasons_html(plan: BasePlan) -> Markup:
         )
     if counts[CellState.LOST]:
         lines.append(
-            f"{_cells(counts[CellState.LOST])} were submitted; the output is no longer "
-            "available"
+            f"{_cells(counts[CellState.LOST])} submitted before; the output is no "
+            "longer available"
         )
     reasons = plan.reasons()
     lines += [f"{_cells(n)} invalid: {why}" for why, n in reasons[:MOST_REASONS]]

@@ -566,7 +566,7 @@ class Timeline {
     const words = `${many(row.bare.length, span_name)} without a time: place it here`;
     view.bare.setAttribute("aria-label", `${view.bare.textContent}: ${words}`);
     view.bare.title = titleCase(words);
-    view.bare.onclick = () => this.add(at);
+    view.bare.onclick = () => this.add(at, null);
     this.drawBlocks(view, row, at);
     this.drawStrips(view, "overlaps", row.overlaps, view.lane, "mk-tl-overlap");
   }
