@@ -199,7 +199,16 @@ def test_the_reason_why_it_cannot_be_sent_is_one_sentence(
     [
         ("keyframes", {}, "Add pictures to see the price."),
         ("r1", {}, "Choose the duration to see the price."),
-        ("text-to-video", {"duration": 99}, "Correct the duration to see the price."),
+        (
+            "text-to-video",
+            {"duration": 99},
+            "Duration must be a whole number from 3 to 15 seconds.",
+        ),
+        (
+            "keyframes",
+            {"images": [A_PICTURE]},
+            "Loop must be true when images has a single item.",
+        ),
         ("text-to-video", {}, None),
     ],
 )

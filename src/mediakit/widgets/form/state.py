@@ -259,6 +259,8 @@ class FormState:
         problem = self._priced.problems[0]
         spec = self._spec(problem.field)
         if problem.got is not None:
+            if spec.name not in self.touched:  # nothing beside it says what is wrong
+                return self._problem_reason(problem)
             return f"Correct the {within(label_of(spec))} to see the price."
         if problem.field != spec.name:
             return f"Complete the {within(label_of(spec))} to see the price."
