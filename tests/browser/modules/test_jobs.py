@@ -377,10 +377,12 @@ class Line(OneJob):
 
 
 def test_waits_are_lines_and_many_fold_into_one_progress(bare: BarePage) -> None:
-    running = state_of("running", usual_runtime_s=8.0, id="media_0")
+    away = "The service does not answer. Retrying in 16 s; the job continues."
+    running = state_of("running", usual_runtime_s=8.0, id="media_0", trouble=away)
     jobs = [Line(running), *(Line(state_of("queued", id=f"media_{n}")) for n in (1, 2))]
     widget, el = show(bare, *jobs, jobs_as="lines")
     expect(el.get_by_text("so far, usually 8 s · $0.34 estimated")).to_be_visible()
+    expect(el.get_by_text(away)).to_be_visible()
 
     jobs += [Line(state_of("completed", id=f"media_{n}")) for n in (3, 4)]
     widget.show_jobs(jobs)

@@ -490,13 +490,15 @@ class JobLines {
     jobs.forEach((job, at) => this.drawLine(job, this.lines.children[at] ?? this.lines.appendChild(makeLine())));
   }
 
-  drawLine({ word, tone, texts: [title, ...known], clock }, line) {
-    const [head, rest] = line.children;
+  drawLine({ word, tone, texts: [title, ...known], clock, trouble }, line) {
+    const [words, warning] = line.children;
+    const [head, rest] = words.children;
     head.className = `mk-${tone}`;
     write(head, word);
     const usual = clock?.usual_s ? `, usually ${secondsText(Math.round(clock.usual_s))}` : "";
     const time = clock && clock.sent_ms !== null ? [`${secondsText(elapsedS(clock.sent_ms))} so far${usual}`] : [];
     write(rest, [title, ...time, ...known].join(" · "));
+    write(warning, trouble);
   }
 
   tick() {
@@ -506,7 +508,7 @@ class JobLines {
   close() {}
 }
 
-const makeLine = () => makeBox("mk-cut", make("b"), " ", make("span", "mk-quiet"));
+const makeLine = () => makeBox("", makeBox("mk-cut", make("b"), " ", make("span", "mk-quiet")), make("div", "mk-warn"));
 const makeFact = ([label, text, isCode]) => {
   const value = make(isCode ? "code" : "span", "mk-grow", text);
   return makeBox("mk-job-fact", make("span", "mk-quiet", `${label}:`), value);

@@ -200,7 +200,8 @@ def job_payload(
 def line_payload(state: JobState) -> Payload:
     """Return a line as data, for a cell that waits for the job."""
     title = shortened(state.title, LINE_CHARACTERS)
-    return {**_standing(state), "texts": [title, *line_texts(state)]}
+    texts = [title, *line_texts(state)]
+    return {**_standing(state), "texts": texts, "trouble": state.trouble or ""}
 
 
 def set_payload(states: list[JobState]) -> Payload:
