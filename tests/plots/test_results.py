@@ -41,7 +41,7 @@ def test_a_cell_has_its_mean_and_count_and_an_empty_one_is_visible():
     empty = "\N{EN DASH}"
     assert cells(axes) == [
         *(empty, "4.5\nn=2", "3.0\nn=1"),
-        *("1.0\nn=1", empty, "none of 1"),
+        *("1.0\nn=1", empty, "no value\n(1)"),
     ]
     assert [patch.get_hatch() for patch in axes.patches] == ["///"] * 3
     assert title(axes) == "Mean rating by prompt and resolution"

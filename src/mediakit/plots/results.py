@@ -174,7 +174,7 @@ def _write_cells(canvas: Canvas, drawn: pd.DataFrame, columns: int, value: str) 
     mesh: Any = canvas.axes.collections[0]
     for place, cell in enumerate(drawn.to_dict("records")):
         row, column = divmod(place, columns)
-        colour, text = canvas.palette.quiet, f"none of {cell[ROWS]:,}"
+        colour, text = canvas.palette.quiet, f"no value\n({cell[ROWS]:,})"
         if cell[COUNT]:
             fill = mesh.cmap(mesh.norm(cell[MEAN]))
             colour = "#111111" if luminance(fill) > MIDDLE_LUMINANCE else "#ffffff"
