@@ -18,7 +18,7 @@ from mediakit.errors import InputError
 from mediakit.estimates import Estimate, EstimateKind
 from mediakit.forks import cached_property
 from mediakit.history import Entry
-from mediakit.history.entry import changes_from_job, further_status
+from mediakit.history.merging import changes_from_job, further_status
 from mediakit.history.titles import NO_NAMES, subject_of, title_of
 from mediakit.media import result_suffix
 from mediakit.money import MicroUSD, format_usd

@@ -36,7 +36,8 @@ from mediakit.errors import (
     ServiceError,
 )
 from mediakit.history import Entry, EntryState, History
-from mediakit.history.entry import AT_WORK, changes_from_job, fresh_entry
+from mediakit.history.entry import AT_WORK, fresh_entry
+from mediakit.history.merging import changes_from_job
 from mediakit.safe_text import shown
 from mediakit.webhooks import Event
 

@@ -1,28 +1,17 @@
-"""An entry: one submission in the history, and what became of it; pure.
-
-Records of a job are merged into its entry: each field only moves forwards. Responses
-can arrive late, twice or out of order, from several threads and processes, and the
-entry still ends the same.
-"""
+"""An entry: one submission in the history, and what became of it; pure."""
 
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from mediakit.api_models import BillingState, Job, JobStatus
-from mediakit.errors import ServiceError
-
-Changes = dict[str, Any]
-"""New values of fields of an entry, by name."""
+from mediakit.api_models import BillingState, JobStatus
 
 PAST = "past-"
 """The prefix of the keys of a sandbox's sample entries, which nobody submitted."""
 
 REBUILT = "rebuilt-"
 """The prefix of the keys of jobs whose request is unknown."""
-
-LONGEST_RUN_S = 86_400.0
 
 
 class EntryState(StrEnum):
@@ -124,119 +113,3 @@ def fresh_entry(submission: Submission, *, number: int, created_at: datetime) ->
 def rebuilt_key(job_id: str) -> str:
     """Return the key of a job's entry while its request is unknown."""
     return f"{REBUILT}{job_id}"
-
-
-# -- merging what the service reports -----------------------------------------------
-
-_STATUS_ORDER = (None, JobStatus.QUEUED, JobStatus.RUNNING)
-_OF_THE_JOB = set(ENTRY_FIELDS) - {*SUBMISSION_FIELDS, "number", "created_at"}
-# Unavailable billing says nothing; pending billing announces a charge.
-_BILLING_ORDER = (
-    None,
-    BillingState.UNAVAILABLE,
-    BillingState.PENDING,
-    BillingState.SETTLED,
-)
-
-
-def changes_from_job(entry: Entry, job: Job, *, now: datetime) -> Changes:
-    """Return what a record of a job, which may be old, changes in its entry."""
-    if entry.job_id not in (None, job.id):
-        raise ServiceError(
-            f"One idempotency key was answered with two jobs, {entry.job_id} and "
-            f"{job.id}, although a repeat returns the existing job (spec 4.3). The "
-            "history keeps the first. Ask the service which of them it charges.",
-            job_id=job.id,
-        )
-    found: Changes = {"job_id": job.id, "gone_at": None}
-    found |= _status(entry, job, now) | _output(entry, job) | _charge(entry, job, now)
-    found["state"] = EntryState.SUBMITTED
-    if found["charge_micro_usd"] is not None:
-        found["state"] = EntryState.SETTLED
-    elif found["status"].terminal:
-        found["state"] = EntryState.TERMINAL
-    return _new(entry, found)
-
-
-def changes_from_refusal(entry: Entry, *, code: str, message: str) -> Changes:
-    """Return what a response without a job changes: nothing after a job."""
-    if entry.job_id is not None:
-        return {}
-    found = {"state": EntryState.REFUSED, "error_code": code, "error_message": message}
-    return _new(entry, found)
-
-
-def changes_from_rebuilt(entry: Entry, rebuilt: Entry) -> Changes:
-    """Return what the rebuilt entry of its job changes in an entry."""
-    found = {name: getattr(rebuilt, name) for name in _OF_THE_JOB}
-    for name in ("project", "budget", "sweep"):
-        found[name] = getattr(entry, name) or getattr(rebuilt, name)
-    # Repeats of a request do not change when it was first made.
-    found["created_at"] = min(entry.created_at, rebuilt.created_at)
-    return _new(entry, found)
-
-
-def _new(entry: Entry, found: Changes) -> Changes:
-    return dict(found.items() - vars(entry).items())
-
-
-def _status(entry: Entry, job: Job, now: datetime) -> Changes:
-    status = further_status(entry.status, job.status)
-    # The job of a rebuilt entry may have ended unseen; then the time is unknown.
-    ended = status.terminal and not (entry.status and entry.status.terminal)
-    code = entry.error_code if entry.job_id else None  # drops those of a refusal
-    message = entry.error_message if entry.job_id else None
-    if status is JobStatus.FAILED and job.error and code is None:
-        code, message = job.error.code.value, job.error.message
-    began = now - _ran_for(job) if entry.job_id is None else None
-    return {
-        "status": status,
-        "error_code": code,
-        "error_message": message,
-        "submitted_at": entry.submitted_at or began,
-        "finished_at": entry.finished_at or (now if ended else None),
-    }
-
-
-def _ran_for(job: Job) -> timedelta:
-    """Return how long a failed job ran, which tells it from one that was rejected."""
-    if job.status is not JobStatus.FAILED or job.runtime_s is None:
-        return timedelta()
-    return timedelta(seconds=min(max(0.0, job.runtime_s), LONGEST_RUN_S))
-
-
-def further_status(known: JobStatus | None, read: JobStatus) -> JobStatus:
-    """Return the later of two states of a job: reads may arrive in another order."""
-    if known is None or (read.terminal and not known.terminal):
-        return read
-    if known.terminal:
-        return known
-    return max(known, read, key=_STATUS_ORDER.index)
-
-
-def _output(entry: Entry, job: Job) -> Changes:
-    deleted_at = entry.deleted_at or job.deleted_at
-    file = job.output.file if job.output else None
-    # The newest URL wins: a sandbox can serve the same file on another port later.
-    url = file.url if file else entry.output_url
-    return {
-        "deleted_at": deleted_at,
-        "output_url": None if deleted_at else url,
-        "media_type": job.output.media_type if job.output else entry.media_type,
-        "content_type": (file.content_type if file else None) or entry.content_type,
-    }
-
-
-def _charge(entry: Entry, job: Job, now: datetime) -> Changes:
-    state = job.billing.state if job.billing else None
-    amount = job.settled_charge_micro_usd
-    known = entry.charge_micro_usd
-    changes: Changes = {
-        "billing_state": max(entry.billing_state, state, key=_BILLING_ORDER.index),
-        "charge_micro_usd": amount if known is None else known,
-    }
-    if amount is not None and known is None:
-        changes["settled_at"] = now
-    elif amount is not None:
-        changes["restated_charge_micro_usd"] = None if amount == known else amount
-    return changes

@@ -13,15 +13,8 @@ from sqlalchemy import Connection, func, select
 
 from mediakit.api_models import Job
 from mediakit.history.database import batches
-from mediakit.history.entry import (
-    REBUILT,
-    Changes,
-    Entry,
-    Submission,
-    changes_from_job,
-    plain_values,
-    rebuilt_key,
-)
+from mediakit.history.entry import REBUILT, Entry, Submission, plain_values, rebuilt_key
+from mediakit.history.merging import Changes, changes_from_job
 from mediakit.history.ratings import Judgement
 from mediakit.history.reservations import Uses, add_to_totals, add_use, change_totals
 from mediakit.history.rows import (

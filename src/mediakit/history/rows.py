@@ -32,14 +32,13 @@ from mediakit.api_models import JobStatus
 from mediakit.errors import InputError
 from mediakit.history.entry import (
     ENTRY_FIELDS,
-    Changes,
     Entry,
     EntryState,
     Submission,
-    changes_from_rebuilt,
     fresh_entry,
     rebuilt_key,
 )
+from mediakit.history.merging import Changes, changes_from_rebuilt
 from mediakit.history.reservations import change_totals
 from mediakit.history.tables import entries, judgements, parents, upserting
 from mediakit.history.titles import (

@@ -16,16 +16,8 @@ from mediakit.api_models import Job, JobStatus
 from mediakit.clock import Clock, SystemClock
 from mediakit.errors import NotFoundError, ServiceError
 from mediakit.history.database import Database
-from mediakit.history.entry import (
-    AT_WORK,
-    PAST,
-    Changes,
-    Entry,
-    EntryState,
-    Submission,
-    changes_from_job,
-    changes_from_refusal,
-)
+from mediakit.history.entry import AT_WORK, PAST, Entry, EntryState, Submission
+from mediakit.history.merging import Changes, changes_from_job, changes_from_refusal
 from mediakit.history.reservations import (
     BudgetLimit,
     BudgetUse,
