@@ -1,15 +1,11 @@
-"""How often and how long a request is tried again, and how many are sent at once."""
+"""How often and how long a request is tried again, and the pauses between tries."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-from anyio import CapacityLimiter
-
-from mediakit.api_models import ErrorCode, Job, JobStatus
-from mediakit.client.answers import Answer, NoAnswerError
+from mediakit.api_models import ErrorCode
+from mediakit.client.answers import NoAnswerError
 from mediakit.clock import Clock
 
 FIRST_BACKOFF_S = 0.3
@@ -18,7 +14,6 @@ ASKED_FOR_S = 120.0
 """How long a request waits in all because of `Retry-After`."""
 FIRST_PAUSE_S = 1.0
 MAX_UNAVAILABLE_ATTEMPTS = 4
-SUBMITS_AT_ONCE = 16
 
 
 def jittered_backoff_s(tries: int) -> float:
@@ -62,21 +57,6 @@ class RetryWindow:
 
 
 # What another attempt may help with (spec 7.2).
-_TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
-
-
-def temporary_rejection(answer: Answer, job: Job | None) -> ErrorCode | None:
-    """Return why an answer rejects a submission temporarily; None if it does not.
-
-    A repeated request that was rejected earlier gets 200 with the failed job (spec
-    4.3); the job's error code replaces the status of the lost answer.
-    """
-    if job is None:
-        return _TEMPORARY[429] if answer.status == 429 else None
-    if answer.status != 200:
-        return _TEMPORARY.get(answer.status)
-    code = job.error.code if job.status is JobStatus.FAILED and job.error else None
-    return code if code in _TEMPORARY.values() else None
 
 
 class Rejections:
@@ -104,50 +84,3 @@ class Rejections:
         pause_s = min(max(asked_s, wanted_s), left_s)
         self._waited_s += pause_s
         return pause_s
-
-
-class SubmitSlots:
-    """Limits concurrent submissions: fewer after 429, more again after each 200.
-
-    A service answers 429 for a whole organization (spec 4.3), so all submissions of a
-    client share the limit, and all wait for the time that the service requests.
-    """
-
-    def __init__(self, clock: Clock, at_once_n: int = SUBMITS_AT_ONCE) -> None:
-        self._clock = clock
-        self._most_n = at_once_n
-        self._limiter = CapacityLimiter(at_once_n)
-        self._closed_until_s = clock.monotonic_s()
-
-    @property
-    def at_once_n(self) -> int:
-        """Return how many submissions may be in flight now."""
-        return int(self._limiter.total_tokens)
-
-    @property
-    def closed_for_s(self) -> float:
-        """Return for how many more seconds no submission starts."""
-        return max(0.0, self._closed_until_s - self._clock.monotonic_s())
-
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot and hold it."""
-        await self._open()
-        async with self._limiter:
-            await self._open()
-            yield
-
-    def accepted(self) -> None:
-        """Note an accepted submission."""
-        self._limiter.total_tokens = min(self._most_n, self.at_once_n + 1)
-
-    def rejected(self, pause_s: float) -> None:
-        """Note a 429; only the first within a pause halves the limit."""
-        if self.closed_for_s == 0:
-            self._limiter.total_tokens = max(1, self.at_once_n // 2)
-        until_s = self._clock.monotonic_s() + pause_s
-        self._closed_until_s = max(self._closed_until_s, until_s)
-
-    async def _open(self) -> None:
-        while (left_s := self.closed_for_s) > 0:
-            await self._clock.sleep(left_s)

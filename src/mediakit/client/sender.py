@@ -21,8 +21,6 @@ from mediakit.client.retries import (
     FIRST_PAUSE_S,
     Rejections,
     RetryWindow,
-    SubmitSlots,
-    temporary_rejection,
 )
 from mediakit.client.submit_answers import (
     KEPT,
@@ -31,7 +29,9 @@ from mediakit.client.submit_answers import (
     job_unless_lost,
     leaves_doubt,
     refusal,
+    temporary_rejection,
 )
+from mediakit.client.submit_slots import SubmitSlots
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, MediakitError, ServiceError
 from mediakit.history import Entry, History, Submission

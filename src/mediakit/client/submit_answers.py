@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from mediakit.api_models import Job
+from mediakit.api_models import ErrorCode, Job, JobStatus
 from mediakit.client.answers import (
     NOT_CHARGED,
     Answer,
@@ -28,6 +28,7 @@ KEY_BOUND = 409
 # The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
 # gateway may answer the same.
 _OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
+_TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
 
 def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
@@ -61,6 +62,20 @@ def job_unless_lost(answer: Answer, *, in_doubt: bool = False) -> Job | None:
     if job is not None and not job.id:
         raise _undecided(answer, f"HTTP {answer.status} with a job without an id")
     return job
+
+
+def temporary_rejection(answer: Answer, job: Job | None) -> ErrorCode | None:
+    """Return why an answer rejects a submission temporarily; None if it does not.
+
+    A repeated request that was rejected earlier gets 200 with the failed job (spec
+    4.3); the job's error code replaces the status of the lost answer.
+    """
+    if job is None:
+        return _TEMPORARY[429] if answer.status == 429 else None
+    if answer.status != 200:
+        return _TEMPORARY.get(answer.status)
+    code = job.error.code if job.status is JobStatus.FAILED and job.error else None
+    return code if code in _TEMPORARY.values() else None
 
 
 def leaves_doubt(answer: Answer, job: Job | None) -> bool:

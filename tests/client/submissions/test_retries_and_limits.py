@@ -14,10 +14,9 @@ from mediakit.api_models import ErrorCode
 from mediakit.client.answers import LONGEST_RETRY_AFTER_S, Answer, retry_after_s
 from mediakit.client.retries import (
     ASKED_FOR_S,
-    SUBMITS_AT_ONCE,
     Rejections,
-    SubmitSlots,
 )
+from mediakit.client.submit_slots import SUBMITS_AT_ONCE, SubmitSlots
 from tests.support.virtual_clock import VirtualClock
 
 NOON = "Wed, 01 Jul 2026 12:00:00 GMT"
