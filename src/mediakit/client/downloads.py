@@ -31,7 +31,7 @@ from mediakit.client.posters import PreviewCache
 from mediakit.client.progress import Progress
 from mediakit.client.retries import jittered_backoff_s
 from mediakit.client.service import Service
-from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar, sidecar_of
+from mediakit.client.sidecar import SUFFIX, Sidecar, parse_sidecar, sidecar_of
 from mediakit.client.uploads import fingerprint
 from mediakit.clock import Clock
 from mediakit.errors import GoneError, ServiceError
@@ -257,7 +257,7 @@ class Outputs:
         content, size_bytes = beside.read(), target.size_bytes()
         sidecar = None
         with suppress(ValueError):
-            sidecar = read_sidecar(content or b"")
+            sidecar = parse_sidecar(content or b"")
         if size_bytes is None:
             if content is not None and sidecar is None:
                 raise NameTakenError(beside.place)

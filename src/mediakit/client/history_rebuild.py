@@ -19,7 +19,7 @@ from mediakit.client.account_history import AccountHistory
 from mediakit.client.http import READ_RETRY_FOR_S, ServiceClient
 from mediakit.client.jobs import Jobs
 from mediakit.client.polling import process_read_limiter
-from mediakit.client.sidecar import SUFFIX, Sidecar, read_sidecar
+from mediakit.client.sidecar import SUFFIX, Sidecar, parse_sidecar
 from mediakit.clock import Clock
 from mediakit.errors import AnswerError, InputError, MediakitError, NotFoundError
 from mediakit.history import Entry, History, Upload, importing, uploads
@@ -238,7 +238,7 @@ def _files(folders: Iterable[Path]) -> Iterator[tuple[str, Sidecar | None]]:
             try:
                 if not path.is_file() or path.stat().st_size > LARGEST_SIDECAR_BYTES:
                     continue
-                sidecar = read_sidecar(path.read_bytes())
+                sidecar = parse_sidecar(path.read_bytes())
             except (OSError, ValueError):
                 yield str(path), None
             else:

@@ -1,4 +1,4 @@
-"""The words for a job: how it stands, what it cost, what cannot be read."""
+"""The words for a job: how it stands, what it cost, how its file is called."""
 
 from __future__ import annotations
 

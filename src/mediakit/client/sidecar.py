@@ -170,7 +170,7 @@ def sidecar_of(
     )
 
 
-def read_sidecar(content: bytes) -> Sidecar | None:
+def parse_sidecar(content: bytes) -> Sidecar | None:
     """Read the content of a file; None if it is not a sidecar."""
     try:
         found = without_lone_surrogates(json.loads(content))
