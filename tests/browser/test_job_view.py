@@ -158,7 +158,7 @@ BUY = f"""
 for n in range(len(form.jobs), {OF_FORM}):
     form.values.image_url = f"p{{{RESULTS} + n}}.png"
     done = len(form.jobs)
-    client.io.call(form._reads.files, form.state)
+    client.io.call(form._lookups.files, form.state)
     form._accept(client.io.call(form._purchases.submit, form.request()))
 """
 SETTLED = """
