@@ -56,9 +56,6 @@ class RetryWindow:
         return f"tried {self._tries_n} times in {for_s:.0f} s"
 
 
-# What another attempt may help with (spec 7.2).
-
-
 class Rejections:
     """The pauses of one submission after temporary rejections: two minutes in all."""
 

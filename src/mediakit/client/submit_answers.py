@@ -28,6 +28,7 @@ KEY_BOUND = 409
 # The service refuses the sent bytes; a wrong API key or a limit says nothing of them. A
 # gateway may answer the same.
 _OF_THE_REQUEST = frozenset({400, 404, KEY_BOUND, 413, 422})
+# What another attempt may help with (spec 7.2).
 _TEMPORARY = {429: ErrorCode.RATE_LIMITED, 503: ErrorCode.PROVIDER_UNAVAILABLE}
 
 

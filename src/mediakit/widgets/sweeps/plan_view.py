@@ -147,14 +147,11 @@ class PlanView:
             plan = self._plan
             html = plan_html(self._plan)
             self._facts.value = f"{self._handle.live_style}{html}"
-            budget = self._typed
-            self._run.description = budget.run_text(plan)
-            self._fits.value = str(html_text(budget.fits_text(plan)))
             drafts = (self._drafts,) if plan.can_draft else ()
             self._row.children = (self._budget, self._run, *drafts)
-            for control in (self._run, self._drafts, self._budget):
+            for control in (self._drafts, self._budget):
                 control.disabled = self._runs
-            self._run.disabled |= not budget.allows(plan)
+            self._show_budget()
             if self._gallery is None:  # else its wall is saved there
                 self._handle.show(html, repr(plan))
 
@@ -162,9 +159,20 @@ class PlanView:
     def _typed(self) -> SweepBudget:
         return SweepBudget(self._budget.value.strip(), self._used_micro_usd)
 
+    def _show_budget(self) -> None:
+        with self._lock:
+            plan, budget = self._plan, self._typed
+            self._run.description = budget.run_text(plan)
+            self._run.disabled = self._runs or not budget.allows(plan)
+            self._fits.value = str(html_text(budget.fits_text(plan)))
+
     def _take_budget(self) -> None:
-        self._show()
-        self._updates.ask()  # the history knows what is used of it
+        self._show_budget()
+        self._tasks.run(self._read_use)
+
+    async def _read_use(self) -> None:
+        self._used_micro_usd = await self._plan._used_micro_usd()
+        self._show_budget()
 
     def display(self) -> None:
         """Show it in the cell that is being executed, or print it elsewhere."""
